@@ -14,10 +14,13 @@ bytes.
 
 from __future__ import annotations
 
+import warnings
+from typing import TYPE_CHECKING, Any
+
 from . import _bufferlab, plot, sonic, theory
 from ._toml import Value
 from .comparisons import Caveat, Cell, Change, Comparison, Estimate, compare, repeat
-from .congestion import Ack, CongestionControl, Hop, Path, Window, own_congestion_controls
+from .congestion import Ack, CongestionControl, Hop, Path, Window, custom_congestion_controls
 from .exceptions import (
     ArgumentError,
     BufferlabError,
@@ -38,7 +41,7 @@ from .exceptions import (
     WorkloadError,
 )
 from .explanations import explain
-from .marking import Markable, MarkingRule, own_marking_rules
+from .marking import Markable, MarkingRule, custom_marking_rules
 from .policy import (
     Arrival,
     Buffer,
@@ -48,7 +51,7 @@ from .policy import (
     Trial,
     Verdict,
     Weight,
-    own_policies,
+    custom_policies,
     param,
     register,
     trial,
@@ -62,7 +65,7 @@ from .scenario import Scenario, schema
 from .shipped import scenarios
 from .sweeps import Sweep, sweep
 from .table import Table
-from .workload import Flow, Network, Workload, own_workloads
+from .workload import Flow, Network, Workload, custom_workloads
 from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
 __all__ = [
@@ -130,13 +133,13 @@ __all__ = [
     "__commit__",
     "__version__",
     "compare",
+    "custom_congestion_controls",
+    "custom_marking_rules",
+    "custom_policies",
+    "custom_workloads",
     "experiments",
     "explain",
     "conformance",
-    "own_congestion_controls",
-    "own_marking_rules",
-    "own_policies",
-    "own_workloads",
     "param",
     "plot",
     "policies",
@@ -155,3 +158,19 @@ __all__ = [
 ]
 
 __version__, __commit__ = _bufferlab.version()
+
+if not TYPE_CHECKING:
+    _FORMER_NAMES = {
+        "own_congestion_controls": "custom_congestion_controls",
+        "own_marking_rules": "custom_marking_rules",
+        "own_policies": "custom_policies",
+        "own_workloads": "custom_workloads",
+    }
+
+    def __getattr__(name: str) -> Any:
+        """Finds names of the previous release, with a warning."""
+        if name not in _FORMER_NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        new = _FORMER_NAMES[name]
+        warnings.warn(f"bufferlab.{name} is now bufferlab.{new}", DeprecationWarning, stacklevel=2)
+        return globals()[new]

@@ -53,7 +53,7 @@ __all__ = [
     "sonic_read",
     "store",
     "schema",
-    "set_own_code",
+    "set_custom_code",
     "suggestion",
     "summary",
     "take",
@@ -376,7 +376,7 @@ def version() -> tuple[str, str | None]: ...
 def load(
     path: str | PathLike[str], text: str | None, overrides: list[tuple[str, str]], as_variant: str | None = None
 ) -> Loaded: ...
-def set_own_code(seconds: float) -> None: ...
+def set_custom_code(seconds: float) -> None: ...
 def policies() -> list[PolicyInfo]: ...
 def register_policy(
     class_: type,

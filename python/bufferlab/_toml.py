@@ -14,7 +14,7 @@ from ._arguments import text as _text
 from .exceptions import ArgumentError
 
 if TYPE_CHECKING:
-    from ._own import Own
+    from ._custom import Custom
 
 __all__ = ["Value", "dumps", "key", "value"]
 
@@ -26,7 +26,7 @@ class Array(Protocol):
 
 
 Value = Union[
-    str, int, float, bool, "os.PathLike[str]", "type[Own]", Array, Sequence["Value"], Mapping[str, "Value"]
+    str, int, float, bool, "os.PathLike[str]", "type[Custom]", Array, Sequence["Value"], Mapping[str, "Value"]
 ]
 """A value for a key of a scenario.
 
@@ -69,7 +69,7 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
     if _depth > _DEPTH_MAX:
         raise ArgumentError(f"{at} has more than {_DEPTH_MAX} lists and tables inside each other", "", at)
     if isinstance(item, type):
-        from ._own import named
+        from ._custom import named
 
         return _string(named(at, item), at)
     item = _plain(item)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard, Union
 
 from . import _arguments, _bufferlab
-from ._own import Own, register
+from ._custom import Custom, register
 from .exceptions import ArgumentError
 from .policy import Policy, policy_name
 
@@ -54,10 +54,10 @@ def text_of(argument: str, variant: VariantLike) -> str:
     return f"{found['label']}{policy_name(argument, policy)}{found['rest']}"
 
 
-def register_file(path: Path) -> list[type[Own]]:
+def register_file(path: Path) -> list[type[Custom]]:
     """Registers every custom class of a file, of any kind, and returns the classes."""
     _demand("path", path)
-    found = [value for value in vars(_module("path", path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
+    found = [value for value in vars(_module("path", path)).values() if _is_custom(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
         raise ArgumentError(f"{path} defines no custom class: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
     return [register(own) for own in found]
@@ -74,13 +74,13 @@ def _class_of(argument: str, path: Path, name: str) -> type[Policy]:
     own = getattr(module, name, None)
     if isinstance(own, type) and issubclass(own, Policy):
         return own
-    known = [key for key, value in vars(module).items() if _is_own(value, path) and issubclass(value, Policy)]
+    known = [key for key, value in vars(module).items() if _is_custom(value, path) and issubclass(value, Policy)]
     hint = f"it has {', '.join(known)}" if known else "it has no subclass of bufferlab.Policy"
     raise ArgumentError(f"{argument}: {path} has no policy {name}: {hint}", "", argument)
 
 
-def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
-    return isinstance(value, type) and issubclass(value, Own) and value.__module__ == path.stem
+def _is_custom(value: object, path: Path) -> TypeGuard[type[Custom]]:
+    return isinstance(value, type) and issubclass(value, Custom) and value.__module__ == path.stem
 
 
 def _module(argument: str, path: Path) -> ModuleType:

@@ -32,9 +32,9 @@ from typing import Any, ClassVar, Literal
 
 from . import _bufferlab
 from ._bufferlab import Ack, Hop, Window
-from ._own import Own, _PlainParameter, registered
+from ._custom import Custom, _PlainParameter, registered
 
-__all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "own_congestion_controls"]
+__all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "custom_congestion_controls"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Path:
     """The first window (segments)."""
 
 
-class CongestionControl(Own):
+class CongestionControl(Custom):
     """Base class of custom congestion controls. A subclass has a :attr:`name` and :meth:`on_ack`.
 
     Every flow has its own instance.
@@ -140,7 +140,7 @@ CongestionControl._required = ("on_ack", "self, ack, window")
 CongestionControl._hooks = ("on_congestion", "on_notification", "on_sent", "begin_message")
 
 
-def own_congestion_controls() -> dict[str, type[CongestionControl]]:
+def custom_congestion_controls() -> dict[str, type[CongestionControl]]:
     """The custom congestion controls of this process by name, in order of registration."""
     found = registered("congestion control").items()
     return {name: own for name, own in found if issubclass(own, CongestionControl)}

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Union
 
-from . import _arguments, _bufferlab, _own
+from . import _arguments, _bufferlab, _custom
 from .exceptions import BufferlabError, RunError, ScenarioError
 from .progress import ProgressOption, relay
 
@@ -121,7 +121,7 @@ def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
             f"a worker has bufferlab {_version_in_words(_bufferlab.version())}, the work was given out by {_version_in_words(unit.version)}",
             "install the same wheel on every worker",
         )
-    _own.unpack(unit.own)
+    _custom.unpack(unit.own)
     with tempfile.TemporaryDirectory(prefix="bufferlab-") as name:
         desk = Path(name)
         for file, content in unit.inputs:
@@ -381,7 +381,7 @@ def _unit(
         inputs=tuple(loaded.inputs),
         caveats=tuple(caveats),
         verify=verify,
-        own=_own.pack(loaded),
+        own=_custom.pack(loaded),
         version=version,
         folder=folder,
         variant=loaded.variant,

@@ -26,13 +26,13 @@ from typing import Any, ClassVar
 
 from . import _bufferlab
 from ._bufferlab import Markable
-from ._own import Own, _PlainParameter, registered
+from ._custom import Custom, _PlainParameter, registered
 from .policy import Buffer, Switch
 
-__all__ = ["Markable", "MarkingRule", "own_marking_rules"]
+__all__ = ["Markable", "MarkingRule", "custom_marking_rules"]
 
 
-class MarkingRule(Own):
+class MarkingRule(Custom):
     """Base class of custom marking rules. A subclass has a :attr:`name` and :meth:`marks`.
 
     Every switch has one instance, or one per memory if it has several memories.
@@ -75,6 +75,6 @@ MarkingRule._kind, MarkingRule._base, MarkingRule._example = "marking rule", Mar
 MarkingRule._required = ("marks", "self, packet, buffer")
 
 
-def own_marking_rules() -> dict[str, type[MarkingRule]]:
+def custom_marking_rules() -> dict[str, type[MarkingRule]]:
     """The custom marking rules of this process by name, in order of registration."""
     return {name: own for name, own in registered("marking rule").items() if issubclass(own, MarkingRule)}

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal, Union
 
 from . import _arguments, _bufferlab
 from ._bufferlab import Arrival, Buffer, Departure, Verdict, Weight
-from ._own import Own, _PlainParameter, named, param, register, registered
+from ._custom import Custom, _PlainParameter, named, param, register, registered
 
 __all__ = [
     "Arrival",
@@ -41,7 +41,7 @@ __all__ = [
     "Trial",
     "Verdict",
     "Weight",
-    "own_policies",
+    "custom_policies",
     "param",
     "register",
     "trial",
@@ -82,7 +82,7 @@ class Switch:
         return self.ports * self.queues_per_port
 
 
-class Policy(Own):
+class Policy(Custom):
     """Base class of custom policies. A subclass has a :attr:`name` and :meth:`admit`.
 
     All other methods are optional; a method that is not defined is never called.
@@ -203,7 +203,7 @@ PolicyLike = Union[str, "type[Policy]"]
 """A registered name, or the class of a custom policy."""
 
 
-def own_policies() -> dict[str, type[Policy]]:
+def custom_policies() -> dict[str, type[Policy]]:
     """The custom policies of this process by name, in order of registration."""
     return {name: own for name, own in registered("policy").items() if issubclass(own, Policy)}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, overload
 
-from . import _arguments, _bufferlab, _own, _toml
+from . import _arguments, _bufferlab, _custom, _toml
 from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
 from .exceptions import Problem, ScenarioError
@@ -235,7 +235,7 @@ class Scenario:
         except ScenarioError:
             pass
         else:
-            packed = _own.pack(loaded)
+            packed = _custom.pack(loaded)
             if self._text is None:
                 resolved = (loaded.resolved, loaded.inputs)
         folder = None if self._keep is None else Parcel(self._path.parent, self._keep)
@@ -243,7 +243,7 @@ class Scenario:
 
     def __setstate__(self, state: _State) -> None:
         path, text, overrides, packed, folder, resolved = state
-        _own.unpack(packed)
+        _custom.unpack(packed)
         if folder is not None:
             self._place(folder.path / path.name, text, overrides, folder.keep)
         elif text is None and resolved is not None and not path.is_file():

@@ -34,9 +34,9 @@ from typing import Any, ClassVar
 
 from . import _bufferlab
 from ._bufferlab import Flow
-from ._own import Own, _PlainParameter, registered
+from ._custom import Custom, _PlainParameter, registered
 
-__all__ = ["Flow", "Network", "Workload", "own_workloads"]
+__all__ = ["Flow", "Network", "Workload", "custom_workloads"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Network:
         object.__setattr__(self, "racks", tuple(tuple(rack) for rack in self.racks))
 
 
-class Workload(Own):
+class Workload(Custom):
     """Base class of custom workloads. A subclass has a :attr:`name` and :meth:`flows`.
 
     Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`: keys of
@@ -109,6 +109,6 @@ Workload._kind, Workload._base, Workload._example = "workload", Workload, "my_wo
 Workload._required = ("flows", "self, random")
 
 
-def own_workloads() -> dict[str, type[Workload]]:
+def custom_workloads() -> dict[str, type[Workload]]:
     """The custom workloads of this process by name, in order of registration."""
     return {name: own for name, own in registered("workload").items() if issubclass(own, Workload)}

@@ -15,7 +15,7 @@ import pytest
 
 import bufferlab
 from bufferlab import ArgumentError, BufferlabError, Run, Scenario, UnknownNameError, _calculators, plot, sonic, theory
-from bufferlab._own import Own
+from bufferlab._custom import Custom
 from bufferlab.scenario import as_scenario
 
 NAN = float("nan")
@@ -235,7 +235,7 @@ def public() -> Iterator[tuple[str, Any]]:
             if not isinstance(value, type):
                 yield where, value
                 continue
-            if issubclass(value, (Own, BaseException)):
+            if issubclass(value, (Custom, BaseException)):
                 continue
             if not hasattr(value, "__dataclass_fields__") and value.__module__ != "bufferlab._bufferlab":
                 yield name, value

@@ -43,7 +43,7 @@ def test_a_comparison_is_paired_and_has_intervals(star: Scenario) -> None:
 def test_all_policies_that_fit_are_compared_and_the_others_named_with_the_reason(star: Scenario) -> None:
     comparison = compare(star, ["all"])
     assert comparison.policies[0] == "dt"
-    names = set(bufferlab.policies()) - set(bufferlab.own_policies())
+    names = set(bufferlab.policies()) - set(bufferlab.custom_policies())
     assert set(comparison.policies) | set(comparison.left_out) == names
     assert all(comparison.left_out.values())
 

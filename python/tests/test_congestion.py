@@ -215,10 +215,10 @@ def test_a_class_that_cannot_be_a_control_is_refused_with_the_reason() -> None:
         class Impostor(PythonReno):
             name = "newreno"
 
-    assert bufferlab.own_congestion_controls()["py-dctcp"] is PythonDctcp
+    assert bufferlab.custom_congestion_controls()["py-dctcp"] is PythonDctcp
 
 
-def test_comparisons_and_sweeps_run_over_own_controls(small: Scenario) -> None:
+def test_comparisons_and_sweeps_run_over_custom_controls(small: Scenario) -> None:
     own = small.set(CONTROL, PythonReno)
     comparison = bufferlab.compare(own, ["dt", "cs"], seeds=2)
     assert comparison.policies == ("dt", "cs")

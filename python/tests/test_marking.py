@@ -132,7 +132,7 @@ def test_a_class_that_cannot_be_a_rule_is_refused_with_the_reason() -> None:
         class Impostor(PythonStep):
             name = "red"
 
-    assert bufferlab.own_marking_rules()["py_step"] is PythonStep
+    assert bufferlab.custom_marking_rules()["py_step"] is PythonStep
 
 
 def test_comparisons_run_over_own_rules(dctcp: Scenario) -> None:

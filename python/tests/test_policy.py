@@ -281,7 +281,7 @@ def test_a_hook_that_raises_ends_the_run_too(star: Scenario) -> None:
     assert error.method == "on_dequeue" and isinstance(error.__cause__, KeyError)
 
 
-def test_comparisons_and_sweeps_take_own_policies_by_class_and_name(star: Scenario) -> None:
+def test_comparisons_and_sweeps_take_custom_policies_by_class_and_name(star: Scenario) -> None:
     comparison = bufferlab.compare(star, ["dt", PythonDt, "py-lqd"], seeds=2)
     assert comparison.policies == ("dt", "py-dt", "py-lqd")
     change = comparison["switches.lost_percent"]["py-dt"].change
@@ -391,7 +391,7 @@ def test_a_class_that_is_written_again_takes_the_place_of_its_former_self(star: 
                 return self.answer if buffer.fits(arrival.size) else Verdict.FULL
 
     assert trial("rewritten", arrivals=10).drops == 0
-    assert bufferlab.own_policies()["rewritten"] is Rewritten
+    assert bufferlab.custom_policies()["rewritten"] is Rewritten
 
 
 def test_a_policy_that_cannot_be_built_says_why(star: Scenario) -> None:
@@ -457,7 +457,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("definition", ["from own_module import Shipped", MODULE])
-def test_a_scenario_takes_its_own_policy_along_to_another_process(
+def test_a_scenario_takes_its_custom_policy_along_to_another_process(
     definition: str, as_program: Callable[[str, str], list[str]]
 ) -> None:
     flows, compared = as_program(MODULE, MAIN.replace("{definition}", definition))
@@ -524,7 +524,7 @@ def test_a_misspelt_hook_is_refused_with_the_right_name() -> None:
         def threshold_of_mine(self) -> float:
             return self.alpha
 
-    assert Helped.name in bufferlab.own_policies()
+    assert Helped.name in bufferlab.custom_policies()
 
 
 def test_a_classifier_that_names_a_queue_beyond_the_last_ends_the_run(star: Scenario) -> None:

@@ -281,7 +281,7 @@ if __name__ == "__main__":
 """
 
 
-def test_own_policies_travel_along(tmp_path: Path) -> None:
+def test_custom_policies_travel_along(tmp_path: Path) -> None:
     (tmp_path / "own_policy.py").write_text(OWN)
     (tmp_path / "main.py").write_text(SPREAD)
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True)

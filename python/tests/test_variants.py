@@ -67,7 +67,7 @@ def test_sweeps_take_variants(star: Scenario) -> None:
     assert {point.policies for point in points} == {("cs", "dt(alpha=0.25)")}
 
 
-def test_own_policies_are_variants(star: Scenario, own: Path) -> None:
+def test_custom_policies_are_variants(star: Scenario, own: Path) -> None:
     named = bufferlab.compare(star, ["dt"], variants=[f"mine: {own}:FairShare(part=0.25)", f"{own}:FairShare"])
     assert named.policies[:2] == ("dt", "mine")
     assert named.run("mine", 1).manifest["policy"]["params"] == [["part", "0.25"]]
@@ -112,7 +112,7 @@ def test_the_module_is_started_by_python(own: Path, tmp_path: Path) -> None:
 SHORT = ["scenarios/star-incast.toml", "--set", "duration=1 ms"]
 
 
-def test_the_module_sweeps_explains_and_runs_own_policies(
+def test_the_module_sweeps_explains_and_runs_custom_policies(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "grid"
@@ -141,7 +141,7 @@ def test_the_module_sweeps_explains_and_runs_own_policies(
     assert "one of the values is empty" in capsys.readouterr().err
 
 
-def test_the_module_judges_a_study_of_ones_own_that_names_an_own_policy(
+def test_the_module_judges_a_study_of_ones_own_that_names_a_custom_policy(
     own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = f"fair-{abs(hash(str(tmp_path))) % 10**8}"

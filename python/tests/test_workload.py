@@ -162,10 +162,10 @@ def test_a_class_that_cannot_be_a_workload_is_refused_with_the_reason() -> None:
             name = "hides"
             transport: int = 1
 
-    assert bufferlab.own_workloads()["py_pulses"] is PythonPulses
+    assert bufferlab.custom_workloads()["py_pulses"] is PythonPulses
 
 
-def test_comparisons_take_own_workloads(star: Scenario) -> None:
+def test_comparisons_take_custom_workloads(star: Scenario) -> None:
     comparison = bufferlab.compare(with_workload(star, kind=RandomPairs), ["dt", "cs"], seeds=2)
     assert comparison["all.flows"]["dt"].values == comparison["all.flows"]["cs"].values == (50.0, 50.0)
 

@@ -506,7 +506,7 @@ impl CompareArgs {
         if !choices.is_empty() {
             return choices;
         }
-        ["dt", "cs", "abm"].into_iter().filter_map(PolicySelection::of).collect()
+        ["dt", "cs", "abm"].into_iter().filter_map(PolicySelection::from_name).collect()
     }
 }
 
@@ -911,7 +911,9 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
 /// Parser of a registered policy's name or alias, or `all`.
 fn choice_parser() -> impl TypedValueParser<Value = PolicySelection> {
     Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicySelection::ALL)]))).map(
-        |name| PolicySelection::of(&name.to_lowercase()).expect("only names of the registry are accepted"),
+        |name| {
+            PolicySelection::from_name(&name.to_lowercase()).expect("only names of the registry are accepted")
+        },
     )
 }
 

@@ -45,9 +45,9 @@ fn summary(scenario: &Scenario) -> String {
         text,
         "\nnetwork   {}: {}, {}, {}",
         topology.kind,
-        counted(topology.hosts.len(), "host", "hosts"),
-        counted(topology.switches.len(), "switch", "switches"),
-        counted(topology.links.len(), "cable", "cables")
+        count_of(topology.hosts.len(), "host", "hosts"),
+        count_of(topology.switches.len(), "switch", "switches"),
+        count_of(topology.links.len(), "cable", "cables")
     );
     for line in switch_lines(scenario) {
         let _ = writeln!(text, "switches  {line}");
@@ -100,7 +100,7 @@ fn transport_line(transport: &TransportSpec) -> String {
     let window = match transport.initial_window {
         InitialWindow::Whole => "the whole flow".to_owned(),
         InitialWindow::BandwidthDelay => "one bandwidth-delay product".to_owned(),
-        InitialWindow::Segments(segments) => counted(segments as usize, "segment", "segments"),
+        InitialWindow::Segments(segments) => count_of(segments as usize, "segment", "segments"),
     };
     format!(
         "{name}{algorithm}: {} B segments, initial window {window}, RTO at least {}",
@@ -130,7 +130,7 @@ fn priorities(scenario: &Scenario, transport: &TransportSpec) -> String {
     format!(", data on priority {}{of_acks}", data.join(", "))
 }
 
-fn counted(number: usize, one: &str, many: &str) -> String {
+fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
@@ -165,8 +165,8 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
         });
         format!(
             "{names}: {} of {rate}, {} each, buffer {}, policy {}{classifier}, {ecn}{}{}",
-            counted(rates.len(), "port", "ports"),
-            counted(usize::from(spec.queues_per_port), "queue", "queues"),
+            count_of(rates.len(), "port", "ports"),
+            count_of(usize::from(spec.queues_per_port), "queue", "queues"),
             format_size(spec.buffer_bytes),
             spec.policy,
             lossless(spec),

@@ -71,7 +71,7 @@ pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     // Invariants are checked during a run only.
     let finished = if how.verify { 0 } else { plan.resume() };
     if finished > 0 {
-        inform(&format!("{} there already", counted(finished)));
+        inform(&format!("{} there already", count_with_verb(finished)));
     }
     finished
 }
@@ -141,7 +141,7 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
 }
 
 /// A number of runs with its verb: "2 runs are".
-pub(crate) fn counted(runs: usize) -> String {
+pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 

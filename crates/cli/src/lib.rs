@@ -78,8 +78,8 @@ pub fn main() -> ExitCode {
     // `--help` follows the same rule: colours on a capable terminal, unless NO_COLOR, CLICOLOR or
     // TERM=dumb forbids them.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
-    if bufferlab_scenario::has_own_entries() {
-        bufferlab_lab::set_own_code(built());
+    if bufferlab_scenario::has_custom_entries() {
+        bufferlab_lab::set_custom_code(built());
     }
     if let Some(bytes) = args.memory_limit {
         bufferlab_lab::set_memory_limit(bytes);

@@ -57,7 +57,7 @@ struct ParameterRecord {
 }
 
 impl PolicyRecord {
-    fn of(info: &PolicyInfo) -> Self {
+    fn from_info(info: &PolicyInfo) -> Self {
         let parameter = |param: &ParamInfo| ParameterRecord {
             name: param.name,
             expected: param.expected(),
@@ -92,7 +92,7 @@ fn json(policies: Vec<PolicyRecord>) -> miette::Result<()> {
 pub(crate) fn list(as_json: bool) -> miette::Result<()> {
     let all = policies();
     if as_json {
-        return json(all.iter().map(|info| PolicyRecord::of(info)).collect());
+        return json(all.iter().map(|info| PolicyRecord::from_info(info)).collect());
     }
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -106,7 +106,7 @@ pub(crate) fn list(as_json: bool) -> miette::Result<()> {
 /// `policy show`.
 pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
     if as_json {
-        return json(vec![PolicyRecord::of(info)]);
+        return json(vec![PolicyRecord::from_info(info)]);
     }
     let circuits = of_policy(info.name).into_diagnostic()?;
     print(&format!("{}{}", describe(info), in_hardware(&circuits)))

@@ -118,7 +118,7 @@ struct Problem {
 }
 
 impl VerifiedFolder {
-    pub(crate) fn of(folder: &Path, found: &Inspection) -> Self {
+    pub(crate) fn from_inspection(folder: &Path, found: &Inspection) -> Self {
         let problem = |(folder, problem): &(std::path::PathBuf, String)| Problem {
             folder: folder.display().to_string(),
             problem: problem.clone(),

@@ -65,7 +65,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let keep =
         args.record.as_deref().map(|table| Keep { table, date: args.date.as_deref().unwrap_or_default() });
     let found = conclude(&registry, &results, &args.out, keep).map_err(error::reproduce)?;
-    let text = told(&results, &found);
+    let text = describe(&results, &found);
     let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
     if args.json {
         print(&verdicts_json(&results, &found))?;
@@ -73,9 +73,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         print(&text)?;
         let is_own = args.registry.is_some();
         for result in results.iter().filter(|result| is_own || result.experiment().claims().is_empty()) {
-            print(&values_text(&Estimates::of(result)))?;
+            print(&values_text(&Estimates::from_results(result)))?;
         }
-        print(&counted(&found, &results))?;
+        print(&verdict_counts(&found, &results))?;
     }
     clear_away(&args.out);
     inform(&format!("figures, values and the ledger are in {}", args.out.display()));
@@ -115,7 +115,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());
-    for (experiment, claim) in asked(&args.why, registry)? {
+    for (experiment, claim) in named_claims(&args.why, registry)? {
         let found = why((experiment, claim), &against, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
         let text = format!("# {}\n\n{}.\n\n{}", claim.id, found.answer(&said), found.markdown());
@@ -138,7 +138,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
 }
 
 /// The claims that `--why` names, each with its experiment.
-fn asked<'a>(
+fn named_claims<'a>(
     names: &[String],
     registry: &'a Registry,
 ) -> miette::Result<Vec<(&'a Experiment, &'a ClaimCheck)>> {
@@ -168,7 +168,7 @@ fn asked<'a>(
 }
 
 /// The verdicts of each experiment with their claims, and the number of claims that tests check.
-fn told(results: &[Results], found: &Conclusion) -> String {
+fn describe(results: &[Results], found: &Conclusion) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {
         let experiment = result.experiment();
@@ -238,7 +238,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
 }
 
 /// Counts of the verdicts: of these runs, and of the whole ledger.
-fn counted(found: &Conclusion, results: &[Results]) -> String {
+fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {
         return "\nthese experiments have no claims to judge\n".to_owned();

@@ -51,7 +51,7 @@ impl Copy {
 
     fn of_diagnostic(error: &dyn Diagnostic) -> Self {
         let labels: Vec<_> = error.labels().into_iter().flatten().collect();
-        let source = error.source_code().and_then(|source| plain(source, labels.first()?));
+        let source = error.source_code().and_then(|source| visible(source, labels.first()?));
         let own = error.diagnostic_source().map(Self::of_diagnostic);
         let is_diagnostic = own.is_some();
         Self {
@@ -76,7 +76,7 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
 
 /// A source with each hidden character replaced by visible ones of the same length, so that places
 /// in the source stay valid.
-fn plain(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
+fn visible(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
     // Read all lines around the label.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;
     if contents.span().offset() != 0 {

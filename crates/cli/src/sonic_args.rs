@@ -237,7 +237,7 @@ pub(crate) struct TuneArgs {
 
 fn traffic(text: &str) -> Result<Kind, String> {
     let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-    Kind::of(text).ok_or_else(|| format!("expected one of {}", names.join(", ")))
+    Kind::from_name(text).ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }
 
 /// Reads a size with its unit, or a number of bytes.

@@ -2,7 +2,7 @@
 //! reused.
 
 use crate::args::SweepArgs;
-use crate::execute::{clear_away, counted, execute_each, load, loader, out, warn};
+use crate::execute::{clear_away, count_with_verb, execute_each, load, loader, out, warn};
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{SWEEP_CSV, SWEEP_HTML, SweepPlan, SweepRequest};
 use bufferlab_results::Claim;
@@ -25,7 +25,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         .map_err(error::plan)
         .wrap_err("the sweep was not started")?;
     if plan.reused > 0 {
-        inform(&format!("{} there already", counted(plan.reused)));
+        inform(&format!("{} there already", count_with_verb(plan.reused)));
     }
     let mut failed = plan.failed.clone();
     let results = execute_each(args.scenario.file(), &plan.jobs, &args.execution)?;
@@ -49,7 +49,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     Err(miette!(
         help = help,
         "{} failed:\n{}",
-        counted(failed.len()).replace(" are", "").replace(" is", ""),
+        count_with_verb(failed.len()).replace(" are", "").replace(" is", ""),
         failed.join("\n")
     ))
 }

@@ -80,7 +80,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
 
 /// Runs, each as the name of its folder and its scenario.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
-    let own = own_policy(args)?;
+    let own = policy_in_file(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
         ([], true) => DEMO_POLICIES.map(|(name, _)| name.to_owned()).to_vec(),
         ([], false) => vec![own.clone()],
@@ -110,7 +110,7 @@ fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
 }
 
 /// Policy of the scenario file.
-fn own_policy(args: &TestbedRunArgs) -> Result<String, LoadError> {
+fn policy_in_file(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
 
@@ -139,7 +139,7 @@ mod real {
     use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
     use bufferlab_report::Report;
     use bufferlab_results::Claim;
-    use bufferlab_testbed::sandbox::{self, Place};
+    use bufferlab_testbed::sandbox::{self, SandboxSide};
     use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real};
     use std::io::{Read, Write};
     use std::path::PathBuf;
@@ -159,14 +159,14 @@ mod real {
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
-            Place::Before => {
+            SandboxSide::Before => {
                 demand()?;
                 Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
             }
-            Place::Outside => {
+            SandboxSide::Outside => {
                 std::process::exit(sandbox::supervise().map_err(cannot)?.into());
             }
-            Place::Inside => {
+            SandboxSide::Inside => {
                 interrupt::listen_to_services();
                 sandbox::settle().map_err(cannot)
             }
@@ -238,7 +238,7 @@ mod real {
             plans.iter().flat_map(|plan| endings.iter().map(move |ending| job(plan, ending))).collect();
         let known = |folder: &str, seed: u64| {
             let policy = find_policy(folder.strip_suffix(SIMULATED).unwrap_or(folder))?;
-            Some(own_policy(args).and_then(|own| load_as(args, &own, policy.name, Some(seed))))
+            Some(policy_in_file(args).and_then(|own| load_as(args, &own, policy.name, Some(seed))))
         };
         let to = Destination { out, replace: args.replace };
         prepare_group(to, &jobs, &known).map(drop).map_err(error::plan)

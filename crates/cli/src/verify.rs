@@ -23,7 +23,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
         }
         problems += found.problems.len();
         if args.json {
-            folders.push(VerifiedFolder::of(dir, &found));
+            folders.push(VerifiedFolder::from_inspection(dir, &found));
             continue;
         }
         print(&in_words(dir, &found))?;

@@ -12,7 +12,7 @@ mod priority;
 use crate::flows::FlowKey;
 use crate::header::Header;
 use crate::tags::Tags;
-use bufferlab_params::{BuildError, ParamInfo, Params, RegisterError, Registry};
+use bufferlab_params::{BuildError, Params, RegisterError, Registry};
 use bufferlab_units::Time;
 use std::fmt;
 
@@ -54,7 +54,7 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
 ///     title: "By size",
 ///     summary: "Packets above 1,000 B join the last queue.",
 ///     source: "An example.",
-///     build: &|_, queues| Ok(Classifier::own(Box::new(BySize), queues)),
+///     build: &|_, queues| Ok(Classifier::custom(Box::new(BySize), queues)),
 ///     ..ClassifierInfo::PLAIN
 /// })?;
 /// assert!(find_classifier("by-size").is_some());
@@ -72,30 +72,12 @@ pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierIn
 pub type ClassifierConstructor =
     &'static (dyn Fn(&Params, usize) -> Result<Classifier, BuildError> + Send + Sync);
 
-/// Registry entry of a classifier.
-pub struct ClassifierInfo {
-    /// Name in scenario files: `switch.classifier`.
-    pub name: &'static str,
-    /// Other accepted names of the classifier.
-    pub aliases: &'static [&'static str],
-    /// Full name.
-    pub title: &'static str,
-    /// Summary of the classifier in one line.
-    pub summary: &'static str,
-    /// Source: authors, venue, section.
-    pub source: &'static str,
-    /// Parameters of the classifier.
-    pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain. The constructor
-    /// refuses queues that the port does not have and parameters that contradict each other.
-    pub build: ClassifierConstructor,
-}
-
-bufferlab_params::entry!(ClassifierInfo, "classifier");
-
-impl fmt::Debug for ClassifierInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClassifierInfo").field("name", &self.name).finish_non_exhaustive()
+bufferlab_params::entry! {
+    /// Registry entry of a classifier.
+    pub struct ClassifierInfo("classifier") {
+        /// The constructor. `Params` is complete and every value is in its domain. The constructor
+        /// refuses queues that the port does not have and parameters that contradict each other.
+        pub build: ClassifierConstructor,
     }
 }
 
@@ -149,7 +131,7 @@ pub struct Classifier {
 #[derive(Clone, Debug)]
 enum Behind {
     Trap(ElephantTrap),
-    Own(Own),
+    Custom(Custom),
 }
 
 /// A packet before it is classified.
@@ -184,20 +166,20 @@ impl<T: Classify + Clone + 'static> CloneClassify for T {
 }
 
 #[derive(Debug)]
-struct Own {
+struct Custom {
     classify: Box<dyn Classify>,
     queues_per_port: usize,
     /// Flow of the last packet, and the queue chosen for it.
     last: Option<(u32, u8)>,
 }
 
-impl Clone for Own {
+impl Clone for Custom {
     fn clone(&self) -> Self {
         Self { classify: self.classify.boxed_clone(), queues_per_port: self.queues_per_port, last: self.last }
     }
 }
 
-impl Own {
+impl Custom {
     #[cold]
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
         let (queue, tags) = self.classify.classify(packet);
@@ -243,9 +225,9 @@ impl Classifier {
     /// A custom classifier behind [`Self::identity`]. Custom policies return one from
     /// [`crate::Policy::take_classifier`].
     #[must_use]
-    pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
-        let own = Own { classify, queues_per_port, last: None };
-        Self { behind: Some(Box::new(Behind::Own(own))), ..Self::identity(queues_per_port) }
+    pub fn custom(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
+        let custom = Custom { classify, queues_per_port, last: None };
+        Self { behind: Some(Box::new(Behind::Custom(custom))), ..Self::identity(queues_per_port) }
     }
 
     /// Whether the classifier is only a map, so that a call changes no state.
@@ -259,7 +241,7 @@ impl Classifier {
         let mapped = self.mapped(header.priority);
         match self.behind.as_deref_mut() {
             None => (mapped, header.tags),
-            Some(Behind::Own(own)) => own.classify(&Unclassified { now, header: *header, mapped }),
+            Some(Behind::Custom(custom)) => custom.classify(&Unclassified { now, header: *header, mapped }),
             Some(Behind::Trap(trap)) => trap.classify(&Unclassified { now, header: *header, mapped }),
         }
     }
@@ -272,7 +254,7 @@ impl Classifier {
         let is_its_flow = |last: &(u32, u8)| last.0 == header.flow;
         match self.behind.as_deref() {
             None => mapped,
-            Some(Behind::Own(own)) => own.last.filter(is_its_flow).map_or(mapped, |last| last.1),
+            Some(Behind::Custom(custom)) => custom.last.filter(is_its_flow).map_or(mapped, |last| last.1),
             Some(Behind::Trap(trap)) => trap.queue(FlowKey::from_header(header), mapped),
         }
     }
@@ -324,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn an_own_classifier_chooses_among_the_queues_that_there_are() {
-        let mut classifier = Classifier::own(Box::new(ByFlow), 4);
+    fn a_custom_classifier_chooses_among_the_queues_that_there_are() {
+        let mut classifier = Classifier::custom(Box::new(ByFlow), 4);
         let queues = [0, 2, 3, 200].map(|flow| classifier.classify(Time::ZERO, &header(flow, 1, 100)));
         assert_eq!(queues, [0, 2, 3, 3].map(|queue| (queue, Tags::SMALL)));
         assert_eq!(classifier.clone().queue(&header(200, 1, 100)), 3, "the last packet's");

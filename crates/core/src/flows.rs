@@ -180,7 +180,7 @@ impl ShortLimit {
     ///
     /// # Errors
     /// If both are 0, so that nothing is limited.
-    pub(crate) fn of(params: &Params) -> Result<Self, BuildError> {
+    pub(crate) fn from_params(params: &Params) -> Result<Self, BuildError> {
         let limit = Self { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
         if limit.packets == 0 && limit.bytes == 0 {
             let message = "without a limit in packets or in bytes every flow is short forever: set short_packets or short_bytes";

@@ -14,9 +14,7 @@ use crate::failure::MarkingFailure;
 use crate::header::Header;
 use crate::policy::SwitchShape;
 use crate::schedule::MAX_QUEUES_PER_PORT;
-use bufferlab_params::{
-    BuildError, Faults, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry, choices,
-};
+use bufferlab_params::{BuildError, Faults, ParamValue, Params, Profile, RegisterError, Registry, choices};
 use bufferlab_units::Time;
 use std::fmt;
 
@@ -114,32 +112,14 @@ choices! {
 pub type MarkerConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Marking, BuildError> + Send + Sync);
 
-/// Registry entry of a marking rule.
-pub struct MarkerInfo {
-    /// Name in scenario files: the `kind` of `[switch.ecn]`.
-    pub name: &'static str,
-    /// Other accepted names of the rule.
-    pub aliases: &'static [&'static str],
-    /// Full name.
-    pub title: &'static str,
-    /// Summary of the rule in one line.
-    pub summary: &'static str,
-    /// Source: authors, venue, section.
-    pub source: &'static str,
-    /// Parameters of the rule.
-    pub params: &'static [ParamInfo],
-    /// Refuses parameters, each in its domain, that contradict each other on any switch.
-    pub check: fn(&Params) -> Result<(), Faults>,
-    /// The constructor. `Params` is complete, every value is in its domain, and `check` reported no
-    /// fault. The constructor refuses only values that do not fit the switch.
-    pub build: MarkerConstructor,
-}
-
-bufferlab_params::entry!(MarkerInfo, "marking rule", '_');
-
-impl fmt::Debug for MarkerInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MarkerInfo").field("name", &self.name).finish_non_exhaustive()
+bufferlab_params::entry! {
+    /// Registry entry of a marking rule.
+    pub struct MarkerInfo("marking rule", '_') {
+        /// Refuses parameters, each in its domain, that contradict each other on any switch.
+        pub check: fn(&Params) -> Result<(), Faults>,
+        /// The constructor. `Params` is complete, every value is in its domain, and `check`
+        /// reported no fault. The constructor refuses only values that do not fit the switch.
+        pub build: MarkerConstructor,
     }
 }
 
@@ -511,8 +491,12 @@ mod tests {
 
     #[test]
     fn an_own_rule_may_not_hide_what_all_rules_have() {
-        let priorities =
-            ParamInfo::required("priorities", bufferlab_params::ParamKind::Flag, "true", "Hides.");
+        let priorities = bufferlab_params::ParamInfo::required(
+            "priorities",
+            bufferlab_params::ParamKind::Flag,
+            "true",
+            "Hides.",
+        );
         let params = vec![priorities].leak();
         let info =
             MarkerInfo { name: "hides", title: "Hides", summary: "Hides.", params, ..MarkerInfo::PLAIN };

@@ -18,5 +18,5 @@ pub use interface::{
     Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
     PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
 };
-pub use registry::{REGISTRY, find_policy, own_policies, policies, register_policy, replace_policy};
+pub use registry::{REGISTRY, custom_policies, find_policy, policies, register_policy, replace_policy};
 pub use schemes::*;

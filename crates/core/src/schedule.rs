@@ -306,7 +306,7 @@ impl Scheduler {
     /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
     /// continues with the queue after `queue`. Not for deficit round robin.
     #[inline(always)] // On the hot path.
-    pub(crate) fn note_passage(&self, turns: &mut Turns, port: u16, queue: u8) {
+    pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
             Choice::Lowest => {}
             Choice::RoundRobin => turns.of_groups[usize::from(port)].cursor = after(queue),

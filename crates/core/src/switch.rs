@@ -1,8 +1,8 @@
 //! The pipeline of one switch: classify, admit, enqueue, mark, schedule, depart.
 
-mod pass;
+mod bypass;
 
-use self::pass::Passages;
+use self::bypass::FastPath;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::event::{Observer, Refusal, SwitchEvent};
@@ -247,7 +247,7 @@ struct Port {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
-    /// Whether packets that find their port idle may bypass the queue: see [`Self::pass`].
+    /// Whether packets that find their port idle may bypass the queue: see [`Self::bypass`].
     can_bypass: bool,
     /// The chip is ideal and no watchdog discards: the hot path checks this first.
     ideal: bool,
@@ -261,7 +261,7 @@ pub struct Switch<P> {
     classifier: Classifier,
     ports: Vec<Port>,
     /// Packets that did not wait, by queue; `counters` has all others.
-    passages: Vec<Passages>,
+    fast_path: Vec<FastPath>,
     buffer: Buffer,
     scheduler: Scheduler,
     turns: Turns,
@@ -321,7 +321,7 @@ impl<P: Policy> Switch<P> {
             ports: vec![Port::default(); ports],
             is_stateful: config.scheduler.is_stateful(),
             turns: config.scheduler.new_turns(ports),
-            passages: vec![Passages::default(); queues],
+            fast_path: vec![FastPath::default(); queues],
             counters: vec![Counters::default(); queues],
             paused_ingress: vec![false; ingress_queues],
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
@@ -335,7 +335,7 @@ impl<P: Policy> Switch<P> {
             next_refresh: Time::ZERO,
             first_failure: None,
         };
-        switch.can_bypass = switch.may_let_pass();
+        switch.can_bypass = switch.may_bypass();
         switch
     }
 
@@ -370,14 +370,14 @@ impl<P: Policy> Switch<P> {
     #[must_use]
     pub fn counters(&self, queue: QueueId) -> Counters {
         let index = usize::from(queue.0);
-        self.passages[index].added_to(self.counters[index])
+        self.fast_path[index].added_to(self.counters[index])
     }
 
     /// Size of the largest packet that bypassed a queue (bytes). Observers do not see such packets
-    /// ([`Self::pass`]).
+    /// ([`Self::bypass`]).
     #[must_use]
-    pub fn largest_passed(&self, queue: QueueId) -> u32 {
-        self.passages[usize::from(queue.0)].largest
+    pub fn largest_bypassed(&self, queue: QueueId) -> u32 {
+        self.fast_path[usize::from(queue.0)].largest
     }
 
     /// The marker, if the switch marks.
@@ -817,7 +817,7 @@ impl<P: Policy> Switch<P> {
             *mask &= !(1 << priority);
         }
         self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discard_mask == 0);
-        self.can_bypass = self.may_let_pass();
+        self.can_bypass = self.may_bypass();
     }
 
     /// Whether a watchdog discards `arrival`: because of its egress queue, or because of the

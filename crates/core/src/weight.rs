@@ -29,7 +29,7 @@ impl Weight {
     /// ⌊factor × bytes⌋, saturating.
     #[inline]
     #[must_use]
-    pub const fn of(self, bytes: u64) -> u64 {
+    pub const fn apply(self, bytes: u64) -> u64 {
         let product = (self.0 as u128 * bytes as u128) >> 32;
         if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
     }
@@ -44,7 +44,7 @@ impl Weight {
     /// The product of two factors, rounded down.
     #[must_use]
     pub const fn times(self, other: Self) -> Self {
-        Self(other.of(self.0))
+        Self(other.apply(self.0))
     }
 
     /// Quotient of the factor and `divisor`, rounded down.
@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));
-        assert_eq!(two_thirds.of(42_804), 28_535);
+        assert_eq!(two_thirds.apply(42_804), 28_535);
         for n in 1..=64_u64 {
             for share in 1..=8_u64 {
                 let gamma = Weight::from_fraction(share, 8);
                 let factor = Weight::from_f64(2.0).divided_by(Weight::from_fraction(n, 1)).times(gamma);
                 for free in (0..200_000_000_u64).step_by(1_234_567) {
                     let exact = 2 * share * free / (8 * n);
-                    let found = factor.of(free);
+                    let found = factor.apply(free);
                     assert!(found == exact || found + 1 == exact, "2 / {n} x {share}/8 of {free} B: {found}");
                 }
             }
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn factors_are_exact_where_binary_is() {
-        assert_eq!(Weight::from_f64(0.5).of(60), 30);
-        assert_eq!(Weight::from_f64(1024.0).of(3), 3_072);
-        assert_eq!(Weight::from_fraction(1, 3).of(300), 99);
+        assert_eq!(Weight::from_f64(0.5).apply(60), 30);
+        assert_eq!(Weight::from_f64(1024.0).apply(3), 3_072);
+        assert_eq!(Weight::from_fraction(1, 3).apply(300), 99);
         assert_eq!(Weight::from_f64(2.0).divided_by(Weight::from_f64(4.0)), Weight::from_f64(0.5));
         assert_eq!(Weight::from_f64(0.5).times(Weight::from_f64(0.25)), Weight::from_f64(0.125));
     }

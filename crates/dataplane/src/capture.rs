@@ -86,7 +86,7 @@ pub(crate) struct Origin {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum CaptureEvent {
     /// The frame arrived, and may have been discarded before admission.
     Received { origin: Origin, discarded: Option<Discard> },
     /// A frame that arrived earlier was lost.
@@ -102,7 +102,7 @@ enum Event {
 struct Item {
     port: u16,
     at_ns: u64,
-    event: Event,
+    event: CaptureEvent,
     original_bytes: u32,
     /// The captured bytes of the frame, as a range of the batch's bytes.
     range: std::ops::Range<usize>,
@@ -278,7 +278,7 @@ impl CaptureWriter {
         copies: usize,
         frame: &[u8],
     ) {
-        let event = Event::Received { origin, discarded };
+        let event = CaptureEvent::Received { origin, discarded };
         let is_left_out = !self.put(origin.port, origin.at_ns, event, frame);
         self.open.push_back(Open { copies: copies as u32, is_left_out });
         if self.open.len() > OPEN {
@@ -293,10 +293,10 @@ impl CaptureWriter {
         match self.opened(origin) {
             Some(open) if open.is_left_out => {}
             Some(_) => {
-                self.put(origin.port, origin.at_ns, Event::Lost { origin, loss }, &[]);
+                self.put(origin.port, origin.at_ns, CaptureEvent::Lost { origin, loss }, &[]);
             }
             None => {
-                self.put(origin.port, self.epoch_ns + at.as_ns(), Event::LostLate { loss }, frame);
+                self.put(origin.port, self.epoch_ns + at.as_ns(), CaptureEvent::LostLate { loss }, frame);
             }
         }
         self.settle(origin);
@@ -304,7 +304,7 @@ impl CaptureWriter {
 
     /// Captures the departure of a copy of a frame through `port`.
     pub(crate) fn left(&mut self, origin: Origin, port: u16, at: Time, departure: Departure, frame: &[u8]) {
-        self.put(port, self.epoch_ns + at.as_ns(), Event::Left(departure), frame);
+        self.put(port, self.epoch_ns + at.as_ns(), CaptureEvent::Left(departure), frame);
         self.settle(origin);
     }
 
@@ -328,7 +328,7 @@ impl CaptureWriter {
     }
 
     /// Adds a frame to the current batch. Returns false if no batch is free.
-    fn put(&mut self, port: u16, at_ns: u64, event: Event, frame: &[u8]) -> bool {
+    fn put(&mut self, port: u16, at_ns: u64, event: CaptureEvent, frame: &[u8]) -> bool {
         let index = usize::from(port);
         if self.batch.is_none() {
             self.batch = self.spare.try_recv().ok();
@@ -439,7 +439,7 @@ mod tests {
         let mut capture = CaptureWriter::new(1, 64);
         capture.start(move |from, back| {
             let interface = bufferlab_pcapng::Interface { name: "eth1", ..Default::default() };
-            write(writer::Files::of(vec![(own, interface)])?, from, back)
+            write(writer::Files::from_writers(vec![(own, interface)])?, from, back)
         });
         let (frames, began) = (100_000_u64, Instant::now());
         for index in 0..frames {

@@ -46,7 +46,7 @@ pub type Core = Switch<Box<dyn Policy>>;
 
 /// Receives the fate of packets, in the order of time. `core` and `buffer` have the state right
 /// after the event.
-pub trait Wire {
+pub trait PacketEvents {
     /// Packet `id` was stored in `queue`. `marked`: it was marked on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
     /// Packet `id`, which requested space in `queue`, was refused.
@@ -60,7 +60,7 @@ pub trait Wire {
 /// Forwards evictions, which the core reports to its observer.
 struct Listener<'a, W>(&'a mut W);
 
-impl<W: Wire> Observer for Listener<'_, W> {
+impl<W: PacketEvents> Observer for Listener<'_, W> {
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         if let SwitchEvent::Evicted { now, queue, stored, reason } = *event {
             self.0.evicted(stored.packet, queue, now, reason, buffer);
@@ -68,7 +68,7 @@ impl<W: Wire> Observer for Listener<'_, W> {
     }
 }
 
-struct Port {
+struct EgressPort {
     serializer: Serializer,
     /// Whether the port is sending: the end is in [`Driver::ends`].
     is_busy: bool,
@@ -81,7 +81,7 @@ struct Port {
 /// `tie_order = "insertion"`, so the simulator gives the same verdicts for a replayed record.
 pub struct Driver {
     core: Core,
-    ports: Vec<Port>,
+    ports: Vec<EgressPort>,
     /// Ends of transmissions: time, number of the transmission, port.
     ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
     transmissions: u64,
@@ -140,7 +140,7 @@ impl Driver {
     /// Returns the errors of [`core_of`].
     pub fn new(scenario: &Scenario) -> Result<Self, BuildError> {
         let core = core_of(scenario)?;
-        let port = |rate| Port { serializer: Serializer::new(rate), is_busy: false };
+        let port = |rate| EgressPort { serializer: Serializer::new(rate), is_busy: false };
         Ok(Self {
             timer: core.poll_timeout(),
             core,
@@ -187,11 +187,11 @@ impl Driver {
 
     /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which it
     /// counts as arrived: later than `incoming.at` if later decisions are already final.
-    pub fn arrive<W: Wire>(&mut self, id: u32, incoming: &Incoming, wire: &mut W) -> Time {
+    pub fn arrive<W: PacketEvents>(&mut self, id: u32, incoming: &Incoming, events: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
         // Equal times are not late: copies of one frame, or timestamps of two ports.
         self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
-        self.run(at, false, wire);
+        self.run(at, false, events);
         self.earliest = at + APART;
         let index = id as usize;
         if index >= self.wire_bytes.len() {
@@ -204,17 +204,17 @@ impl Driver {
             ingress_port: incoming.ingress,
             egress_port: incoming.egress,
         };
-        let admission = self.core.handle_arrival(at, &packet, &mut Listener(wire));
+        let admission = self.core.handle_arrival(at, &packet, &mut Listener(events));
         if self.timer.is_none() {
             self.timer = self.core.poll_timeout();
         }
         let queue = self.core.queue_of(&packet);
         match admission {
-            Admission::Refused(refusal) => wire.refused(id, queue, refusal, &self.core),
+            Admission::Refused(refusal) => events.refused(id, queue, refusal, &self.core),
             Admission::Stored { marked } => {
-                wire.stored(id, queue, marked, &self.core);
+                events.stored(id, queue, marked, &self.core);
                 if !self.ports[usize::from(incoming.egress)].is_busy {
-                    self.send(at, incoming.egress, wire);
+                    self.send(at, incoming.egress, events);
                 }
             }
         }
@@ -222,33 +222,33 @@ impl Driver {
     }
 
     /// Advances the time to `until`. No earlier arrivals may follow.
-    pub fn advance<W: Wire>(&mut self, until: Time, wire: &mut W) {
-        self.run(until, true, wire);
+    pub fn advance<W: PacketEvents>(&mut self, until: Time, events: &mut W) {
+        self.run(until, true, events);
         self.decided = self.decided.max(Some(until));
         // Arrivals are at whole nanoseconds.
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 
     /// Sends all stored packets.
-    pub fn finish<W: Wire>(&mut self, wire: &mut W) {
+    pub fn finish<W: PacketEvents>(&mut self, events: &mut W) {
         while let Some(end) = self.next_end() {
-            self.advance(end, wire);
+            self.advance(end, events);
         }
     }
 
     /// Handles ends of transmissions until `until`, and timers before it (with `with_timers` also
     /// those at it).
-    fn run<W: Wire>(&mut self, until: Time, with_timers: bool, wire: &mut W) {
+    fn run<W: PacketEvents>(&mut self, until: Time, with_timers: bool, events: &mut W) {
         loop {
             let timer = self.timer.filter(|&at| at < until || (with_timers && at == until));
             match (self.next_end().filter(|&at| at <= until), timer) {
                 (Some(end), timer) if timer.is_none_or(|timer| end <= timer) => {
                     let Some(Reverse((at, _, port))) = self.ends.pop() else { return };
                     self.ports[usize::from(port)].is_busy = false;
-                    self.send(at, port, wire);
+                    self.send(at, port, events);
                 }
                 (_, Some(at)) => {
-                    self.core.handle_timeout(at, &mut Listener(wire));
+                    self.core.handle_timeout(at, &mut Listener(events));
                     self.timer = self.core.poll_timeout();
                 }
                 (_, None) => return,
@@ -257,14 +257,14 @@ impl Driver {
     }
 
     /// Sends the packet that the scheduler of the idle `port` chooses.
-    fn send<W: Wire>(&mut self, now: Time, port: u16, wire: &mut W) {
-        let Some(sent) = self.core.poll_transmit(now, port, &mut Listener(wire)) else { return };
+    fn send<W: PacketEvents>(&mut self, now: Time, port: u16, events: &mut W) {
+        let Some(sent) = self.core.poll_transmit(now, port, &mut Listener(events)) else { return };
         let state = &mut self.ports[usize::from(port)];
         let ends = now + state.serializer.time(self.wire_bytes[sent.packet as usize]);
         state.is_busy = true;
         self.transmissions += 1;
         self.ends.push(Reverse((ends, self.transmissions, port)));
         let departing = Departing { id: sent.packet, port, starts: now, ends, marked: sent.marked };
-        wire.sent(departing, &self.core);
+        events.sent(departing, &self.core);
     }
 }

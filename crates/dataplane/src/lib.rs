@@ -51,7 +51,7 @@ pub use addresses::{AddressTable, Forward, MacAddress};
 pub use awake::take_usual_priority;
 pub use capture::{CaptureReport, CaptureWriter, SNAPSHOT_BYTES};
 pub use config::{Forwarding, PortSpec, SwitchFile, load, load_text};
-pub use driver::{Core, Departing, Driver, Incoming, Wire, core_of};
+pub use driver::{Core, Departing, Driver, Incoming, PacketEvents, core_of};
 #[cfg(target_os = "linux")]
 pub use error::ShellError;
 pub use format::ROOT;

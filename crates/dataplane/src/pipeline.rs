@@ -3,7 +3,7 @@
 use crate::addresses::{AddressTable, Forward};
 use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, Origin};
 use crate::config::SwitchFile;
-use crate::driver::{Core, Departing, Driver, Incoming, Wire};
+use crate::driver::{Core, Departing, Driver, Incoming, PacketEvents};
 use crate::frame::{self, Headers, SMALLEST_BYTES};
 use crate::lateness::Durations;
 use crate::peaks::Peaks;
@@ -107,7 +107,7 @@ fn bytes_of(queue: QueueId, buffer: &Buffer) -> Held {
     Held { queue_bytes: buffer.queue_bytes(queue), buffer_bytes: buffer.occupancy(), limit: None }
 }
 
-impl Wire for Outcome<'_> {
+impl PacketEvents for Outcome<'_> {
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core) {
         let buffer = core.buffer();
         self.peaks.see(usize::from(queue.0), buffer.queue_bytes(queue), buffer.occupancy());

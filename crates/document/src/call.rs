@@ -17,7 +17,7 @@ pub struct Part<'a> {
 impl<'a> Part<'a> {
     /// The part of `whole` in `range`, trimmed.
     #[must_use]
-    pub fn of(whole: &'a str, range: Range<usize>) -> Self {
+    pub fn trimmed(whole: &'a str, range: Range<usize>) -> Self {
         let text = &whole[range.clone()];
         let blanks = text.len() - text.trim_start().len();
         Self { text: text.trim(), start: range.start + blanks }
@@ -89,14 +89,14 @@ impl std::error::Error for Mistake {}
 
 /// A character outside quotes: its byte offset, the character, and the number of brackets around
 /// it.
-type Seen = (usize, char, usize);
+type UnquotedChar = (usize, char, usize);
 
 /// The characters of `text` from byte `start` on that are not in quotes. A bracket does not count
 /// as inside itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.
-pub fn unquoted(text: &str, start: usize) -> Result<Vec<Seen>, Mistake> {
+pub fn unquoted(text: &str, start: usize) -> Result<Vec<UnquotedChar>, Mistake> {
     let mut seen = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
     let mut quote: Option<(usize, char)> = None;
@@ -170,7 +170,7 @@ fn parts(text: &str, range: Range<usize>, separators: impl Iterator<Item = usize
     let mut start = range.start;
     let mut all = Vec::new();
     for at in separators.chain([range.end]) {
-        all.push(Part::of(text, start..at));
+        all.push(Part::trimmed(text, start..at));
         start = at + 1;
     }
     all
@@ -189,20 +189,20 @@ pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
 ///
 /// # Errors
 /// See [`call`].
-pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<Call<'a>, Mistake> {
+pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[UnquotedChar]) -> Result<Call<'a>, Mistake> {
     let within = || seen.iter().filter(|(at, ..)| range.contains(at));
     let bracket =
         |wanted: char| within().find(|(_, c, depth)| *c == wanted && *depth == 0).map(|(at, ..)| *at);
     let Some((open, close)) = bracket('(').zip(bracket(')')) else {
-        return Ok(Call { name: Part::of(text, range), parameters: Vec::new() });
+        return Ok(Call { name: Part::trimmed(text, range), parameters: Vec::new() });
     };
-    let behind = Part::of(text, close + 1..range.end);
+    let behind = Part::trimmed(text, close + 1..range.end);
     if !behind.text.is_empty() {
         let help = "a variant continues with ` + path=value`";
         return Err(Mistake::new(text, behind.range(), "nothing is expected after the bracket", help));
     }
     let commas = within().filter(|(_, c, depth)| *c == ',' && *depth == 1).map(|(at, ..)| *at);
-    let inner = Part::of(text, open + 1..close);
+    let inner = Part::trimmed(text, open + 1..close);
     let mut parameters: Vec<Assignment<'_>> = Vec::new();
     if !inner.text.is_empty() {
         for part in parts(text, open + 1..close, commas) {
@@ -214,7 +214,7 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<
             parameters.push(new);
         }
     }
-    Ok(Call { name: Part::of(text, range.start..open), parameters })
+    Ok(Call { name: Part::trimmed(text, range.start..open), parameters })
 }
 
 /// Splits `key=value` at the first `=`.
@@ -224,8 +224,8 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<
 pub fn assignment<'a>(text: &'a str, part: Part<'a>, example: &str) -> Result<Assignment<'a>, Mistake> {
     let range = part.range();
     let split = part.text.find('=').map(|at| part.start + at).map(|at| Assignment {
-        key: Part::of(text, range.start..at),
-        value: Part::of(text, at + 1..range.end),
+        key: Part::trimmed(text, range.start..at),
+        value: Part::trimmed(text, at + 1..range.end),
     });
     match split {
         Some(split) if !split.key.text.is_empty() && !split.value.text.is_empty() => Ok(split),

@@ -3,13 +3,13 @@
 
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::quantity::{self, Dimension, QuantityError};
-use crate::spec::{Kind, Wanted, bounds, ratio_bounds};
+use crate::spec::{Expected, Kind, bounds, ratio_bounds};
 use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::is_hidden;
 
 /// The complaint that `item` does not have the kind that `spec` asks for.
-pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
+pub fn wrong_kind(item: &Item, spec: &Expected<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
         .help(format!("for example: {} = {}", spec.name, spec.example))
@@ -19,7 +19,7 @@ pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
 ///
 /// # Errors
 /// If the item is not a string, or contains a hidden character.
-pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
+pub fn text<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a str, Complaint> {
     match &item.value {
         Value::String(text) => match text.chars().find(|&c| is_hidden(c) && c != '\n' && c != '\t') {
             None => Ok(text),
@@ -37,7 +37,7 @@ pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint>
 ///
 /// # Errors
 /// If the item is not a quantity of this dimension.
-pub fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
+pub fn quantity(item: &Item, spec: &Expected<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
     let example = format!("{} = {}", spec.name, spec.example);
@@ -103,7 +103,7 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
 ///
 /// # Errors
 /// If the item is not a size, or is out of bounds.
-pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+pub fn size(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let bytes = quantity(item, spec, Dimension::Size)?;
     let shown = quantity::format_size;
     if bytes < min {
@@ -127,7 +127,7 @@ pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, C
 ///
 /// # Errors
 /// If the item is not a time, or is zero although `zero` is false.
-pub fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint> {
+pub fn time(item: &Item, spec: &Expected<'_>, zero: bool) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Time)? {
         0 if !zero => Err(Complaint::new("the time is zero", "expected a time above 0")
             .help(format!("for example {} = {}", spec.name, spec.example))),
@@ -139,7 +139,7 @@ pub fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint
 ///
 /// # Errors
 /// If the item is not a rate above 0.
-pub fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
+pub fn rate(item: &Item, spec: &Expected<'_>) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Rate)? {
         0 => Err(Complaint::new("the rate is zero", "expected a rate above 0").help(
             "a cable that carries nothing is written as a failure: [[topology.change]] with failed = true",
@@ -152,7 +152,7 @@ pub fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
 ///
 /// # Errors
 /// If the item is not a whole number, or is out of bounds.
-pub fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
+pub fn count(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let Value::Integer(number) = item.value else {
         return Err(wrong_kind(item, spec));
     };
@@ -188,7 +188,7 @@ pub fn number(item: &Item) -> Option<f64> {
 ///
 /// # Errors
 /// If the item is not a number, or is out of bounds.
-pub fn ratio(item: &Item, spec: &Wanted<'_>, min: f64, max: f64, open: bool) -> Result<f64, Complaint> {
+pub fn ratio(item: &Item, spec: &Expected<'_>, min: f64, max: f64, open: bool) -> Result<f64, Complaint> {
     let number = number(item).ok_or_else(|| wrong_kind(item, spec))?;
     if number > max || number < min || (open && number <= min) {
         let percent = max <= 1.0 && (2.0..=100.0).contains(&number);
@@ -209,7 +209,7 @@ pub fn ratio(item: &Item, spec: &Wanted<'_>, min: f64, max: f64, open: bool) -> 
 ///
 /// # Errors
 /// If the item is not a boolean.
-pub fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
+pub fn flag(item: &Item, spec: &Expected<'_>) -> Result<bool, Complaint> {
     match item.value {
         Value::Boolean(flag) => Ok(flag),
         _ => Err(wrong_kind(item, spec)),
@@ -223,7 +223,7 @@ pub fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
 ///
 /// # Panics
 /// If the key is declared with the words of another enumeration.
-pub fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint> {
+pub fn choice<T: Choice>(item: &Item, spec: &Expected<'_>) -> Result<T, Complaint> {
     let declared = words_of(&spec.kind);
     let word = word(item, spec, &declared)?;
     Ok(T::from_word(word)
@@ -234,7 +234,7 @@ pub fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint>
 ///
 /// # Errors
 /// If the item is not one of the words.
-pub fn word(item: &Item, spec: &Wanted<'_>, words: &[&'static str]) -> Result<&'static str, Complaint> {
+pub fn word(item: &Item, spec: &Expected<'_>, words: &[&'static str]) -> Result<&'static str, Complaint> {
     let written = text(item, spec)?;
     if let Some(word) = words.iter().find(|word| **word == written) {
         return Ok(word);
@@ -256,7 +256,7 @@ pub fn word(item: &Item, spec: &Wanted<'_>, words: &[&'static str]) -> Result<&'
 ///
 /// # Errors
 /// If the item is not a list.
-pub fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Complaint> {
+pub fn elements<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a [Item], Complaint> {
     match &item.value {
         Value::Array(list) => Ok(list),
         _ => Err(wrong_kind(item, spec)),

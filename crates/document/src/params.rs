@@ -8,11 +8,11 @@ use crate::limits::MAX_NODES;
 use crate::quantity::{format_rate, format_size, format_time, parse_size};
 use crate::reader::{Reader, join};
 use crate::resolved::{OutTable, OutValue, float, list, quote};
-use crate::spec::{Kind, Wanted};
+use crate::spec::{Expected, Kind};
 use crate::tree::{Item, Origin, Table, Value};
 use bufferlab_params::{
-    AUTO, Fault, Faults, FileContent, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo,
-    Word,
+    AUTO, Fault, Faults, FileContent, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, Profile,
+    TableInfo, Word,
 };
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
@@ -94,7 +94,7 @@ impl Converter<'_> {
 
     fn text<'i>(&self, path: &str, item: &'i Item, info: &'static ParamInfo) -> Option<&'i str> {
         let example = info.example();
-        convert::text(item, &wanted(info, &example))
+        convert::text(item, &expected(info, &example))
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
@@ -114,7 +114,7 @@ impl Converter<'_> {
                 let help = format!("write the header with two brackets: [[{path}]]");
                 return self.refuse(path, item.origin, complaint.help(help));
             }
-            _ => return self.refuse(path, item.origin, convert::wrong_kind(item, &wanted(info, &example))),
+            _ => return self.refuse(path, item.origin, convert::wrong_kind(item, &expected(info, &example))),
         };
         if elements.is_empty() && matches!(info.default, ParamValue::Required(_)) {
             let complaint = Complaint::new("the list is empty", "expected at least one entry");
@@ -180,7 +180,7 @@ impl Converter<'_> {
     /// A number of nodes, or a list of their names.
     fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
         let example = info.example();
-        let wanted = wanted(info, &example);
+        let wanted = expected(info, &example);
         let elements = match &item.value {
             Value::Array(elements) => elements,
             Value::Integer(_) => {
@@ -216,7 +216,7 @@ impl Converter<'_> {
     /// Converts a list of pairs of names.
     fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         let example = info.example();
-        let wanted = wanted(info, &example);
+        let wanted = expected(info, &example);
         let pair = |element: &Item| -> Result<(String, String), Complaint> {
             match convert::elements(element, &wanted)? {
                 [from, to] => {
@@ -300,8 +300,8 @@ impl Converter<'_> {
     }
 }
 
-fn wanted<'a>(info: &'static ParamInfo, example: &'a str) -> Wanted<'a> {
-    Wanted { name: info.name, kind: plain(info.kind), example }
+fn expected<'a>(info: &'static ParamInfo, example: &'a str) -> Expected<'a> {
+    Expected { name: info.name, kind: kind_of(info.kind), example }
 }
 
 /// Converts the value of a parameter that is neither a list of profiles nor of tables.
@@ -313,7 +313,7 @@ fn wanted<'a>(info: &'static ParamInfo, example: &'a str) -> Wanted<'a> {
 /// If the parameter is a list of profiles or of tables.
 pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Complaint> {
     let example = example(info);
-    let wanted = Wanted { name: info.name, kind: plain(info.kind), example: &example };
+    let wanted = Expected { name: info.name, kind: kind_of(info.kind), example: &example };
     let value = plain_value(item, &wanted)?;
     info.check(&value).map_err(|misfit| {
         Complaint::new(misfit.to_string(), format!("expected {}", info.expected()))
@@ -323,7 +323,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
 }
 
 /// Converts a value of one of the kinds that parameters have.
-fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint> {
+fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),
         Kind::Ratios { min, max } => {
@@ -364,7 +364,7 @@ fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint
             ParamValue::Texts(texts)
         }
         Kind::List(element) => {
-            let element = Wanted { kind: plain(*element), ..*wanted };
+            let element = Expected { kind: kind_of(*element), ..*wanted };
             let list = convert::elements(item, wanted)?.iter().map(|item| plain_value(item, &element));
             ParamValue::List(list.collect::<Result<Vec<_>, _>>()?.into())
         }
@@ -373,7 +373,7 @@ fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint
 }
 
 /// The format's kind for a parameter's kind.
-fn plain(kind: ParamKind) -> Kind {
+fn kind_of(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).expect("profiles are read by the format that declares them")
 }
 
@@ -473,7 +473,7 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
 
 /// Key and origin of `place`. A value that the document does not set has the origin of the table or
 /// list around it.
-fn find(reader: &Reader<'_>, place: Place) -> (String, Origin) {
+fn find(reader: &Reader<'_>, place: ParamPlace) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };
     let nth = |item: &'_ Item, index: usize| match &item.value {

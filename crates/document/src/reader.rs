@@ -6,7 +6,7 @@ use crate::convert;
 use crate::quantity::{format_rate, format_size, format_time};
 use crate::resolved::{OutTable, OutValue, float, quote};
 use crate::setting::Setting;
-use crate::spec::{KeySpec, Kind, Presence, TableSpec, Variant, Wanted};
+use crate::spec::{Expected, KeySpec, Kind, Presence, TableSpec, Variant};
 use crate::tree::{Entry, Item, Origin, Table, Value};
 use bufferlab_params::{Card, Choice, ParamInfo, ParamKind};
 use bufferlab_units::{BitRate, Time};
@@ -263,11 +263,11 @@ impl<'a> Reader<'a> {
     pub fn read<T>(
         &mut self,
         key: &'static str,
-        convert: impl FnOnce(&Item, &Wanted<'_>) -> Result<(T, String), Complaint>,
+        convert: impl FnOnce(&Item, &Expected<'_>) -> Result<(T, String), Complaint>,
     ) -> Option<T> {
         let spec = self.spec_of(key);
         let item = self.value_of(key)?;
-        match convert(&item, &spec.wanted()) {
+        match convert(&item, &spec.expected()) {
             Ok((value, text)) => {
                 self.out.set(key, text);
                 Some(value)
@@ -477,7 +477,7 @@ impl<'a> Reader<'a> {
             let Kind::List(ParamKind::Choice(words)) = spec.kind else {
                 unreachable!("{} is declared as a list of words", spec.name)
             };
-            let wanted = Wanted { kind: Kind::Words(words), ..*spec };
+            let wanted = Expected { kind: Kind::Words(words), ..*spec };
             let elements = convert::elements(item, spec)?.iter();
             let choices: Vec<T> =
                 elements.map(|element| convert::choice(element, &wanted)).collect::<Result<_, _>>()?;
@@ -489,7 +489,7 @@ impl<'a> Reader<'a> {
     /// The elements of a list of values; empty if the key is absent or not a list.
     pub fn values(&mut self, key: &'static str) -> &'a [Item] {
         let spec = self.spec_of(key);
-        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
+        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.expected()))) {
             Some((Value::Array(list), _)) => {
                 if list.is_empty() {
                     let complaint = Complaint::new("the list is empty", "expected at least one value");
@@ -512,7 +512,7 @@ impl<'a> Reader<'a> {
     /// key is absent or not a table.
     pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
         let spec = self.spec_of(key);
-        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
+        match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.expected()))) {
             Some((Value::Table(table), _)) => &table.entries,
             Some((_, wrong)) => {
                 self.error(key, wrong);
@@ -568,7 +568,7 @@ impl<'a> Reader<'a> {
             let complaint = match item.value {
                 Value::Table(_) => Complaint::new("expected a list of tables, found one table", "one table")
                     .help(format!("write the header with two brackets: [[{}]]", self.path(key))),
-                _ => convert::wrong_kind(item, &spec.wanted()),
+                _ => convert::wrong_kind(item, &spec.expected()),
             };
             self.context.error(&self.path(key), item.origin, complaint);
             return Vec::new();

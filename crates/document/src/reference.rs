@@ -9,22 +9,22 @@ use std::fmt::Write;
 pub fn table(text: &mut String, spec: &TableSpec) {
     heading(text, spec.title, spec.doc);
     let keys: Vec<_> = spec.keys.iter().filter(|key| !matches!(key.kind, Kind::Tag(_))).collect();
-    rows(text, keys.into_iter().map(Row::from));
+    rows(text, keys.into_iter().map(ReferenceRow::from));
     for variant in spec.variants {
         let _ = writeln!(text, "**`kind = \"{}\"`** {}\n", variant.kind, variant.doc);
-        rows(text, variant.keys.iter().map(Row::from));
+        rows(text, variant.keys.iter().map(ReferenceRow::from));
     }
     let cards = spec.cards(false);
     for card in &cards {
         let source =
             if card.source.is_empty() { String::new() } else { format!(" Source: {}.", card.source) };
         let _ = writeln!(text, "**`kind = \"{}\"`** {}{source}\n", card.name, card.summary);
-        rows(text, card.params.iter().map(Row::from));
+        rows(text, card.params.iter().map(ReferenceRow::from));
     }
     for param in cards.iter().flat_map(|card| card.params) {
         if let ParamKind::Tables(below) = param.kind {
             heading(text, below.title, below.doc);
-            rows(text, below.params.iter().map(Row::from));
+            rows(text, below.params.iter().map(ReferenceRow::from));
         }
     }
 }
@@ -35,7 +35,7 @@ fn heading(text: &mut String, title: &str, doc: &str) {
 }
 
 /// A key or a parameter, as a row of the table.
-struct Row {
+struct ReferenceRow {
     name: &'static str,
     kind: Kind,
     default: String,
@@ -43,7 +43,7 @@ struct Row {
     doc: &'static str,
 }
 
-impl From<&KeySpec> for Row {
+impl From<&KeySpec> for ReferenceRow {
     fn from(key: &KeySpec) -> Self {
         let default = match key.presence {
             Presence::Required => "**required**".to_owned(),
@@ -59,7 +59,7 @@ impl From<&KeySpec> for Row {
     }
 }
 
-impl From<&ParamInfo> for Row {
+impl From<&ParamInfo> for ReferenceRow {
     fn from(param: &ParamInfo) -> Self {
         let (default, example) = match &param.default {
             ParamValue::Required(example) => ("**required**".to_owned(), Some(*example)),
@@ -74,7 +74,7 @@ impl From<&ParamInfo> for Row {
     }
 }
 
-fn rows(text: &mut String, rows: impl ExactSizeIterator<Item = Row>) {
+fn rows(text: &mut String, rows: impl ExactSizeIterator<Item = ReferenceRow>) {
     if rows.len() == 0 {
         return;
     }

@@ -218,7 +218,7 @@ pub enum Kind {
 
 /// The expected value of a key, for conversions and their messages.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct Expected<'a> {
     /// Name of the key.
     pub name: &'a str,
     /// Kind of the value.
@@ -230,8 +230,8 @@ pub struct Wanted<'a> {
 impl KeySpec {
     /// The expected value of the key.
     #[must_use]
-    pub const fn wanted(&self) -> Wanted<'static> {
-        Wanted { name: self.name, kind: self.kind, example: self.example }
+    pub const fn expected(&self) -> Expected<'static> {
+        Expected { name: self.name, kind: self.kind, example: self.example }
     }
 }
 

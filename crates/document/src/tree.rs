@@ -20,7 +20,7 @@ impl Origin {
     /// Place of a default, which is in no source.
     pub const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
 
-    fn of<T>(source: u32, spanned: &Spanned<T>) -> Self {
+    fn from_span<T>(source: u32, spanned: &Spanned<T>) -> Self {
         Self { source, start: spanned.span().start, end: spanned.span().end }
     }
 }
@@ -162,7 +162,7 @@ fn table(source: u32, written: &DeTable<'_>) -> Table {
         .iter()
         .map(|(key, value)| Entry {
             key: key.get_ref().clone().into_owned(),
-            key_origin: Origin::of(source, key),
+            key_origin: Origin::from_span(source, key),
             item: item(source, value),
         })
         .collect();
@@ -182,7 +182,7 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
         DeValue::Array(list) => Value::Array(list.iter().map(|element| item(source, element)).collect()),
         DeValue::Table(inner) => Value::Table(table(source, inner)),
     };
-    Item { value, origin: Origin::of(source, written) }
+    Item { value, origin: Origin::from_span(source, written) }
 }
 
 /// Rules of a format for a document that extends another.

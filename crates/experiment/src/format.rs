@@ -20,7 +20,7 @@ impl Catalog for Figures {
         "analytical figure"
     }
 
-    fn cards(&self, _own: bool) -> Vec<Card> {
+    fn cards(&self, _custom: bool) -> Vec<Card> {
         let card = |entry: &bufferlab_theory::figures::Entry| Card {
             name: entry.name,
             aliases: &[],

@@ -48,16 +48,16 @@ pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
     /// Returns the number of runs in parallel, out of `runs`.
-    fn at_once(&self, runs: usize) -> usize {
+    fn parallel_runs(&self, runs: usize) -> usize {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         self.jobs.map_or(cores, NonZero::get).min(runs).max(1)
     }
 
-    /// Returns the threads of each of `at_once` parallel runs.
-    fn threads_of(&self, at_once: usize) -> ThreadsOfARun {
+    /// Returns the threads of each of `parallel` runs.
+    fn threads_of(&self, parallel: usize) -> ThreadsOfARun {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let idle = cores.saturating_sub(busy_elsewhere());
-        let spare = NonZero::new(idle / at_once).unwrap_or(NonZero::<usize>::MIN);
+        let spare = NonZero::new(idle / parallel).unwrap_or(NonZero::<usize>::MIN);
         self.threads.map_or(ThreadsOfARun::AtMost(spare), ThreadsOfARun::Exactly)
     }
 }
@@ -173,11 +173,15 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
     // More threads than jobs would be idle.
-    let at_once = room.at_once(how.at_once(jobs.len()));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
-    let threads = how.threads_of(at_once);
-    let place =
-        Place { budget: room.budget, threads, most_threads: room.threads(at_once), verify: how.verify };
+    let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
+    let threads = how.threads_of(parallel);
+    let place = RunResources {
+        budget: room.budget,
+        threads,
+        most_threads: room.threads(parallel),
+        verify: how.verify,
+    };
     let run = |(index, job): (usize, &J)| {
         let job = job.borrow();
         if !watcher.goes_on() {
@@ -211,19 +215,23 @@ pub fn execute_one(
 ) -> Result<Finished, RunError> {
     let one = NonZero::<usize>::MIN;
     let threads = ThreadsOfARun::Exactly(one);
-    run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
+    run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
 /// Executes a job if it fits in memory. If several threads fail, a second attempt with one thread
 /// decides the outcome.
-fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
+fn run_one(
+    job: &Job,
+    place: &RunResources,
+    go_on: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
     let mut used = NonZero::<usize>::MIN;
     let attempt = attempt_caught(job, place, &mut used, go_on);
     match attempt {
         Err(error) if used.get() > 1 && error.may_depend_on_threads() => {
             let threads = ThreadsOfARun::Exactly(NonZero::<usize>::MIN);
-            attempt_caught(job, &Place { threads, ..*place }, &mut used, go_on)
+            attempt_caught(job, &RunResources { threads, ..*place }, &mut used, go_on)
         }
         outcome => outcome,
     }
@@ -232,7 +240,7 @@ fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -
 /// Executes a job and turns a panic into an error of this job.
 fn attempt_caught(
     job: &Job,
-    place: &Place,
+    place: &RunResources,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
@@ -243,7 +251,7 @@ fn attempt_caught(
 
 /// Resources of a run.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RunResources {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
     /// Number of threads that memory allows; every thread of a run copies the whole network.
@@ -266,19 +274,19 @@ impl Room {
     }
 
     /// Returns the number of runs in parallel: `wanted`, or fewer if memory is short.
-    fn at_once(&self, wanted: usize) -> usize {
+    fn parallel_runs(&self, wanted: usize) -> usize {
         wanted.min((self.budget.bytes / self.largest) as usize).max(1)
     }
 
-    fn threads(&self, at_once: usize) -> NonZero<usize> {
-        NonZero::new((self.budget.bytes / self.largest) as usize / at_once).unwrap_or(NonZero::<usize>::MIN)
+    fn threads(&self, parallel: usize) -> NonZero<usize> {
+        NonZero::new((self.budget.bytes / self.largest) as usize / parallel).unwrap_or(NonZero::<usize>::MIN)
     }
 }
 
 /// Executes a job and sets `used` to its number of threads.
 fn attempt(
     job: &Job,
-    place: &Place,
+    place: &RunResources,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {

@@ -323,7 +323,7 @@ mod tests {
                 Some(Content::new(&loaded.resolved, &inputs, "", None))
             };
             let mut first: Option<Content> = None;
-            for variant in POLICIES.iter().map(|info| Variant::plain(info)) {
+            for variant in POLICIES.iter().map(|info| Variant::from_policy(info)) {
                 let (Some(one), Some(other)) = (load(&variant, 1), load(&variant, 2)) else { continue };
                 seen += 1;
                 let label = format!("{}: {}", path.display(), variant.label());

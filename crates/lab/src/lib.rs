@@ -44,7 +44,7 @@ pub use limits::{LIMITS, RUNS, SEEDS};
 pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget, set_memory_limit};
 pub use panic::{Panicked, caught};
 pub use plan::{Destination, Load, LoadNamed, Plan, plan_compare, plan_run, prepare_group};
-pub use resume::{is_finished, own_code, set_own_code};
+pub use resume::{custom_code, is_finished, set_custom_code};
 pub use selection::PolicySelection;
 pub use sweep::{
     FigureRequest, SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary,

@@ -223,7 +223,7 @@ fn protect_cwd(out: &Path) -> Result<(), PlanError> {
 /// its manifest, else the policy that the folder's name gives.
 pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
     let now = compared.iter().find(|variant| variant.folder() == run.folder);
-    let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::plain));
+    let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::from_policy));
     now.cloned().or_else(stored)
 }
 

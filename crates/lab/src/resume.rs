@@ -11,20 +11,21 @@ use std::time::SystemTime;
 /// Caveats that depend on the other runs of a plan.
 pub(crate) const OF_A_PLAN: [&str; 2] = ["policy-overridden", "other-traffic"];
 
-static OWN_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
+static CUSTOM_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
 
 /// Declares that this program defines custom schemes, and when their code was last changed. A
 /// scenario does not record the version of a custom scheme, so older runs are not reused. The
 /// latest time counts.
-pub fn set_own_code(built: SystemTime) {
-    let mut latest = OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner);
+pub fn set_custom_code(built: SystemTime) {
+    let mut latest = CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner);
     *latest = (*latest).max(Some(built));
 }
 
-/// Returns the latest time given to [`set_own_code`]; `None` if the program has no custom schemes.
+/// Returns the latest time given to [`set_custom_code`]; `None` if the program has no custom
+/// schemes.
 #[must_use]
-pub fn own_code() -> Option<SystemTime> {
-    *OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn custom_code() -> Option<SystemTime> {
+    *CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the result of `job` exists: an undamaged run of the same scenario, by the same version
@@ -54,7 +55,7 @@ pub(crate) fn has_old_code(dir: &Path) -> bool {
         let written = fs::metadata(dir.join(MANIFEST_FILE)).and_then(|file| file.modified());
         written.is_ok_and(|written| written > built)
     };
-    !own_code().is_none_or(later)
+    !custom_code().is_none_or(later)
 }
 
 /// Whether a run has the caveats that depend on the other runs of the plan.

@@ -21,18 +21,18 @@ impl PolicySelection {
 
     /// Looks up a policy name or [`Self::ALL`]; `None` if there is no such policy.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             Self::ALL => Some(Self::All),
-            name => find_policy(name).map(Variant::plain).map(Self::One),
+            name => find_policy(name).map(Variant::from_policy).map(Self::One),
         }
     }
 }
 
 /// Returns the policy of the scenario's first switch.
-pub(crate) fn own_policy(scenario: &Scenario) -> Option<Variant> {
+pub(crate) fn scenario_policy(scenario: &Scenario) -> Option<Variant> {
     let first = scenario.switches.first()?;
-    find_policy(&first.policy).map(Variant::plain)
+    find_policy(&first.policy).map(Variant::from_policy)
 }
 
 /// Returns the requested variants, and whether all policies are requested. In that case the
@@ -47,7 +47,8 @@ pub(crate) fn select(choices: &[PolicySelection], scenario: &Scenario) -> (Vec<V
     }
     // Named variants keep their order and precede the others.
     let mut variants: Vec<Variant> = Vec::new();
-    let others = own_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
+    let others =
+        scenario_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::from_policy(info)));
     for variant in named.chain(others) {
         if !variants.contains(&variant) {
             variants.push(variant);

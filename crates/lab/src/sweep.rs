@@ -13,7 +13,7 @@ use crate::group::{self, Layout, Present};
 use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of, variant_of};
 use crate::resume::is_finished;
-use crate::selection::{PolicySelection, other_traffic, own_policy, reject_duplicates, select};
+use crate::selection::{PolicySelection, other_traffic, reject_duplicates, scenario_policy, select};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
 use bufferlab_results::{SWEEP_FILE, write_sealed};
@@ -102,7 +102,7 @@ impl SweepPlan {
         let variants: Vec<Variant> = if changes {
             select(&request.policies, &first.scenario).0
         } else {
-            own_policy(&first.scenario).into_iter().collect()
+            scenario_policy(&first.scenario).into_iter().collect()
         };
         reject_duplicates(&variants)?;
         refuse_two_hands(&request.vary, &variants)?;
@@ -294,7 +294,7 @@ fn short(key: &str) -> &str {
 /// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search",
 /// `transport.0.congestion_control` "congestion control of transport 0". A key of a table that
 /// exists once keeps only its last part: `switch.policy.alpha` becomes "alpha".
-fn words(key: &str) -> String {
+fn key_label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
     match parts.as_slice() {
@@ -309,7 +309,7 @@ fn words(key: &str) -> String {
 
 /// Labels of the varied keys in charts; the full key if two labels would be equal.
 fn spoken(vary: &[Vary]) -> Vec<String> {
-    let all: Vec<String> = vary.iter().map(|vary| words(&vary.key)).collect();
+    let all: Vec<String> = vary.iter().map(|vary| key_label(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
     let choose = |(name, vary): (&String, &Vary)| if twice(name) { vary.key.clone() } else { name.clone() };
     all.iter().zip(vary).map(choose).collect()

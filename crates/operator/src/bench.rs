@@ -15,9 +15,9 @@ pub const PACKET_MAX: u64 = 16_384;
 
 /// The ingress queues whose senders are paused.
 #[derive(Debug, Default)]
-struct Told(BTreeSet<IngressId>);
+struct PausedSenders(BTreeSet<IngressId>);
 
-impl Observer for Told {
+impl Observer for PausedSenders {
     fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
         if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
             if paused {
@@ -35,7 +35,7 @@ pub struct Bench {
     config: SwitchConfig,
     params: Vec<(String, ParamValue)>,
     switch: Switch<Box<dyn Policy>>,
-    told: Told,
+    paused_senders: PausedSenders,
     policy: &'static str,
     now: Time,
     /// Size of the packets (bytes).
@@ -96,7 +96,15 @@ impl Bench {
             .with_queues(PRIORITIES)
         };
         let switch = build(&config, policy, &params)?;
-        Ok(Self { config, params, switch, told: Told::default(), policy, now: Time::ZERO, size })
+        Ok(Self {
+            config,
+            params,
+            switch,
+            paused_senders: PausedSenders::default(),
+            policy,
+            now: Time::ZERO,
+            size,
+        })
     }
 
     /// Empties the switch.
@@ -105,7 +113,7 @@ impl Bench {
     /// See [`Self::new`].
     pub fn reset(&mut self) -> Result<(), OperatorError> {
         self.switch = build(&self.config, self.policy, &self.params)?;
-        self.told = Told::default();
+        self.paused_senders = PausedSenders::default();
         self.now = Time::ZERO;
         Ok(())
     }
@@ -122,7 +130,7 @@ impl Bench {
         let until = self.now + time;
         while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
             self.now = due;
-            self.switch.handle_timeout(due, &mut self.told);
+            self.switch.handle_timeout(due, &mut self.paused_senders);
         }
         self.now = until;
     }
@@ -135,19 +143,22 @@ impl Bench {
             egress_port: to,
             ..Packet::default()
         };
-        matches!(self.switch.handle_arrival(self.now, &packet, &mut self.told), Admission::Stored { .. })
+        matches!(
+            self.switch.handle_arrival(self.now, &packet, &mut self.paused_senders),
+            Admission::Stored { .. }
+        )
     }
 
     /// Whether the sender behind a port is paused for this priority.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
-        self.told.0.contains(&ingress(port, priority))
+        self.paused_senders.0.contains(&ingress(port, priority))
     }
 
     /// Lets a port send at most `packets`; returns the number sent.
     pub fn release(&mut self, port: u16, packets: u64) -> u64 {
         (0..packets)
-            .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.told).is_some())
+            .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.paused_senders).is_some())
             .count() as u64
     }
 

@@ -10,7 +10,7 @@ use bufferlab_params::ChipFamily;
 use bufferlab_sonic::config::{Config, Profile, Threshold};
 use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
-use bufferlab_sonic::{Port, silicon};
+use bufferlab_sonic::{PortName, silicon};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Priorities of a port.
@@ -227,16 +227,16 @@ fn notes(chip: &Chip) -> Vec<String> {
 
 /// Alpha of ports in the pool, on chips with two levels, if all ports with groups have the same.
 /// Otherwise the alphas of their groups include it.
-fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<String>) -> Option<f64> {
+fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
     }
-    let lossless = |port: &&Port| {
+    let lossless = |port: &&PortName| {
         (0..PRIORITIES as u8).any(
             |index| matches!(config.group(port, index), Resolved::Profile(profile) if profile.is_lossless()),
         )
     };
-    let own = |port: &Port| silicon::port_exponent(config, Some(port), LOSSLESS_POOL);
+    let own = |port: &PortName| silicon::port_exponent(config, Some(port), LOSSLESS_POOL);
     let exponents: BTreeSet<_> = ports.iter().filter(lossless).map(own).collect();
     match exponents.into_iter().collect::<Vec<_>>().as_slice() {
         [] | [None] => None,
@@ -302,11 +302,11 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn whole(&self, bytes: u64) -> u64 {
+    fn round_up_to_cells(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.cell) * self.cell
     }
 
-    fn port(&self, port: &Port) -> PortModel {
+    fn port(&self, port: &PortName) -> PortModel {
         let config = self.config;
         let info = config.ports.get(port);
         let named = (0..PRIORITIES as u8).find_map(|index| {
@@ -338,7 +338,7 @@ impl Build<'_> {
 
     /// Limit of a group, within the limit of its port on a chip with two levels. With alpha `a_p
     /// a_q / (1 + a_q)`, one level gives a lone group the same memory as two levels.
-    fn group_limit(&self, port: &Port, profile: &Profile) -> Limit {
+    fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
         match (own, self.chip.rule, silicon::port_exponent(self.config, Some(port), pool)) {
@@ -349,20 +349,20 @@ impl Build<'_> {
         }
     }
 
-    fn group(&self, port: &Port, profile: &Profile) -> GroupModel {
+    fn group(&self, port: &PortName, profile: &Profile) -> GroupModel {
         let value =
             |field: &Option<bufferlab_sonic::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
         let limit = self.group_limit(port, profile);
         let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
         let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
-        let offset = self.whole(value(&profile.xon_offset));
+        let offset = self.round_up_to_cells(value(&profile.xon_offset));
         let xon = value(&profile.xon);
         GroupModel {
             profile: profile.name.clone(),
-            reserve: self.whole(profile.minimum(self.config.shared_headroom())),
+            reserve: self.round_up_to_cells(profile.minimum(self.config.shared_headroom())),
             limit,
-            headroom: self.whole(headroom),
-            xon: if offset > 0 { 0 } else { self.whole(xon) },
+            headroom: self.round_up_to_cells(headroom),
+            xon: if offset > 0 { 0 } else { self.round_up_to_cells(xon) },
             xon_offset: offset,
         }
     }
@@ -381,7 +381,7 @@ impl Build<'_> {
     fn queue(&self, port: &mut PortModel, index: u8, profile: &Profile) {
         if !self.config.is_lossless_queue_profile(&profile.name) {
             let counts = matches!(self.chip.rule, Rule::Cells);
-            let minimum = if counts { self.whole(profile.reserve()) } else { 0 };
+            let minimum = if counts { self.round_up_to_cells(profile.reserve()) } else { 0 };
             port.lossy.insert(index, QueueModel { limit: self.limit(profile), minimum });
         } else if let Some(Threshold::Static(bytes)) = profile.threshold.as_ref().map(|limit| limit.value)
             && bytes < self.shared

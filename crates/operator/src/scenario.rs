@@ -4,7 +4,7 @@ use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
 use crate::traffic::{Planned, RDMA_FRAME, TCP_FRAME, Traffic};
 use bufferlab_core::Accounting;
-use bufferlab_sonic::Port;
+use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, MapKind};
 use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub fn scenario(
 ) -> Result<String, OperatorError> {
     let lossy = lossy_queue(config, model);
     let planned = Planned::new(model, traffic, lossy)?;
-    let marking = Marking::of(config, model);
+    let marking = Marking::from_config(config, model);
     let mut text = String::new();
     // Writing into a string cannot fail.
     let files: Vec<_> = config.files.iter().map(|file| one_line(file)).collect();
@@ -67,7 +67,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the first lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
-    let port = model.ports.first().map(|port| Port::new(&port.name));
+    let port = model.ports.first().map(|port| PortName::new(&port.name));
     let by_dscp = port.and_then(|port| {
         let (_, to_class) = config.map(&port, MapKind::DscpToTc)?;
         let (_, to_queue) = config.map(&port, MapKind::TcToQueue)?;
@@ -142,7 +142,7 @@ pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
             }
         },
     ));
-    changes.push(("switch.ecn", Marking::of(config, model).inline()));
+    changes.push(("switch.ecn", Marking::from_config(config, model).inline()));
     if let Some(groups) = scheduler(config, model) {
         changes.push(("switch.scheduler", format!("[{groups}]")));
     }
@@ -327,7 +327,7 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
 /// by weight. All ports have the scheduler of the first port that has one.
 fn scheduler(config: &Config, model: &Model) -> Option<String> {
     let of = |port: &str, queue: u8| {
-        let setting = config.queue_settings.get(&(Port::new(port), queue))?;
+        let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
         config.schedulers.get(&setting.scheduler.as_ref()?.value)
     };
     let ports = model.ports.iter().map(|port| port.name.as_str());
@@ -376,12 +376,12 @@ impl Marking {
 
     /// Marking of the first port that has thresholds, for each priority. The marking probability of
     /// the first lossless priority applies, or else that of the first lossy priority.
-    fn of(config: &Config, model: &Model) -> Self {
+    fn from_config(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();
         let mut probabilities = BTreeMap::new();
         for queue in 0..PRIORITIES as u8 {
             let own = model.ports.iter().find_map(|port| {
-                let setting = config.queue_settings.get(&(Port::new(&port.name), queue))?;
+                let setting = config.queue_settings.get(&(PortName::new(&port.name), queue))?;
                 let profile = config.wred.get(&setting.wred.as_ref()?.value)?;
                 let marks = profile.ecn.as_ref().is_some_and(|ecn| {
                     matches!(ecn.value.as_str(), "ecn_all") || ecn.value.contains("green")

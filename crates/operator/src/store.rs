@@ -5,26 +5,26 @@
 
 mod address;
 mod answer;
+mod connection;
 mod dump;
 mod swap;
-mod wire;
 
 pub use answer::Limits;
+pub use connection::{Network, StoreConnection};
 pub use dump::dumps;
 pub use swap::{Swap, SwapError};
-pub use wire::{Network, Wire};
 
 use address::Address;
 use answer::{Trouble, Waiting};
 use bufferlab_sonic::KEYS_MAX;
 use bufferlab_units::printable;
+use connection::System;
 use redis::{Cmd, FromRedisValue, Value, cmd};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::System;
 
 /// Number of keys that one step of a scan examines.
 const STEP: u32 = 1_000;
@@ -106,7 +106,7 @@ pub struct Store {
     /// Opens connections; `Err` with the mistake in the address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
-    open: BTreeMap<Database, Box<dyn Wire>>,
+    open: BTreeMap<Database, Box<dyn StoreConnection>>,
     /// Time by which all questions must be answered, on the network's clock.
     deadline: Option<Duration>,
     interrupted: Option<Arc<AtomicBool>>,
@@ -211,9 +211,9 @@ impl Store {
     }
 
     /// Takes the open connection to a database, or opens one.
-    fn connected(&mut self, database: Database) -> Result<Box<dyn Wire>, Trouble> {
-        if let Some(wire) = self.open.remove(&database) {
-            return Ok(wire);
+    fn connected(&mut self, database: Database) -> Result<Box<dyn StoreConnection>, Trouble> {
+        if let Some(connection) = self.open.remove(&database) {
+            return Ok(connection);
         }
         let network = self.network.as_mut().map_err(|message| Trouble::Nonsense(message.clone()))?;
         let mut time = self.limits.time;
@@ -223,20 +223,20 @@ impl Store {
         if time.is_zero() {
             return Err(Trouble::Late);
         }
-        let mut wire = network.connect(time).map_err(Trouble::Unreachable)?;
+        let mut connection = network.connect(time).map_err(Trouble::Unreachable)?;
         if let Some(password) = self.address.password.clone() {
             let mut auth = cmd("AUTH");
             if let Some(user) = &self.address.user {
                 auth.arg(user);
             }
-            self.exchange(&mut *wire, auth.arg(password))?;
+            self.exchange(&mut *connection, auth.arg(password))?;
         }
-        self.exchange(&mut *wire, cmd("SELECT").arg(database.number()))?;
-        Ok(wire)
+        self.exchange(&mut *connection, cmd("SELECT").arg(database.number()))?;
+        Ok(connection)
     }
 
     /// Sends a question and receives its answer.
-    fn exchange(&self, wire: &mut dyn Wire, command: &Cmd) -> Result<Value, Trouble> {
+    fn exchange(&self, connection: &mut dyn StoreConnection, command: &Cmd) -> Result<Value, Trouble> {
         let network = self.network.as_ref().map_err(|message| Trouble::Nonsense(message.clone()))?;
         let own = network.now() + self.limits.time;
         let waiting = Waiting {
@@ -245,8 +245,8 @@ impl Store {
             until: self.deadline.map_or(own, |end| end.min(own)),
             interrupted: self.interrupted.as_deref(),
         };
-        waiting.send(wire, &command.get_packed_command())?;
-        let bytes = waiting.receive(wire)?;
+        waiting.send(connection, &command.get_packed_command())?;
+        let bytes = waiting.receive(connection)?;
         if let [b'-', message @ ..] = bytes.as_slice() {
             return Err(Trouble::Refused(String::from_utf8_lossy(message).trim_end().to_owned()));
         }
@@ -261,9 +261,9 @@ impl Store {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let answer = self.connected(database).and_then(|mut wire| {
-                let answer = self.exchange(&mut *wire, command)?;
-                self.open.insert(database, wire);
+            let answer = self.connected(database).and_then(|mut connection| {
+                let answer = self.exchange(&mut *connection, command)?;
+                self.open.insert(database, connection);
                 Ok(answer)
             });
             match answer {

@@ -11,7 +11,7 @@ mod journal;
 mod restore;
 
 pub use counters::{Reading, Sample, sample};
-pub use daemon::{Daemon, Event};
+pub use daemon::{Daemon, DaemonEvent};
 pub use journal::{Entry, Journal, JournalFile, Keeper, Owner};
 pub use restore::recover;
 
@@ -168,7 +168,7 @@ impl Tuner {
         let mut due = Vec::new();
         for tracked in self.tracked.iter_mut().filter(|tracked| !tracked.left_alone) {
             tracked.since = tracked.since.saturating_add(1);
-            let seen = Seen::of(tracked, (&before, &sample), seconds, &self.speeds);
+            let seen = ProfileUse::from_samples(tracked, (&before, &sample), seconds, &self.speeds);
             let target = seen.target(tracked.bounds);
             if target == tracked.applied || tracked.since < self.settings.hold {
                 continue;
@@ -233,15 +233,15 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
 }
 
 /// Observations of an interval about a profile.
-struct Seen {
+struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the congested queues, as a fraction of the line rate.
     drain: f64,
     threshold: f64,
 }
 
-impl Seen {
-    fn of(
+impl ProfileUse {
+    fn from_samples(
         tracked: &Tracked,
         (before, after): (&Sample, &Sample),
         seconds: f64,

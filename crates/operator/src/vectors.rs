@@ -10,7 +10,7 @@ pub use yaml::yaml;
 use crate::OperatorError;
 use crate::bench::Bench;
 use crate::model::Model;
-use bufferlab_sonic::Port;
+use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, MapKind};
 use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
@@ -205,7 +205,7 @@ impl Vectors {
 
 /// A DSCP whose class maps to `index` in the map of this kind; without maps, `index` itself.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
-    let port = Port::new(port);
+    let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
         |((_, classes), (_, map))| {
             let leads = |class: u8| map.get(class) == Some(index);
@@ -376,7 +376,7 @@ impl Maker<'_> {
         let mut found: Vec<QueueVector> = Vec::new();
         for point in &self.prediction.queues {
             let place = self.model.ports.iter().enumerate().find_map(|(number, port)| {
-                let uses = |queue: &u8| match self.config.queue(&Port::new(&port.name), *queue) {
+                let uses = |queue: &u8| match self.config.queue(&PortName::new(&port.name), *queue) {
                     Resolved::Profile(profile) => {
                         profile.name == point.profile && !self.model.lossless.contains(queue)
                     }

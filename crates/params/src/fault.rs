@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A place in the parameters of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ParamPlace {
     /// Name of the parameter.
     pub param: &'static str,
     /// Index of an element, if the parameter is a list.
@@ -16,7 +16,7 @@ pub struct Place {
     pub inner: Option<usize>,
 }
 
-impl Place {
+impl ParamPlace {
     /// The place of a parameter.
     #[must_use]
     pub const fn new(param: &'static str) -> Self {
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-impl From<&'static str> for Place {
+impl From<&'static str> for ParamPlace {
     fn from(param: &'static str) -> Self {
         Self::new(param)
     }
@@ -53,7 +53,7 @@ impl From<&'static str> for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Place of the fault.
-    pub place: Place,
+    pub place: ParamPlace,
     /// Headline of the message.
     pub message: String,
     /// Label at the place: the expected value, in a few words.
@@ -61,20 +61,20 @@ pub struct Fault {
     /// Advice for the user, if any.
     pub help: Option<String>,
     /// Related places, with labels.
-    pub also: Vec<(Place, String)>,
+    pub also: Vec<(ParamPlace, String)>,
     /// Line (from 1) in the file that the parameter names.
     pub line: Option<usize>,
 }
 
 impl Fault {
     /// A fault with the headline `message`, and `label` at the place in the file.
-    pub fn new(place: impl Into<Place>, message: impl Into<String>, label: impl Into<String>) -> Self {
+    pub fn new(place: impl Into<ParamPlace>, message: impl Into<String>, label: impl Into<String>) -> Self {
         let (place, message, label) = (place.into(), message.into(), label.into());
         Self { place, message, label, help: None, also: Vec::new(), line: None }
     }
 
     /// A fault from an error text that ends with advice: the part after "; " becomes the help.
-    pub fn of_error(place: impl Into<Place>, error: &str, label: impl Into<String>) -> Self {
+    pub fn of_error(place: impl Into<ParamPlace>, error: &str, label: impl Into<String>) -> Self {
         match error.split_once("; ") {
             Some((message, help)) => Self::new(place, message, label).help(help),
             None => Self::new(place, error, label),
@@ -92,7 +92,7 @@ impl Fault {
     }
 
     /// Adds a related place.
-    pub fn also(mut self, place: impl Into<Place>, label: impl Into<String>) -> Self {
+    pub fn also(mut self, place: impl Into<ParamPlace>, label: impl Into<String>) -> Self {
         self.also.push((place.into(), label.into()));
         self
     }

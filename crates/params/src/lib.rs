@@ -23,7 +23,7 @@ mod value;
 
 pub use chips::{ChipFacts, ChipFamily};
 pub use choice::{Choice, Word, meanings};
-pub use fault::{Fault, Faults, Place};
+pub use fault::{Fault, Faults, ParamPlace};
 pub use info::{AUTO, Misfit, ParamInfo, ParamKind, Profile, TableInfo};
 pub use limit::{Beyond, Limit};
 pub use names::{first_names, quoted_list, suggestion};

@@ -1,21 +1,19 @@
 //! Registries of named entries, built-in or custom.
 //!
 //! ```
-//! use bufferlab_params::{Entry, ParamInfo, Registry, entry};
+//! use bufferlab_params::{Registry, entry};
 //!
-//! struct Greeting {
-//!     name: &'static str,
-//!     aliases: &'static [&'static str],
-//!     title: &'static str,
-//!     summary: &'static str,
-//!     source: &'static str,
-//!     params: &'static [ParamInfo],
+//! entry! {
+//!     /// Registry entry of a greeting.
+//!     pub struct Greeting("greeting") {
+//!         /// The word of the greeting.
+//!         pub word: &'static str,
+//!     }
 //! }
-//! entry!(Greeting, "greeting");
 //!
 //! const fn greeting(name: &'static str) -> Greeting {
 //!     let (title, summary, source) = ("Hello", "Says hello.", "An example.");
-//!     Greeting { name, aliases: &[], title, summary, source, params: &[] }
+//!     Greeting { name, aliases: &[], title, summary, source, params: &[], word: "hello" }
 //! }
 //! static HELLO: Greeting = greeting("hello");
 //! static GREETINGS: Registry<Greeting> = Registry::new(&[&HELLO]);
@@ -41,8 +39,7 @@ const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the folders of results.
 const RESERVED_PREFIX: &str = "seed-";
 
-/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that
-/// have these fields.
+/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry!).
 pub trait Entry: Send + Sync + 'static {
     /// Name of the kind of entry in messages: "policy".
     const KIND: &'static str;
@@ -84,11 +81,31 @@ impl Card {
     }
 }
 
-/// Makes a struct with the fields `name`, `aliases`, `title`, `summary`, `source` and `params` an
-/// [`Entry`].
+/// Declares the registry entry of a kind: a struct with the fields of a [`Card`] and the given
+/// fields. `$kind` and `$separator` are [`Entry::KIND`] and [`Entry::SEPARATOR`].
 #[macro_export]
 macro_rules! entry {
-    ($Info:ty, $kind:literal $(, $separator:literal)?) => {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $Info:ident($kind:literal $(, $separator:literal)?) { $($fields:tt)* }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $Info {
+            /// Short name: scenario files, the command line, columns, reports.
+            pub name: &'static str,
+            /// Other accepted names.
+            pub aliases: &'static [&'static str],
+            /// Full name, for people.
+            pub title: &'static str,
+            /// Summary in one line.
+            pub summary: &'static str,
+            /// Source: authors, venue, equation; may be empty.
+            pub source: &'static str,
+            /// Parameters of the entry.
+            pub params: &'static [$crate::ParamInfo],
+            $($fields)*
+        }
+
         impl $crate::Entry for $Info {
             const KIND: &'static str = $kind;
             $(const SEPARATOR: char = $separator;)?
@@ -104,6 +121,12 @@ macro_rules! entry {
                 }
             }
         }
+
+        impl ::std::fmt::Debug for $Info {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct(stringify!($Info)).field("name", &self.name).finish_non_exhaustive()
+            }
+        }
     };
 }
 
@@ -112,7 +135,7 @@ pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
     /// Custom entries. Entries live as long as the process, like built-in ones, so references need
     /// no counting.
-    own: RwLock<Vec<&'static E>>,
+    custom: RwLock<Vec<&'static E>>,
 }
 
 impl<E: Entry> fmt::Debug for Registry<E> {
@@ -125,7 +148,7 @@ impl<E: Entry> Registry<E> {
     /// A registry with these built-in entries.
     #[must_use]
     pub const fn new(built_in: &'static [&'static E]) -> Self {
-        Self { built_in, own: RwLock::new(Vec::new()) }
+        Self { built_in, custom: RwLock::new(Vec::new()) }
     }
 
     /// The built-in entries.
@@ -136,14 +159,14 @@ impl<E: Entry> Registry<E> {
 
     /// The custom entries, in the order of registration.
     #[must_use]
-    pub fn own(&self) -> Vec<&'static E> {
-        self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn custom(&self) -> Vec<&'static E> {
+        self.custom.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// All entries: the built-in ones, then the custom ones.
     #[must_use]
     pub fn all(&self) -> Vec<&'static E> {
-        self.built_in.iter().copied().chain(self.own()).collect()
+        self.built_in.iter().copied().chain(self.custom()).collect()
     }
 
     /// The short names of all entries.
@@ -154,8 +177,8 @@ impl<E: Entry> Registry<E> {
     /// The entry called `name` (its short name or an alias).
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static E> {
-        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
-        self.built_in.iter().chain(own.iter()).copied().find(|entry| entry.card().is_called(name))
+        let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
+        self.built_in.iter().chain(custom.iter()).copied().find(|entry| entry.card().is_called(name))
     }
 
     /// Checks that the built-in entries obey the rules for custom ones, and share no name.
@@ -216,14 +239,14 @@ impl<E: Entry> Registry<E> {
     fn add(&self, entry: E, replace: bool) -> Result<&'static E, RegisterError> {
         let card = entry.card();
         check(E::KIND, E::SEPARATOR, &card)?;
-        let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
-        let place = own.iter().position(|known| replace && known.card().name == card.name);
-        let others = own.iter().enumerate().filter(|(index, _)| Some(*index) != place);
+        let mut custom = self.custom.write().unwrap_or_else(PoisonError::into_inner);
+        let place = custom.iter().position(|known| replace && known.card().name == card.name);
+        let others = custom.iter().enumerate().filter(|(index, _)| Some(*index) != place);
         taken(E::KIND, &card, self.built_in.iter().chain(others.map(|(_, known)| known)).copied())?;
         let entry: &'static E = Box::leak(Box::new(entry));
         match place {
-            Some(index) => own[index] = entry,
-            None => own.push(entry),
+            Some(index) => custom[index] = entry,
+            None => custom.push(entry),
         }
         Ok(entry)
     }
@@ -235,7 +258,7 @@ pub trait Catalog: Sync {
     fn kind(&self) -> &'static str;
 
     /// The common part of the entries; `own`: includes custom entries.
-    fn cards(&self, own: bool) -> Vec<Card>;
+    fn cards(&self, custom: bool) -> Vec<Card>;
 }
 
 impl fmt::Debug for dyn Catalog {
@@ -249,9 +272,9 @@ impl<E: Entry> Catalog for Registry<E> {
         E::KIND
     }
 
-    fn cards(&self, own: bool) -> Vec<Card> {
-        let own = if own { self.own() } else { Vec::new() };
-        self.built_in.iter().copied().chain(own).map(Entry::card).collect()
+    fn cards(&self, custom: bool) -> Vec<Card> {
+        let custom = if custom { self.custom() } else { Vec::new() };
+        self.built_in.iter().copied().chain(custom).map(Entry::card).collect()
     }
 }
 

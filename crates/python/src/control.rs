@@ -6,7 +6,7 @@
 
 mod view;
 
-use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
+use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
 use bufferlab_params::{BuildError, Params};
 use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, ControlFailure, Controller, Starter,
@@ -149,7 +149,7 @@ impl Maker {
 /// An instance of a custom class: the control of one flow.
 struct PythonControl {
     /// The instance with its bound methods; `None` if it could not be made.
-    own: Option<Own>,
+    instance: Option<Instance>,
     /// The window that the instance reads and changes.
     shown: Option<Py<PlainWindow>>,
     /// Whether a control of this transport has failed; then no control is called.
@@ -158,7 +158,7 @@ struct PythonControl {
 }
 
 /// An instance with its bound methods, which are looked up once.
-struct Own {
+struct Instance {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOKS.len()],
@@ -184,13 +184,13 @@ impl PythonControl {
             }
         }
         let on_ack = object.getattr("on_ack")?.unbind();
-        let own = Own { object: object.clone().unbind(), on_ack, hooks };
-        Ok(Self { own: Some(own), shown: Some(shown), ..Self::silent(silenced) })
+        let instance = Instance { object: object.clone().unbind(), on_ack, hooks };
+        Ok(Self { instance: Some(instance), shown: Some(shown), ..Self::silent(silenced) })
     }
 
     /// A control that is never called.
     fn silent(silenced: &Arc<AtomicBool>) -> Self {
-        Self { own: None, shown: None, silenced: Arc::clone(silenced), failure: None }
+        Self { instance: None, shown: None, silenced: Arc::clone(silenced), failure: None }
     }
 
     #[cold]
@@ -208,16 +208,16 @@ impl PythonControl {
         &mut self,
         window: &mut Window,
         (now, hook): (Time, &'static str),
-        call: impl FnOnce(Python<'_>, &Own, &Bound<'_, PlainWindow>) -> PyResult<()>,
+        call: impl FnOnce(Python<'_>, &Instance, &Bound<'_, PlainWindow>) -> PyResult<()>,
     ) {
-        let (Some(own), Some(shown)) = (&self.own, &self.shown) else { return };
+        let (Some(instance), Some(shown)) = (&self.instance, &self.shown) else { return };
         if self.silenced.load(Ordering::Relaxed) {
             return;
         }
         let failed = Python::attach(|py| {
             let shown = shown.bind(py);
             let answer = shown.try_borrow_mut().map(|mut shown| shown.0 = *window).map_err(PyErr::from);
-            let answer = answer.and_then(|()| call(py, own, shown)).map_err(Trouble::Raised);
+            let answer = answer.and_then(|()| call(py, instance, shown)).map_err(Trouble::Raised);
             answer.and_then(|()| shown.borrow().give(window).map_err(Trouble::Nonsense)).err()
         });
         if let Some(trouble) = failed {
@@ -233,8 +233,8 @@ impl PythonControl {
         (now, hook): (Time, usize),
         call: impl FnOnce(&Bound<'_, PyAny>, &Bound<'_, PlainWindow>) -> PyResult<()>,
     ) {
-        if self.own.as_ref().is_some_and(|own| own.hooks[hook].is_some()) {
-            self.call(window, (now, HOOKS[hook]), |py, own, shown| match &own.hooks[hook] {
+        if self.instance.as_ref().is_some_and(|instance| instance.hooks[hook].is_some()) {
+            self.call(window, (now, HOOKS[hook]), |py, instance, shown| match &instance.hooks[hook] {
                 Some(method) => call(method.bind(py), shown),
                 None => Ok(()),
             });
@@ -244,8 +244,8 @@ impl PythonControl {
 
 impl Controller for PythonControl {
     fn on_ack(&mut self, _: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
-        self.call(window, (ack.now, "on_ack"), |py, own, shown| {
-            own.on_ack.bind(py).call1((Bound::new(py, Ack::new(ack))?, shown)).map(drop)
+        self.call(window, (ack.now, "on_ack"), |py, instance, shown| {
+            instance.on_ack.bind(py).call1((Bound::new(py, Ack::new(ack))?, shown)).map(drop)
         });
     }
 
@@ -295,11 +295,11 @@ impl Controller for PythonControl {
 /// A copy has a separate instance, made by `copy.deepcopy`.
 impl PythonControl {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let (Some(own), Some(shown)) = (&self.own, &self.shown) else {
+        let (Some(instance), Some(shown)) = (&self.instance, &self.shown) else {
             return Ok(Self::silent(&self.silenced));
         };
-        let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
-        let defined = own.hooks.each_ref().map(Option::is_some);
+        let object = py.import("copy")?.call_method1("deepcopy", (instance.object.bind(py),))?;
+        let defined = instance.hooks.each_ref().map(Option::is_some);
         let shown = Py::new(py, PlainWindow(shown.borrow(py).0))?;
         Self::new(&object, defined, shown, &self.silenced)
     }

@@ -1,7 +1,7 @@
 //! Conversion of library errors to the exceptions of `bufferlab.exceptions`. The classes are
 //! defined in Python, so they can be documented, subclassed and pickled like any other class.
 
-use crate::own::Raised;
+use crate::custom::Raised;
 use crate::words;
 use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
@@ -49,7 +49,7 @@ pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &
 }
 
 /// Converts a Python object to a whole number from 0 to `most`.
-pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
     let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     found.filter(|number| *number <= most).ok_or_else(|| {
         let expected = match most {
@@ -111,9 +111,9 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
         return control(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
-    if let RunError::Simulation(SimError::Traffic(SourceError::Own(own))) = error {
-        let raised = Raised::of(own.cause.as_deref());
-        let fields = (error.to_string(), words::in_python(error.hint()), &own.workload, traceback(raised));
+    if let RunError::Simulation(SimError::Traffic(SourceError::Custom(custom))) = error {
+        let raised = Raised::find_in(custom.cause.as_deref());
+        let fields = (error.to_string(), words::in_python(error.hint()), &custom.workload, traceback(raised));
         return caused(py, self::raised(py, "WorkloadError", |class| class.call1(fields)), raised);
     }
     with_help(py, "RunError", &error.to_string(), error.hint())
@@ -122,7 +122,7 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
 /// A `ControlError`, caused by what the congestion control raised.
 fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) -> PyErr {
     let FailedControl { control, flow, src, dst, time, failure } = failed;
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, control, flow, src, dst, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
 }
@@ -130,7 +130,7 @@ fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) 
 /// A `MarkingError`, caused by what the marking rule raised.
 fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) -> PyErr {
     let FailedMarking { rule, switch, queue: (port, priority), time, failure } = failed;
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, rule, switch, port, priority, time.0, traceback(raised));
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
@@ -154,7 +154,7 @@ fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
 fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
     let FailedPolicy { policy, switch, queue, time, failure } = failed;
     let (port, priority) = queue.unzip();
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }

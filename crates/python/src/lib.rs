@@ -5,10 +5,10 @@
 //! of `bufferlab.exceptions`. Other Python threads can run during a simulation.
 
 mod control;
+mod custom;
 mod errors;
 mod explanations;
 mod marking;
-mod own;
 mod plans;
 mod policy;
 mod registry;
@@ -56,15 +56,15 @@ mod _bufferlab {
     #[pymodule_export]
     use super::workload::{Flow, register_workload};
     #[pymodule_export]
-    use super::{in_python_words, set_own_code, suggestion, version};
+    use super::{in_python_words, set_custom_code, suggestion, version};
 }
 
 /// Sets the time of the last change of custom code (Unix time, s). Runs from before this time are
 /// not reused.
 #[pyfunction]
-fn set_own_code(seconds: f64) {
+fn set_custom_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {
-        bufferlab_lab::set_own_code(UNIX_EPOCH + since);
+        bufferlab_lab::set_custom_code(UNIX_EPOCH + since);
     }
 }
 

@@ -3,9 +3,8 @@
 //! The first failure is recorded with time and traceback, and the rule marks nothing afterwards.
 //! The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
 
-use crate::errors;
-use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
-use crate::policy::{Buffer, lend, switch};
+use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
+use crate::policy::{Buffer, lend, packet_class, switch};
 use bufferlab_core::mark::Moment;
 use bufferlab_core::{
     self as core, BuildError, MarkerInfo, Marking, MarkingFailure, MarkingRule, Params, QueueId, SwitchShape,
@@ -68,12 +67,12 @@ fn build(
 /// An instance of a custom class: the rule of one memory of a switch.
 struct PythonRule {
     /// The instance; `None` after a failed copy.
-    own: Option<Own>,
+    instance: Option<Instance>,
     has_failed: bool,
     failure: Option<MarkingFailure>,
 }
 
-struct Own {
+struct Instance {
     object: Py<PyAny>,
     /// Bound method `marks`, looked up once.
     marks: Py<PyAny>,
@@ -90,8 +89,8 @@ impl PythonRule {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let marks = object.getattr("marks")?.unbind();
         let buffer = Py::new(object.py(), Buffer)?;
-        let own = Own { object: object.clone().unbind(), marks, buffer };
-        Ok(Self { own: Some(own), has_failed: false, failure: None })
+        let instance = Instance { object: object.clone().unbind(), marks, buffer };
+        Ok(Self { instance: Some(instance), has_failed: false, failure: None })
     }
 
     #[cold]
@@ -103,8 +102,10 @@ impl PythonRule {
 
     /// A copy of the rule, including its state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let Some(own) = &self.own else { return Ok(Self { own: None, has_failed: true, failure: None }) };
-        let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
+        let Some(instance) = &self.instance else {
+            return Ok(Self { instance: None, has_failed: true, failure: None });
+        };
+        let object = py.import("copy")?.call_method1("deepcopy", (instance.object.bind(py),))?;
         Ok(Self { has_failed: self.has_failed, failure: self.failure.clone(), ..Self::new(&object)? })
     }
 }
@@ -113,7 +114,7 @@ impl Clone for PythonRule {
     fn clone(&self) -> Self {
         Python::attach(|py| {
             self.copy(py).unwrap_or_else(|error| {
-                let mut failed = Self { own: None, has_failed: true, failure: None };
+                let mut failed = Self { instance: None, has_failed: true, failure: None };
                 failed.fail(py, (Time::ZERO, QueueId(0)), Trouble::Raised(error));
                 failed
             })
@@ -123,10 +124,10 @@ impl Clone for PythonRule {
 
 impl MarkingRule for PythonRule {
     fn marks(&mut self, packet: &core::Markable, buffer: &core::Buffer) -> bool {
-        let Some(own) = self.own.as_ref().filter(|_| !self.has_failed) else { return false };
+        let Some(instance) = self.instance.as_ref().filter(|_| !self.has_failed) else { return false };
         let answer = Python::attach(|py| {
             let shown = Bound::new(py, Markable(*packet))?;
-            let answer = lend(buffer, || own.marks.bind(py).call1((shown, own.buffer.bind(py))))?;
+            let answer = lend(buffer, || instance.marks.bind(py).call1((shown, instance.buffer.bind(py))))?;
             answer.extract::<bool>().map_err(|_| nonsense(&answer, "True (mark) or False"))
         });
         answer.unwrap_or_else(|trouble: Trouble| {
@@ -144,65 +145,26 @@ impl MarkingRule for PythonRule {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Markable(core::Markable);
 
-#[pymethods]
-impl Markable {
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        Err(errors::not_pickled(py, "Markable"))
-    }
+packet_class! {
+    impl Markable {
+        /// Whether the packet departs and has already left its queue. Otherwise the packet arrives
+        /// and is not in its queue yet.
+        #[getter]
+        fn departing(&self) -> bool {
+            self.0.moment == Moment::Dequeue
+        }
 
-    /// Time of the decision (ps).
-    #[getter]
-    fn now_ps(&self) -> u64 {
-        self.0.now.0
-    }
+        /// Time since the packet was stored (ps); 0 on arrival.
+        #[getter]
+        fn waited_ps(&self) -> u64 {
+            self.0.waited.0
+        }
 
-    /// Whether the packet departs and has already left its queue. Otherwise the packet arrives and
-    /// is not in its queue yet.
-    #[getter]
-    fn departing(&self) -> bool {
-        self.0.moment == Moment::Dequeue
-    }
-
-    /// Egress queue: port * queues per port + priority.
-    #[getter]
-    fn queue(&self) -> u16 {
-        self.0.queue.0
-    }
-
-    /// Egress port of the queue.
-    #[getter]
-    fn port(&self) -> u16 {
-        self.0.port
-    }
-
-    /// Priority: index of the queue at its port, from 0.
-    #[getter]
-    fn priority(&self) -> u8 {
-        self.0.priority
-    }
-
-    /// Occupied buffer (bytes).
-    #[getter]
-    fn size(&self) -> u32 {
-        self.0.header.size
-    }
-
-    /// Number of the flow.
-    #[getter]
-    fn flow(&self) -> u32 {
-        self.0.header.flow
-    }
-
-    /// Time since the packet was stored (ps); 0 on arrival.
-    #[getter]
-    fn waited_ps(&self) -> u64 {
-        self.0.waited.0
-    }
-
-    fn __repr__(&self) -> String {
-        let core::Markable { now, header, queue, .. } = self.0;
-        let size = header.size;
-        let verb = if self.departing() { "leaves" } else { "arrives at" };
-        format!("Markable({size} B {verb} queue {} at {now})", queue.0)
+        fn __repr__(&self) -> String {
+            let core::Markable { now, header, queue, .. } = self.0;
+            let size = header.size;
+            let verb = if self.departing() { "leaves" } else { "arrives at" };
+            format!("Markable({size} B {verb} queue {} at {now})", queue.0)
+        }
     }
 }

@@ -36,7 +36,7 @@ fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Ve
     let policy = |name: &String| {
         let known = bufferlab_core::policies();
         let known = known.iter().map(|info| info.name).collect::<Vec<_>>();
-        PolicySelection::of(name).ok_or_else(|| errors::unknown(py, "policies", "policy", name, known))
+        PolicySelection::from_name(name).ok_or_else(|| errors::unknown(py, "policies", "policy", name, known))
     };
     let others = variants.iter().map(|text| variant(py, "variants", text).map(PolicySelection::One));
     names.iter().map(policy).chain(others).collect()

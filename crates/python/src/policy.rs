@@ -6,8 +6,8 @@ mod trial;
 mod verdict;
 mod view;
 
+use crate::custom::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use crate::errors;
-use crate::own::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use adapter::PythonPolicy;
 use bufferlab_core::{
     BuildError, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape, replace_policy,
@@ -20,7 +20,7 @@ use pyo3::types::{PyBool, PyDict, PyType};
 pub(crate) use check::check_policy;
 pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
-pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend};
+pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 
 /// The policies that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();

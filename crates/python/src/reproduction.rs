@@ -93,7 +93,7 @@ impl ReproductionPlan {
     fn new(py: Python<'_>, wanted: Wanted) -> PyResult<Self> {
         let plan = || {
             let (registry, plans) = wanted.plans()?;
-            let (missing, cache) = (missing(&plans, &wanted.out)?, Cache::of(&wanted.out)?);
+            let (missing, cache) = (missing(&plans, &wanted.out)?, Cache::open_in(&wanted.out)?);
             Ok(Self { registry, plans, out: wanted.out.clone(), cache, missing })
         };
         py.detach(plan).map_err(|error| failed(py, &error))

@@ -93,5 +93,5 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
 /// Number of samples, mean and half width of its 95 % interval; `None` without samples.
 #[pyfunction]
 pub(crate) fn estimate(samples: Vec<f64>) -> Option<(u64, f64, Option<f64>)> {
-    Estimate::of(&samples).map(|estimate| (estimate.seeds, estimate.mean, estimate.half_width))
+    Estimate::from_values(&samples).map(|estimate| (estimate.seeds, estimate.mean, estimate.half_width))
 }

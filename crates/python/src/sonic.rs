@@ -157,7 +157,7 @@ impl SonicConfiguration {
     ) -> PyResult<SonicWhatIf> {
         let chip = self.chip(py, chip)?;
         let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        let kind = Kind::of(traffic).ok_or_else(|| {
+        let kind = Kind::from_name(traffic).ok_or_else(|| {
             wrong(
                 py,
                 &format!("there is no traffic \"{traffic}\""),

@@ -1,12 +1,12 @@
 //! Custom workloads in Python: a registered class, with one instance per entry of a scenario. The
 //! flows are generated once per run.
 
+use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
-use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use bufferlab_params::{Fault, Faults, Params};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{
-    FlowSpec, OwnError, Queries, SourceError, TrafficBuilder, Workload, WorkloadContext, WorkloadInfo,
+    CustomError, FlowSpec, Queries, SourceError, TrafficBuilder, Workload, WorkloadContext, WorkloadInfo,
     replace_workload,
 };
 use pyo3::exceptions::PyValueError;
@@ -48,15 +48,16 @@ impl Flow {
         tag: Option<&Bound<'_, PyAny>>,
         query: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let number = |name, given| errors::whole(name, given, u32::MAX.into()).map(|number| number as u32);
+        let number =
+            |name, given| errors::whole_number(name, given, u32::MAX.into()).map(|number| number as u32);
         let text = |given: &Bound<'_, PyAny>| {
             given.extract::<String>().map_err(|_| errors::not_expected("tag", given, "text"))
         };
         Ok(Self {
-            start_ps: errors::whole("start_ps", start_ps, u64::MAX)?,
+            start_ps: errors::whole_number("start_ps", start_ps, u64::MAX)?,
             src: number("src", src)?,
             dst: number("dst", dst)?,
-            size: errors::whole("size", size, u64::MAX)?,
+            size: errors::whole_number("size", size, u64::MAX)?,
             tag: tag.map(text).transpose()?,
             query: query.map(|given| number("query", given)).transpose()?,
         })
@@ -213,7 +214,7 @@ impl Workload for PythonWorkload {
         let flows = Python::attach(|py| {
             self.flows(py, traffic).map_err(|trouble| {
                 let (what, cause) = trouble.in_short(py);
-                OwnError { workload: self.name.to_owned(), what: format!("flows: {what}"), cause }
+                CustomError { workload: self.name.to_owned(), what: format!("flows: {what}"), cause }
             })
         })?;
         traffic.add_list(flows);

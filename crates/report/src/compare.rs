@@ -63,7 +63,7 @@ impl Comparison {
     /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is
     /// taken per seed, and what both share cancels ([`Change`]).
     #[must_use]
-    pub fn of(runs: &[(&str, &RunSummary)]) -> Self {
+    pub fn from_runs(runs: &[(&str, &RunSummary)]) -> Self {
         let mut policies: Vec<String> = Vec::new();
         let mut seeds: Vec<u64> = Vec::new();
         let mut metrics: Vec<Metric> = Vec::new();
@@ -94,7 +94,7 @@ impl Comparison {
             let cells = policies.iter().zip(&rows).enumerate().map(|(at, (policy, row))| Cell {
                 policy: policy.clone(),
                 values: row.clone(),
-                estimate: Estimate::of(&row.iter().flatten().copied().collect::<Vec<_>>()),
+                estimate: Estimate::from_values(&row.iter().flatten().copied().collect::<Vec<_>>()),
                 change: (at > 0).then(|| relative_change(&rows[0], row)).flatten(),
             });
             MetricComparison { cells: cells.collect(), metric }
@@ -119,7 +119,7 @@ impl Comparison {
 /// The change of `values` against `baseline` over the seeds that both have.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
-    Change::of(&pairs)
+    Change::from_pairs(&pairs)
 }
 
 #[cfg(test)]

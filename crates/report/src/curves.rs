@@ -54,7 +54,7 @@ pub struct CurvePoint {
 impl CurveLine {
     /// A line without intervals.
     #[must_use]
-    pub fn plain(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub fn without_intervals(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points = points.into_iter().map(|(x, y)| CurvePoint { x, y, half_width: None }).collect();
         Self { name: name.into(), points }
     }
@@ -379,8 +379,8 @@ mod tests {
             x: axis("load", CurveScale::Linear),
             y: axis("slowdown", scale),
             lines: vec![
-                CurveLine::plain("dt", [(0.2, 10.0), (0.8, 100.0)]),
-                CurveLine::plain("abm", [(0.2, 9.0), (0.8, 11.0)]),
+                CurveLine::without_intervals("dt", [(0.2, 10.0), (0.8, 100.0)]),
+                CurveLine::without_intervals("abm", [(0.2, 9.0), (0.8, 11.0)]),
             ],
             marks: vec![mark("abm", 6.0, "F6a-3"), mark("abm", 20.0, "F6a-4"), mark("dt", 0.0, "none left")],
             markers: true,
@@ -441,8 +441,9 @@ mod tests {
     #[test]
     fn more_lines_than_styles_are_drawn_in_pieces_with_one_scale() {
         let mut many = panel(CurveScale::Linear);
-        many.lines =
-            (0..25).map(|n| CurveLine::plain(format!("p{n}"), [(0.2, 1.0), (0.8, f64::from(n))])).collect();
+        many.lines = (0..25)
+            .map(|n| CurveLine::without_intervals(format!("p{n}"), [(0.2, 1.0), (0.8, f64::from(n))]))
+            .collect();
         many.marks.clear();
         let html = curves_page("many", std::slice::from_ref(&many));
         assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));

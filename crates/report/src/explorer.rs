@@ -182,19 +182,19 @@ fn scale(unit: &str) -> Option<(u8, f64)> {
 mod tests {
     use super::*;
 
-    fn of(values: &[&str]) -> Option<(Vec<f64>, String)> {
+    fn positions_of(values: &[&str]) -> Option<(Vec<f64>, String)> {
         positions(&values.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     #[test]
     fn values_with_units_are_drawn_where_they_are() {
-        assert_eq!(of(&["\"900 us\"", "\"1 ms\""]), Some((vec![900.0, 1_000.0], "us".into())));
-        assert_eq!(of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
-        assert_eq!(of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
-        assert_eq!(of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
+        assert_eq!(positions_of(&["\"900 us\"", "\"1 ms\""]), Some((vec![900.0, 1_000.0], "us".into())));
+        assert_eq!(positions_of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
+        assert_eq!(positions_of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
+        assert_eq!(positions_of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
         // Mixed kinds, lists and words have no positions.
         for other in [&["1 KB", "1 us"][..], &["1", "1 KB"], &["[1, 2]", "[3]"], &["true", "1"], &[]] {
-            assert_eq!(of(other), None, "{other:?}");
+            assert_eq!(positions_of(other), None, "{other:?}");
         }
     }
 

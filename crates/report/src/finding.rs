@@ -205,12 +205,13 @@ fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
         for policy in 1..policies {
             let pairs: Vec<(f64, f64)> = pairs(row, 0, policy);
             let differences: Vec<f64> = pairs.iter().map(|(base, value)| value - base).collect();
-            let (Some(chance), Some(difference)) = (chance_of(&pairs), Estimate::of(&differences)) else {
+            let (Some(chance), Some(difference)) = (chance_of(&pairs), Estimate::from_values(&differences))
+            else {
                 continue;
             };
             let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
             let levels = (mean(|pair| pair.0), mean(|pair| pair.1));
-            let change = Change::of(&pairs);
+            let change = Change::from_pairs(&pairs);
             looks.push(Look { metric, policy, difference, change, levels, chance, corrected: 1.0 });
         }
     }

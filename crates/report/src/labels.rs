@@ -3,7 +3,9 @@
 //! A label such as `dt(alpha=0.5) + buffer=2 MB` has a policy, parameters and changes. Files for
 //! programs keep whole labels.
 
-/// Short labels, and the parts that they omit.
+use bufferlab_document::call::{Assignment, Mistake, call_in, unquoted};
+
+/// Short labels, and what they leave out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     pub(crate) labels: Vec<String>,
@@ -19,36 +21,28 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(label: &'a str) -> Self {
-        let mut parts = split(label, " + ").into_iter();
-        let head = parts.next().unwrap_or(label);
-        let inner = head.strip_suffix(')').and_then(|head| head.split_once('('));
-        let (policy, parameters) = inner.map_or((head, Vec::new()), |(name, list)| (name, split(list, ",")));
-        Self { policy, parameters, changes: parts.collect() }
+    /// The parts of a label. A label that is no variant counts as a policy's name.
+    fn parse(label: &'a str) -> Self {
+        let whole = Self { policy: label, parameters: Vec::new(), changes: Vec::new() };
+        Self::of_variant(label).unwrap_or(whole)
+    }
+
+    fn of_variant(label: &'a str) -> Result<Self, Mistake> {
+        let unquoted = unquoted(label, 0)?;
+        let is_plus = |at: usize| label[..at].ends_with(' ') && label[at + 1..].starts_with(' ');
+        let pluses = unquoted.iter().filter(|(at, c, depth)| *c == '+' && *depth == 0 && is_plus(*at));
+        let mut ends: Vec<usize> = pluses.map(|(at, ..)| *at).collect();
+        ends.push(label.len());
+        let head = call_in(label, 0..ends[0], &unquoted)?;
+        let changes = ends.windows(2).map(|pair| label[pair[0] + 1..pair[1]].trim()).collect();
+        let assignment = |one: &Assignment<'_>| &label[one.key.start..one.value.range().end];
+        let parameters = head.parameters.iter().map(assignment).collect();
+        Ok(Self { policy: head.name.text, parameters, changes })
     }
 
     fn rest<'b>(list: &'b [&'a str], common: &'b [&str]) -> impl Iterator<Item = &'a str> + 'b {
         list.iter().copied().filter(|part| !common.contains(part))
     }
-}
-
-/// Splits a text where the separator is outside brackets and quotes; trims the parts.
-fn split<'a>(text: &'a str, separator: &str) -> Vec<&'a str> {
-    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0_i32, false);
-    for (at, character) in text.char_indices() {
-        match character {
-            '"' => quoted = !quoted,
-            '(' | '[' | '{' if !quoted => depth += 1,
-            ')' | ']' | '}' if !quoted => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 && !quoted && at >= start && text[at..].starts_with(separator) {
-            parts.push(text[start..at].trim());
-            start = at + separator.len();
-        }
-    }
-    parts.push(text[start..].trim());
-    parts
 }
 
 /// The parts of a list that every label has, in the order of the first.
@@ -66,7 +60,7 @@ pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
 
 /// Short forms of labels; `None` if they have nothing in common, or would not differ without it.
 pub(crate) fn short(labels: &[String]) -> Option<Short> {
-    let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::of(label)).collect();
+    let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::parse(label)).collect();
     let [first, others @ ..] = parts.as_slice() else { return None };
     if others.is_empty() {
         return None;
@@ -103,7 +97,7 @@ pub(crate) fn short(labels: &[String]) -> Option<Short> {
 mod tests {
     use super::*;
 
-    fn of(labels: &[&str]) -> Option<(Vec<String>, String)> {
+    fn shortened(labels: &[&str]) -> Option<(Vec<String>, String)> {
         let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
         short(&labels).map(|short| (short.labels, short.common.join("; ")))
     }
@@ -117,7 +111,10 @@ mod tests {
             (&["dt + buffer=1 MB", "dt + buffer=1 MB + drain=1 s"], &["dt", "dt + drain=1 s"], "buffer=1 MB"),
             (&["dt + buffer=1 MB", "dt + buffer=2 MB"], &["buffer=1 MB", "buffer=2 MB"], "dt"),
         ] {
-            assert_eq!(of(labels), Some((wanted.iter().map(ToString::to_string).collect(), common.into())));
+            assert_eq!(
+                shortened(labels),
+                Some((wanted.iter().map(ToString::to_string).collect(), common.into()))
+            );
         }
     }
 
@@ -131,7 +128,7 @@ mod tests {
             &["x(\"a + b\")", "y(\"a + b\", c=1)"][..1],
             &[],
         ] {
-            assert_eq!(of(labels), None, "{labels:?}");
+            assert_eq!(shortened(labels), None, "{labels:?}");
         }
     }
 }

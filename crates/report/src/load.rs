@@ -122,7 +122,7 @@ impl Report {
         }
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
-        let comparison = Comparison::of(&pairs);
+        let comparison = Comparison::from_runs(&pairs);
         let mut caveats = of_the_group(dir, without)?;
         if from_ns > 0 {
             caveats.push(Caveat::WarmUp { from_ns });

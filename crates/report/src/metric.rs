@@ -207,17 +207,17 @@ impl Metric {
     }
 
     /// Name in a sentence: `p99 FCT slowdown`.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn in_sentence(&self) -> String {
         let quantity = self.filled(self.kind.quantity);
         self.kind.statistic.map_or_else(|| quantity.clone(), |of| format!("{} {quantity}", of.adjective()))
     }
 
     /// Name with subject: `mean QCT of incast queries`.
-    pub(crate) fn words_with_subject(&self) -> String {
+    pub(crate) fn in_sentence_with_subject(&self) -> String {
         if self.subject.is_whole_run() {
-            return self.words();
+            return self.in_sentence();
         }
-        format!("{} of {}", self.words(), self.subject.name())
+        format!("{} of {}", self.in_sentence(), self.subject.name())
     }
 
     /// Label and unit for a table: `FCT slowdown p99 [x]`.
@@ -229,13 +229,13 @@ impl Metric {
     /// Name and unit for an axis: `mean QCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
-        with_unit(self.words(), self.unit)
+        with_unit(self.in_sentence(), self.unit)
     }
 
     /// Name, unit and subject for a list: `mean QCT (ms), incast`.
     #[must_use]
     pub fn full_label(&self) -> String {
-        let words = if self.kind.label.is_some() { self.label.clone() } else { self.words() };
+        let words = if self.kind.label.is_some() { self.label.clone() } else { self.in_sentence() };
         format!("{}, {}", with_unit(words, self.unit), self.subject.short_name())
     }
 

@@ -75,7 +75,7 @@ impl<'a> Ranking<'a> {
         }
         let differences: Vec<f64> = pairs(row, best, policy).iter().map(|(best, own)| own - best).collect();
         let same = !differences.is_empty() && differences.iter().all(|difference| *difference == 0.0);
-        let unclear = Estimate::of(&differences)
+        let unclear = Estimate::from_values(&differences)
             .is_some_and(|difference| difference.half_width.is_some() && !difference.excludes_zero());
         Some(if same || unclear { Standing::AsGood } else { Standing::Behind })
     }

@@ -36,7 +36,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    fn of<'a>(row: &'a MetricComparison, (real, simulated): (&str, &str)) -> Option<Pair<'a>> {
+    fn from_row<'a>(row: &'a MetricComparison, (real, simulated): (&str, &str)) -> Option<Pair<'a>> {
         let cell = |policy: &str| row.cells.iter().find(|cell| cell.policy == policy);
         let (real, simulated) = (cell(real)?, cell(simulated)?);
         let change = relative_change(&simulated.values, &real.values);
@@ -83,7 +83,7 @@ impl Pair<'_> {
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let sentence = |(real, simulated): (&str, &str)| {
         let metrics = report.comparison.metrics.iter().filter(|row| row.metric.headline);
-        let both = metrics.filter_map(|row| Pair::of(row, (real, simulated)));
+        let both = metrics.filter_map(|row| Pair::from_row(row, (real, simulated)));
         let (mut differ, alike): (Vec<_>, Vec<_>) = both.partition(Pair::differs);
         differ.sort_by(|a, b| b.size().total_cmp(&a.size()));
         let more = differ.len().saturating_sub(NAMED);

@@ -114,7 +114,7 @@ mod tests {
         while values.len() < seeds {
             values.push(stream.next_f64() - 0.5);
         }
-        Estimate::of(&values[..seeds]).expect("there are some")
+        Estimate::from_values(&values[..seeds]).expect("there are some")
     }
 
     #[test]

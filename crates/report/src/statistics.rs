@@ -97,7 +97,7 @@ impl Estimate {
     /// The mean of `values` and its interval, assuming a normal distribution (Student); `None`
     /// without values.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len();
         if n == 0 {
             return None;
@@ -135,7 +135,7 @@ impl Change {
     /// Relative change against the baseline, from one pair of values per seed: the baseline's, then
     /// the compared run's. `None` without pairs, or if the baseline's mean is zero.
     #[must_use]
-    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    pub fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         Self::at_level(pairs, 0.95)
     }
 
@@ -151,7 +151,7 @@ impl Change {
         let (mut low, mut high) = (None, None);
         if n > 1 {
             let t = student_quantile(level, n - 1);
-            let (from, to) = match LogRatio::of(pairs) {
+            let (from, to) = match LogRatio::from_pairs(pairs) {
                 Some(LogRatio { log, error }) => ((log - t * error).exp_m1(), (log + t * error).exp_m1()),
                 None => {
                     let half = t * standard_error(&differences(pairs)) / base.abs();
@@ -198,7 +198,7 @@ struct LogRatio {
 impl LogRatio {
     /// Computes the ratio from pairs of values: the baseline's, then the compared run's. `None`
     /// unless both means are positive and there are at least two pairs.
-    fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
         // The logarithm of a mean deviates as its values do, relative to the mean.
         let deviations: Vec<f64> = pairs.iter().map(|(b, v)| v / value - b / base).collect();
@@ -292,7 +292,7 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     if differences.iter().all(|difference| *difference == 0.0) {
         return Some(1.0);
     }
-    let (mean, error) = match LogRatio::of(pairs) {
+    let (mean, error) = match LogRatio::from_pairs(pairs) {
         Some(LogRatio { log, error }) => (log, error),
         None => (differences.iter().sum::<f64>() / n as f64, standard_error(&differences)),
     };
@@ -371,26 +371,26 @@ mod tests {
         // Means 20 and 18. Deviations 9/18 - 10/20 = 0, 17/18 - 1 = -1/18, 28/18 - 30/20 = 1/18:
         // s = 1/18, error = s / sqrt(3) = 0.032075, t(2) = 4.3027. Log of 0.9 is -0.105361, with
         // ends -0.243370 and 0.032648.
-        let change = Change::of(&[(10.0, 9.0), (20.0, 17.0), (30.0, 28.0)]).unwrap();
+        let change = Change::from_pairs(&[(10.0, 9.0), (20.0, 17.0), (30.0, 28.0)]).unwrap();
         assert!((change.mean + 0.1).abs() < 1e-12, "{change:?}");
         assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
         assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
         // Equal factors in every seed leave no doubt, however much the seeds differ.
-        let halved = Change::of(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
+        let halved = Change::from_pairs(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
         assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
     }
 
     #[test]
     fn nothing_falls_by_more_than_everything() {
         let pairs = [(0.5, 0.001), (3.0, 0.1), (0.2, 0.0)];
-        let change = Change::of(&pairs).unwrap();
+        let change = Change::from_pairs(&pairs).unwrap();
         assert!(change.low.unwrap() > -1.0 && change.high.unwrap() > change.mean, "{change:?}");
-        let gone = Change::of(&[(0.5, 0.0), (3.0, 0.0), (0.2, 0.0)]).unwrap();
+        let gone = Change::from_pairs(&[(0.5, 0.0), (3.0, 0.0), (0.2, 0.0)]).unwrap();
         assert_eq!((gone.mean, gone.low), (-1.0, Some(-1.0)));
-        assert_eq!(Change::of(&[(0.0, 1.0), (0.0, 2.0)]), None);
-        assert_eq!(Change::of(&[(10.0, 5.0)]).unwrap().half_width(), None);
-        assert_eq!(Change::of(&[]), None);
+        assert_eq!(Change::from_pairs(&[(0.0, 1.0), (0.0, 2.0)]), None);
+        assert_eq!(Change::from_pairs(&[(10.0, 5.0)]).unwrap().half_width(), None);
+        assert_eq!(Change::from_pairs(&[]), None);
     }
 
     #[test]
@@ -431,11 +431,11 @@ mod tests {
     fn an_interval_matches_the_textbook() {
         // Values 4, 5, 6, 7, 8: mean 6, s = sqrt(2.5), t(4) = 2.7764, half = 2.7764 * 1.58114 /
         // 2.23607 = 1.96321.
-        let estimate = Estimate::of(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
+        let estimate = Estimate::from_values(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
         assert_eq!(estimate.mean, 6.0);
         assert!((estimate.half_width.unwrap() - 1.963_21).abs() < 1e-4, "{estimate:?}");
-        assert_eq!(Estimate::of(&[5.0]).unwrap().half_width, None);
-        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::from_values(&[5.0]).unwrap().half_width, None);
+        assert_eq!(Estimate::from_values(&[]), None);
     }
 
     #[test]

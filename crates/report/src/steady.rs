@@ -211,7 +211,7 @@ fn batch_means(values: &[f64]) -> Option<f64> {
     if squares > 0.0 && lagged / squares > CORRELATION_MAX {
         return None;
     }
-    Estimate::of(&means)?.half_width
+    Estimate::from_values(&means)?.half_width
 }
 
 #[cfg(test)]

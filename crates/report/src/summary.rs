@@ -235,7 +235,7 @@ impl RunSummary {
     ///
     /// # Errors
     /// If a table cannot be read.
-    pub fn of(result: &RunResult) -> Result<Self, ReportError> {
+    pub fn from_result(result: &RunResult) -> Result<Self, ReportError> {
         Ok(summarise(result, 0)?.0)
     }
 

@@ -62,7 +62,7 @@ fn a_summary_counts_what_the_tables_say() {
     let dir = temp.path().join("run");
     // Slowdowns 1..=100, then three unfinished flows; every other flow is short.
     write_flows(&dir, (1..=100).map(|n| Some(f64::from(n))).chain([None, None, None]));
-    let summary = RunSummary::of(&RunResult::open(&dir).unwrap()).unwrap();
+    let summary = RunSummary::from_result(&RunResult::open(&dir).unwrap()).unwrap();
     let all = summary.all();
     assert_eq!((all.flows, all.unfinished, all.sent_packets, all.dropped_packets), (103, 3, 1_030, 103));
     let slowdown = all.slowdown.unwrap();
@@ -81,7 +81,7 @@ fn names_of_metrics_are_unique() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
     write_run(&dir, POLICIES[0], 1, 400);
-    let summary = RunSummary::of(&RunResult::open(&dir).unwrap()).unwrap();
+    let summary = RunSummary::from_result(&RunResult::open(&dir).unwrap()).unwrap();
     let mut ids: Vec<_> = summary.metrics().into_iter().map(|value| value.metric.id).collect();
     let count = ids.len();
     ids.sort();

@@ -4,7 +4,7 @@
 //! the sentence of the paper and the behaviour of the public code.
 
 use crate::output::write_whole;
-use crate::table::{Cells, Row, TableError, rows, to_csv};
+use crate::table::{Cells, CsvRow, TableError, rows, to_csv};
 use crate::{Ablation, Claim, Ledger, Record, ReproduceError, Trial, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ impl AblationRow {
     }
 }
 
-impl Row for KeyQuote {
+impl CsvRow for KeyQuote {
     const COLUMNS: &'static [&'static str] = &["key", "paper", "artifact"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
@@ -100,7 +100,7 @@ impl Row for KeyQuote {
     }
 }
 
-impl Row for AblationRow {
+impl CsvRow for AblationRow {
     const COLUMNS: &'static [&'static str] = &[
         "id", "against", "changes", "from", "to", "verdict", "measured", "share", "seeds", "commit", "date",
     ];
@@ -141,7 +141,7 @@ impl Ablation {
         let none = || (String::new(), String::new());
         let mut rows = vec![row(String::new(), none(), &self.base)];
         rows.extend(self.trials.iter().map(|trial| {
-            let (keys, from, to) = self.told(trial);
+            let (keys, from, to) = self.keys_and_values(trial);
             row(keys.join(" and "), (from, to), trial)
         }));
         rows.push(row(EVERYTHING.to_owned(), none(), &self.other));

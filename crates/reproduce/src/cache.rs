@@ -38,7 +38,7 @@ pub struct Wanted {
 impl Wanted {
     /// Lists the numbers that an experiment needs.
     #[must_use]
-    pub fn of(experiment: &Experiment) -> Self {
+    pub fn for_experiment(experiment: &Experiment) -> Self {
         let mut wanted = Self::default();
         wanted.add(experiment);
         wanted
@@ -79,7 +79,7 @@ impl Wanted {
         let statistics: Vec<&Statistic> = self.statistics.iter().collect();
         let mut metrics = numbers(&result, &statistics)?;
         for tally in &self.tallies {
-            let value = tally.of(&result)?;
+            let value = tally.value_in(&result)?;
             metrics.extend(value.map(|value| (tally.key(), value)));
         }
         let mut courses = BTreeMap::new();
@@ -107,7 +107,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the folder cannot be created.
-    pub fn of(results: &Path) -> Result<Self, ReproduceError> {
+    pub fn open_in(results: &Path) -> Result<Self, ReproduceError> {
         let folder = results.join("runs");
         fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
         Ok(Self { folder })
@@ -117,7 +117,7 @@ impl Cache {
     /// value also counts as present, so it causes no second run.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
-        Wanted::of(experiment).keys().all(|name| numbers.taken.contains(&name))
+        Wanted::for_experiment(experiment).keys().all(|name| numbers.taken.contains(&name))
     }
 
     /// Folder of a run's tables, until its numbers are cached.

@@ -111,7 +111,7 @@ fn record(
         std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
         let (name, plan) = (result.experiment().id.replace('/', "-"), &result.plan);
         let file = format!("{name}.{}.{}.csv", plan.scale.name(), plan.profile_name());
-        write_whole(&folder.join(file), Estimates::of(result).csv())?;
+        write_whole(&folder.join(file), Estimates::from_results(result).csv())?;
     }
     Ok(())
 }

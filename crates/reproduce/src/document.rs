@@ -72,7 +72,7 @@ pub fn verdicts_json(results: &[Results], found: &Conclusion) -> String {
         verdict: judged.verdict.to_string(),
         statement: found.ledger.claim(&judged.id).map(|claim| claim.statement().to_string()),
         measured: judged.measured(),
-        effects: judged.conditions.iter().map(EffectRecord::of).collect(),
+        effects: judged.conditions.iter().map(EffectRecord::from_measured).collect(),
         note: judged.note.clone(),
     };
     let experiments = results.iter().zip(&found.judged).map(|(result, judged)| {
@@ -93,7 +93,7 @@ pub fn verdicts_json(results: &[Results], found: &Conclusion) -> String {
 }
 
 impl EffectRecord {
-    fn of(measured: &crate::Measured) -> Self {
+    fn from_measured(measured: &crate::Measured) -> Self {
         let estimate = measured.estimate.as_ref().ok();
         Self {
             verdict: measured.verdict.to_string(),

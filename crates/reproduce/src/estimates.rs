@@ -1,7 +1,7 @@
 //! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
-use crate::table::{Cells, Row, lines};
+use crate::table::{Cells, CsvRow, lines};
 use crate::{Axis, Experiment, ReproduceError, Results, Runs, TableError};
 use bufferlab_params::{quoted_list, suggestion};
 use bufferlab_report::Estimate;
@@ -23,14 +23,14 @@ pub struct Estimates {
 impl Estimates {
     /// Computes the estimates of runs.
     #[must_use]
-    pub fn of(results: &Results) -> Self {
+    pub fn from_results(results: &Results) -> Self {
         let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
         let mut cells = BTreeMap::new();
         if let Some(runs) = experiment.runs() {
             for places in &grid {
                 for variant in 0..runs.variants.len() {
                     for metric in runs.metrics.keys() {
-                        let estimate = Estimate::of(&results.samples(metric, variant, places));
+                        let estimate = Estimate::from_values(&results.samples(metric, variant, places));
                         let cell =
                             estimate.map(|estimate| ((metric.clone(), variant, places.clone()), estimate));
                         cells.extend(cell);
@@ -166,7 +166,7 @@ struct Line {
     estimate: Option<Estimate>,
 }
 
-impl Row for Line {
+impl CsvRow for Line {
     const COLUMNS: &'static [&'static str] = &["variant", "metric", "id", "seeds", "mean", "ci95_half_width"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {

@@ -41,20 +41,20 @@ pub type Question = (String, String, Vec<String>);
 /// A source of values that records the queries.
 pub struct Traced {
     values: Arc<dyn Values>,
-    asked: Mutex<BTreeSet<Question>>,
+    questions: Mutex<BTreeSet<Question>>,
 }
 
 impl Traced {
     /// Wraps `values`, without recorded queries.
     #[must_use]
     pub fn new(values: Arc<dyn Values>) -> Self {
-        Self { values, asked: Mutex::default() }
+        Self { values, questions: Mutex::default() }
     }
 
     /// Returns the queries that had an answer.
     #[must_use]
-    pub fn asked(&self) -> BTreeSet<Question> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn questions(&self) -> BTreeSet<Question> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -62,7 +62,7 @@ impl Values for Traced {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
         let value = self.values.value(metric, variant, places)?;
         let question = (metric.to_owned(), variant.to_owned(), places.to_vec());
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question);
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).insert(question);
         Ok(value)
     }
 
@@ -400,66 +400,69 @@ mod tests {
         }
     }
 
-    fn of(expression: &str) -> Result<f64, String> {
+    fn evaluated(expression: &str) -> Result<f64, String> {
         let values: Arc<dyn Values> = Arc::new(Square);
         evaluate(expression, &values).map_err(|error| error.to_string())
     }
 
     #[test]
     fn values_are_found_by_variant_and_place() {
-        assert_eq!(of(r#"v("m", "one")"#), Ok(9.0));
-        assert_eq!(of(r#"v("m", "two", 2)"#), Ok(8.0));
-        assert_eq!(of(r#"v("m", "two", 0.5)"#), Ok(0.5));
-        assert_eq!(of(r#"max(over("m", "two"))"#), Ok(8.0));
+        assert_eq!(evaluated(r#"v("m", "one")"#), Ok(9.0));
+        assert_eq!(evaluated(r#"v("m", "two", 2)"#), Ok(8.0));
+        assert_eq!(evaluated(r#"v("m", "two", 0.5)"#), Ok(0.5));
+        assert_eq!(evaluated(r#"max(over("m", "two"))"#), Ok(8.0));
     }
 
     #[test]
     fn lower_is_the_part_that_is_missing_of_the_baseline() {
-        assert_eq!(of(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
-        assert_eq!(of(r#"lower(25, 100.0)"#), Ok(0.75));
-        assert_eq!(of("lower(0, 0.0)"), Ok(0.0));
-        assert_eq!(of("fewer([0, 1, 4, 4], [0, 4, 1, 0])[1]"), Ok(0.75));
-        assert_eq!(of("let f = fewer([0, 1, 4, 4], [0, 4, 1, 0]); f[0] + f[2] + f[3]"), Ok(-1.75));
-        assert_eq!(of(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
-        assert_eq!(of(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
+        assert_eq!(evaluated(r#"lower(v("m", "one"), v("m", "two"))"#), Ok(0.5));
+        assert_eq!(evaluated(r#"lower(25, 100.0)"#), Ok(0.75));
+        assert_eq!(evaluated("lower(0, 0.0)"), Ok(0.0));
+        assert_eq!(evaluated("fewer([0, 1, 4, 4], [0, 4, 1, 0])[1]"), Ok(0.75));
+        assert_eq!(evaluated("let f = fewer([0, 1, 4, 4], [0, 4, 1, 0]); f[0] + f[2] + f[3]"), Ok(-1.75));
+        assert_eq!(evaluated(r#"min(lower(over("m", "one"), over("m", "two")))"#), Ok(0.5));
+        assert_eq!(evaluated(r#"mean(["one", "two"].map(|p| v("m", p, 1)))"#), Ok(1.5));
     }
 
     #[test]
     fn rank_correlation_knows_only_the_order() {
-        assert_eq!(of("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
-        assert_eq!(of("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
+        assert_eq!(evaluated("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
+        assert_eq!(evaluated("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
         // Squared rank differences 0, 1, 1: 1 - 6 * 2 / (3 * 8).
-        assert_eq!(of("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
-        assert_eq!(of(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
-        assert_eq!(of("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
+        assert_eq!(evaluated("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
+        assert_eq!(evaluated(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
+        assert_eq!(evaluated("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
         // Ranks 1, 2.5, 2.5 against 1, 2, 3.
-        let tied = of("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
+        let tied = evaluated("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
         assert!((tied - 0.866_025_403_784).abs() < 1e-9);
     }
 
     #[test]
     fn the_least_step_tells_whether_a_list_rises() {
-        assert_eq!(of("rising([1, 2, 3])"), Ok(0.5));
-        assert_eq!(of("rising([4, 2, 3])"), Ok(-0.5));
+        assert_eq!(evaluated("rising([1, 2, 3])"), Ok(0.5));
+        assert_eq!(evaluated("rising([4, 2, 3])"), Ok(-0.5));
     }
 
     #[test]
     fn the_median_is_in_the_middle() {
-        assert_eq!(of("median([5, 1, 2])"), Ok(2.0));
-        assert_eq!(of("median([5, 1, 2, 4])"), Ok(3.0));
+        assert_eq!(evaluated("median([5, 1, 2])"), Ok(2.0));
+        assert_eq!(evaluated("median([5, 1, 2, 4])"), Ok(3.0));
     }
 
     #[test]
     fn the_slope_is_that_of_least_squares() {
-        assert_eq!(of("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
+        assert_eq!(evaluated("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
         // The residuals about 2 x are 1, -2, 1.
-        assert_eq!(of("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
-        assert!(of("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
+        assert_eq!(evaluated("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
+        assert!(evaluated("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
 
     #[test]
     fn a_script_may_have_several_steps() {
-        assert_eq!(of("let worse = 0; for x in [1, 2, 3] { if x > 1 { worse += 1; } } worse"), Ok(2.0));
+        assert_eq!(
+            evaluated("let worse = 0; for x in [1, 2, 3] { if x > 1 { worse += 1; } } worse"),
+            Ok(2.0)
+        );
     }
 
     #[test]
@@ -473,11 +476,13 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        assert_eq!(of(r#"v("m", "three")"#), Err("there is no variant \"three\"".to_owned()));
-        assert_eq!(of("1.0 / 0.0"), Err("the result is inf".to_owned()));
-        assert!(of("lower([1, 2], [1, 2, 3])").is_err_and(|why| why.contains("lists of 2 and 3")));
-        assert!(of("wrong(1)").is_err_and(|why| why.contains("wrong")));
+        assert_eq!(evaluated(r#"v("m", "three")"#), Err("there is no variant \"three\"".to_owned()));
+        assert_eq!(evaluated("1.0 / 0.0"), Err("the result is inf".to_owned()));
+        assert!(evaluated("lower([1, 2], [1, 2, 3])").is_err_and(|why| why.contains("lists of 2 and 3")));
+        assert!(evaluated("wrong(1)").is_err_and(|why| why.contains("wrong")));
         assert!(compile("1 +").is_err());
-        assert!(of("let x = 0; while true { x += 1; } x").is_err_and(|why| why.contains("operations")));
+        assert!(
+            evaluated("let x = 0; while true { x += 1; } x").is_err_and(|why| why.contains("operations"))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The papers' figures and tables (`claims/figures.csv`), and the experiments and tests that cover
 //! them.
 
-use crate::table::{Cells, Row, rows};
+use crate::table::{Cells, CsvRow, rows};
 use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub struct PaperFigure {
     pub conceptual: String,
 }
 
-impl Row for PaperFigure {
+impl CsvRow for PaperFigure {
     const COLUMNS: &'static [&'static str] = &["paper", "figure", "shows", "conceptual"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
@@ -35,7 +35,7 @@ impl Row for PaperFigure {
 
 /// A reference to a figure or table: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FigureRef {
     /// Whether the place is a table of the paper.
     pub is_table: bool,
     /// Number of the figure or table.
@@ -44,10 +44,10 @@ pub struct Place {
     pub letter: Option<char>,
 }
 
-impl Place {
+impl FigureRef {
     /// Name of the figure without the panel, as in [`PaperFigure::figure`].
     #[must_use]
-    pub fn whole(&self) -> String {
+    pub fn full_label(&self) -> String {
         format!("{} {}", if self.is_table { "Table" } else { "Fig." }, self.number)
     }
 
@@ -69,8 +69,8 @@ pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
 
 /// Finds the figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
 #[must_use]
-pub fn places(text: &str) -> Vec<Place> {
-    let (mut found, mut is_table): (Vec<Place>, _) = (Vec::new(), None);
+pub fn places(text: &str) -> Vec<FigureRef> {
+    let (mut found, mut is_table): (Vec<FigureRef>, _) = (Vec::new(), None);
     for word in text.split([' ', ',', ';', '/']).filter(|word| !word.is_empty()) {
         match word {
             "Fig." | "Figs." => is_table = Some(false),
@@ -78,7 +78,7 @@ pub fn places(text: &str) -> Vec<Place> {
             "and" | "vs" | "to" => {}
             _ => match (is_table, numbered(word), found.last()) {
                 (Some(is_table), Some((number, letters)), _) => {
-                    let place = |letter| Place { is_table, number, letter };
+                    let place = |letter| FigureRef { is_table, number, letter };
                     if letters.is_empty() {
                         found.push(place(None));
                     }
@@ -87,7 +87,7 @@ pub fn places(text: &str) -> Vec<Place> {
                 // A single letter belongs to the preceding figure: `Fig. 16a,c`.
                 (Some(_), None, Some(last)) if word.len() == 1 => {
                     let letter = word.chars().next();
-                    found.push(Place { letter, ..last.clone() });
+                    found.push(FigureRef { letter, ..last.clone() });
                 }
                 _ => is_table = None,
             },
@@ -120,7 +120,7 @@ fn is_of(row: &LedgerRow, name: &str) -> bool {
 }
 
 /// Returns the rows of the statements about the shown figures, judged by the places that they name.
-pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[Place]) -> Vec<&'a LedgerRow> {
+pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);
         is_of(row, paper) && named.iter().any(|place| shown.iter().any(|other| other.meets(place)))
@@ -164,7 +164,7 @@ pub fn showing<'a>(
 ) -> impl Iterator<Item = &'a Experiment> {
     experiments.iter().filter(move |one| {
         let of_paper = one.paper() == figure.paper;
-        of_paper && places(&one.figure).iter().any(|place| place.whole() == figure.figure)
+        of_paper && places(&one.figure).iter().any(|place| place.full_label() == figure.figure)
     })
 }
 
@@ -172,25 +172,29 @@ pub fn showing<'a>(
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> String {
-        let word = |place: Place| {
-            format!("{}{}", place.whole(), place.letter.map_or_else(String::new, |letter| letter.to_string()))
+    fn labels(text: &str) -> String {
+        let word = |place: FigureRef| {
+            format!(
+                "{}{}",
+                place.full_label(),
+                place.letter.map_or_else(String::new, |letter| letter.to_string())
+            )
         };
         places(text).into_iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn texts_name_figures_in_many_ways() {
-        assert_eq!(words("Fig. 6a, abstract"), "Fig. 6a");
-        assert_eq!(words("Figs. 10b,10e"), "Fig. 10b Fig. 10e");
-        assert_eq!(words("Fig. 16a,c"), "Fig. 16a Fig. 16c");
-        assert_eq!(words("Figs. 9b-c"), "Fig. 9b Fig. 9c");
-        assert_eq!(words("Fig. 9d vs 9a"), "Fig. 9d Fig. 9a");
-        assert_eq!(words("§8 (case study), Fig. 11"), "Fig. 11");
-        assert_eq!(words("Table 1"), "Table 1");
-        assert_eq!(words("Fig. 9c, §I"), "Fig. 9c");
-        assert_eq!(words("Fig. 4 top"), "Fig. 4");
-        assert_eq!(words("Eqs. 33-34,44-45"), "");
+        assert_eq!(labels("Fig. 6a, abstract"), "Fig. 6a");
+        assert_eq!(labels("Figs. 10b,10e"), "Fig. 10b Fig. 10e");
+        assert_eq!(labels("Fig. 16a,c"), "Fig. 16a Fig. 16c");
+        assert_eq!(labels("Figs. 9b-c"), "Fig. 9b Fig. 9c");
+        assert_eq!(labels("Fig. 9d vs 9a"), "Fig. 9d Fig. 9a");
+        assert_eq!(labels("§8 (case study), Fig. 11"), "Fig. 11");
+        assert_eq!(labels("Table 1"), "Table 1");
+        assert_eq!(labels("Fig. 9c, §I"), "Fig. 9c");
+        assert_eq!(labels("Fig. 4 top"), "Fig. 4");
+        assert_eq!(labels("Eqs. 33-34,44-45"), "");
     }
 
     #[test]

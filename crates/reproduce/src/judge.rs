@@ -103,7 +103,7 @@ fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Es
         OverSeeds::Mean => jackknife(&seeds, effect),
         OverSeeds::Each | OverSeeds::Largest => {
             let effects: Vec<f64> = seeds.iter().map(|seed| effect(&[*seed])).collect::<Result<_, _>>()?;
-            let estimate = Estimate::of(&effects).ok_or(ExpressionError::NoSeed)?;
+            let estimate = Estimate::from_values(&effects).ok_or(ExpressionError::NoSeed)?;
             if over_seeds == OverSeeds::Each {
                 return Ok(estimate);
             }
@@ -131,7 +131,7 @@ where
         let others: Vec<u64> = seeds.iter().copied().filter(|seed| seed != left_out).collect();
         pseudo.push(n * whole - (n - 1.0) * statistic(&others)?);
     }
-    let half_width = Estimate::of(&pseudo).and_then(|estimate| estimate.half_width);
+    let half_width = Estimate::from_values(&pseudo).and_then(|estimate| estimate.half_width);
     Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
 }
 
@@ -149,7 +149,7 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let traced = Arc::new(Traced::new(Arc::clone(&all)));
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     expression::evaluate(&condition.effect, &values).ok()?;
-    let asked = traced.asked();
+    let asked = traced.questions();
     let schemes: BTreeSet<&str> = asked.iter().map(|(_, scheme, _)| scheme.as_str()).collect();
     if schemes.len() < 2 {
         return None;
@@ -256,7 +256,7 @@ mod tests {
             )
         };
         let estimate = jackknife(&[0, 1, 2, 3], mean).expect("a mean");
-        let ordinary = Estimate::of(&sample).expect("four values");
+        let ordinary = Estimate::from_values(&sample).expect("four values");
         assert!((estimate.mean - 4.0).abs() < 1e-12);
         let (half, wanted) =
             (estimate.half_width.expect("four seeds"), ordinary.half_width.expect("four seeds"));

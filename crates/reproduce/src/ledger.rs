@@ -126,7 +126,7 @@ impl Ledger {
     /// # Errors
     /// If one of its tables is damaged.
     pub fn recorded() -> Result<Self, ReproduceError> {
-        Self::of(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)
+        Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)
     }
 
     /// Loads the ledger from a checkout's `claims/`.
@@ -139,7 +139,7 @@ impl Ledger {
             std::fs::read_to_string(&path).map_err(ReproduceError::io("read", &path))
         };
         let real = rows::<RealRecord>("claims/real-packets.csv", &read("real-packets.csv")?)?;
-        Self::of(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?.beside_real(real)
+        Self::parse(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?.beside_real(real)
     }
 
     /// Adds the results with real packets.
@@ -152,7 +152,7 @@ impl Ledger {
         Ok(self)
     }
 
-    fn of(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
+    fn parse(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
         let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
         let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None });
         let mut ledger = Self { rows: rows.collect() };
@@ -318,7 +318,7 @@ mod tests {
         let header = CLAIMS.lines().next().unwrap_or_default();
         let claim = CLAIMS.lines().find(|line| line.starts_with("ABM-F6a-1,")).unwrap_or_default();
         let claims = format!("{header}\n{claim}\n");
-        let mut ledger = Ledger::of(&claims, "id,verdict,measured,test\n", "").expect("tables");
+        let mut ledger = Ledger::parse(&claims, "id,verdict,measured,test\n", "").expect("tables");
         ledger.update(records);
         ledger
     }

@@ -9,7 +9,7 @@ mod values;
 use crate::explorer::explorer;
 pub use checked::checked;
 use checked::{checked_by_tests, in_words};
-use found::found;
+use found::findings;
 use over_time::{courses, courses_csv};
 pub use panels::panels;
 pub use values::values_text;
@@ -50,9 +50,9 @@ pub fn write_experiment(
             if !runs.courses.is_empty() {
                 write_whole(&folder.join("courses.csv"), courses_csv(results, runs))?;
             }
-            let estimates = Estimates::of(results);
+            let estimates = Estimates::from_results(results);
             let panels = panels(&estimates).into_iter().chain(courses(results)).collect();
-            let finding = found(verdicts, &statement);
+            let finding = findings(verdicts, &statement);
             let page = runs_page(results, &estimates, panels, judged(verdicts, statement));
             (estimates.csv(), CurvesPage { finding, ..page })
         }

@@ -274,7 +274,7 @@ pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(bufferlab_lab::commit().unwrap_or_default());
     // Custom schemes may change without a new version of the program.
-    let built = bufferlab_lab::own_code().and_then(|built| built.duration_since(UNIX_EPOCH).ok());
+    let built = bufferlab_lab::custom_code().and_then(|built| built.duration_since(UNIX_EPOCH).ok());
     if let Some(built) = built {
         hash.update(built.as_nanos().to_le_bytes());
     }

@@ -8,7 +8,7 @@
 //! verdicts of simulations and never change them.
 
 use crate::output::{write_experiment, write_whole};
-use crate::table::{Cells, Row, rows, to_csv};
+use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{
     Estimates, Experiment, Judged, Ledger, Registry, ReproduceError, Results, TableError, Verdict, judge,
 };
@@ -61,7 +61,7 @@ pub struct RealRecord {
     pub date: String,
 }
 
-impl Row for RealRecord {
+impl CsvRow for RealRecord {
     const COLUMNS: &'static [&'static str] = &[
         "id",
         "verdict",
@@ -116,7 +116,7 @@ pub struct RealRuns {
     pub date: String,
 }
 
-impl Row for RealRuns {
+impl CsvRow for RealRuns {
     const COLUMNS: &'static [&'static str] = &[
         "experiment",
         "repetitions",
@@ -228,7 +228,8 @@ impl RealStudy {
     /// Formats the results as Markdown: values and verdicts, real and simulated.
     #[must_use]
     pub fn markdown(&self, date: &str) -> String {
-        let (real, simulated) = (Estimates::of(&self.real), Estimates::of(&self.simulated));
+        let (real, simulated) =
+            (Estimates::from_results(&self.real), Estimates::from_results(&self.simulated));
         let values = values_markdown(&real, &simulated);
         experiment_markdown(self.experiment(), &values, Some(&self.runs(date)), &self.records(date))
     }
@@ -273,7 +274,7 @@ pub fn record_real(table: &Path, studies: &[RealStudy], date: &str) -> Result<()
         runs.push(study.runs(date));
         for (kind, results) in [("real", &study.real), ("simulated", &study.simulated)] {
             let file = format!("{}.{kind}.csv", file_name(study.experiment()));
-            write_whole(&folder.join(file), Estimates::of(results).csv())?;
+            write_whole(&folder.join(file), Estimates::from_results(results).csv())?;
         }
     }
     verdicts.sort_by(|a, b| (&a.experiment, &a.id).cmp(&(&b.experiment, &b.id)));
@@ -282,7 +283,7 @@ pub fn record_real(table: &Path, studies: &[RealStudy], date: &str) -> Result<()
     write_whole(&table_of_runs, to_csv("real-runs.csv", runs.iter())?)
 }
 
-fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
+fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
     match std::fs::read_to_string(table) {
         Ok(text) => Ok(rows(&table.display().to_string(), &text)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -38,7 +38,7 @@ pub fn run<W: Watcher>(
     how: &Execution,
     board: impl FnOnce(usize) -> W,
 ) -> Result<(Vec<Results>, W), ReproduceError> {
-    let cache = Cache::of(folder)?;
+    let cache = Cache::open_in(folder)?;
     let prepared = Prepared::new(&plans, &cache);
     let watcher = board(prepared.missing.len());
     let jobs: Vec<&Job> = prepared.missing.iter().map(|missing| &missing.job).collect();
@@ -76,7 +76,7 @@ pub struct Missing {
 /// # Errors
 /// If the folder cannot be written.
 pub fn missing(plans: &[Plan], folder: &Path) -> Result<Vec<Missing>, ReproduceError> {
-    Ok(Prepared::new(plans, &Cache::of(folder)?).missing)
+    Ok(Prepared::new(plans, &Cache::open_in(folder)?).missing)
 }
 
 /// Collects the cached results of `plans`, like [`run()`] but without running anything. `failures`
@@ -89,7 +89,7 @@ pub fn gather(
     folder: &Path,
     failures: BTreeMap<String, String>,
 ) -> Result<Vec<Results>, ReproduceError> {
-    let cache = Cache::of(folder)?;
+    let cache = Cache::open_in(folder)?;
     let prepared = Prepared::new(&plans, &cache);
     let failures =
         failures.into_iter().map(|(key, why)| (key, Arc::new(FailureCause::Elsewhere(why)))).collect();
@@ -120,7 +120,7 @@ impl Prepared {
                     } else if !cache.has(&key, &plan.experiment) {
                         places.insert(key.clone(), missing.len());
                         let job = Job { loaded, dir: cache.tables(&key), caveats: Vec::new() };
-                        let wanted = Wanted::of(&plan.experiment);
+                        let wanted = Wanted::for_experiment(&plan.experiment);
                         missing.push(Missing { key: key.clone(), job, wanted });
                     }
                     key

@@ -21,7 +21,7 @@ pub struct TableError {
 }
 
 /// A row type of a table.
-pub(crate) trait Row: Sized {
+pub(crate) trait CsvRow: Sized {
     /// Required columns, in any order.
     const COLUMNS: &'static [&'static str];
 
@@ -87,7 +87,7 @@ impl Cells<'_> {
 }
 
 /// Reads the rows of a table with their line numbers. A file without a header has no rows.
-pub(crate) fn lines<T: Row>(file: &str, text: &str) -> Result<Vec<(u64, T)>, TableError> {
+pub(crate) fn lines<T: CsvRow>(file: &str, text: &str) -> Result<Vec<(u64, T)>, TableError> {
     let failed = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
         let why = match error.kind() {
@@ -124,7 +124,7 @@ pub(crate) fn lines<T: Row>(file: &str, text: &str) -> Result<Vec<(u64, T)>, Tab
 }
 
 /// Reads the rows of a table.
-pub(crate) fn rows<T: Row>(file: &str, text: &str) -> Result<Vec<T>, TableError> {
+pub(crate) fn rows<T: CsvRow>(file: &str, text: &str) -> Result<Vec<T>, TableError> {
     Ok(lines(file, text)?.into_iter().map(|(_, row)| row).collect())
 }
 

@@ -66,7 +66,7 @@ impl Tally {
     ///
     /// # Errors
     /// If a table cannot be read.
-    pub(crate) fn of(&self, result: &RunResult) -> Result<Option<f64>, ResultsError> {
+    pub(crate) fn value_in(&self, result: &RunResult) -> Result<Option<f64>, ResultsError> {
         match self {
             Self::Goodput { goodput: classes, from_ms, until_ms } => {
                 let names = &result.manifest().names.classes;

@@ -36,7 +36,7 @@ fn panel(figure: &Figure) -> CurvePanel {
         names: Vec::new(),
     };
     let line = |series: &bufferlab_theory::figures::Series| {
-        CurveLine::plain(series.name.as_str(), series.points.iter().copied())
+        CurveLine::without_intervals(series.name.as_str(), series.points.iter().copied())
     };
     CurvePanel {
         title: figure.title.clone(),

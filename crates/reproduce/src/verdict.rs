@@ -183,63 +183,63 @@ mod tests {
         }
     }
 
-    fn of(condition: &Condition, mean: f64, half: f64) -> Verdict {
+    fn judge(condition: &Condition, mean: f64, half: f64) -> Verdict {
         condition.verdict(&Estimate { seeds: 5, mean, half_width: Some(half) })
     }
 
     #[test]
     fn a_claimed_effect_passes_in_its_band_and_is_strong_near_the_papers() {
         let claim = lower_by(0.45, 0.9);
-        assert_eq!(of(&claim, 0.5, 0.1), Verdict::Pass);
-        assert_eq!(of(&claim, 0.64, 0.1), Verdict::Strong);
-        assert_eq!(of(&claim, 0.3, 0.1), Verdict::Partial);
-        assert_eq!(of(&claim, -0.3, 0.1), Verdict::Fail);
+        assert_eq!(judge(&claim, 0.5, 0.1), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.64, 0.1), Verdict::Strong);
+        assert_eq!(judge(&claim, 0.3, 0.1), Verdict::Partial);
+        assert_eq!(judge(&claim, -0.3, 0.1), Verdict::Fail);
     }
 
     #[test]
     fn an_interval_that_reaches_no_effect_and_the_band_is_inconclusive_and_null_below_the_band() {
         let claim = lower_by(0.45, 0.9);
-        assert_eq!(of(&claim, 0.1, 0.2), Verdict::Null);
-        assert_eq!(of(&claim, -0.05, 0.1), Verdict::Null);
-        assert_eq!(of(&claim, 0.1, 0.36), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.5, 0.6), Verdict::Inconclusive);
-        assert_eq!(of(&claim, -0.1, 0.6), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.0, 0.0), Verdict::Null);
+        assert_eq!(judge(&claim, 0.1, 0.2), Verdict::Null);
+        assert_eq!(judge(&claim, -0.05, 0.1), Verdict::Null);
+        assert_eq!(judge(&claim, 0.1, 0.36), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.5, 0.6), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, -0.1, 0.6), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.0, 0.0), Verdict::Null);
     }
 
     #[test]
     fn where_the_band_begins_at_no_effect_a_tenth_of_the_papers_is_its_edge() {
         let claim = lower_by(0.0, 0.5);
-        assert_eq!(of(&claim, 0.01, 0.03), Verdict::Null);
-        assert_eq!(of(&claim, 0.01, 0.05), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.03, 0.01), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.01, 0.03), Verdict::Null);
+        assert_eq!(judge(&claim, 0.01, 0.05), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.03, 0.01), Verdict::Pass);
         let without_number = Condition { paper: None, ..lower_by(0.0, 0.0) };
-        assert_eq!(of(&without_number, 0.001, 0.002), Verdict::Inconclusive);
-        assert_eq!(of(&without_number, 0.0, 0.0), Verdict::Null);
+        assert_eq!(judge(&without_number, 0.001, 0.002), Verdict::Inconclusive);
+        assert_eq!(judge(&without_number, 0.0, 0.0), Verdict::Null);
     }
 
     #[test]
     fn an_effect_downwards_is_judged_by_its_upper_bound() {
         let claim =
             Condition { at_least: None, at_most: Some(0.5), neutral: Some(1.0), ..lower_by(0.0, 0.4) };
-        assert_eq!(of(&claim, 0.45, 0.1), Verdict::Strong);
-        assert_eq!(of(&claim, 0.1, 0.1), Verdict::Pass);
-        assert_eq!(of(&claim, 0.7, 0.1), Verdict::Partial);
-        assert_eq!(of(&claim, 1.4, 0.1), Verdict::Fail);
-        assert_eq!(of(&claim, 0.9, 0.45), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.9, 0.3), Verdict::Null);
+        assert_eq!(judge(&claim, 0.45, 0.1), Verdict::Strong);
+        assert_eq!(judge(&claim, 0.1, 0.1), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.7, 0.1), Verdict::Partial);
+        assert_eq!(judge(&claim, 1.4, 0.1), Verdict::Fail);
+        assert_eq!(judge(&claim, 0.9, 0.45), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.9, 0.3), Verdict::Null);
     }
 
     #[test]
     fn without_a_direction_the_whole_interval_lies_inside_the_band_or_outside() {
         let claim =
             Condition { at_least: Some(-0.05), at_most: Some(0.05), neutral: None, ..lower_by(0.0, 0.0) };
-        assert_eq!(of(&claim, 0.04, 0.01), Verdict::Pass);
-        assert_eq!(of(&claim, 0.04, 0.02), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.06, 0.02), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.0, 0.5), Verdict::Inconclusive);
-        assert_eq!(of(&claim, 0.06, 0.0), Verdict::Fail);
-        assert_eq!(of(&claim, -0.1, 0.04), Verdict::Fail);
+        assert_eq!(judge(&claim, 0.04, 0.01), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.04, 0.02), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.06, 0.02), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.0, 0.5), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.06, 0.0), Verdict::Fail);
+        assert_eq!(judge(&claim, -0.1, 0.04), Verdict::Fail);
     }
 
     #[test]

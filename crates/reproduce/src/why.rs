@@ -148,7 +148,7 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
         let _ = evaluate(&condition.effect, &values);
     }
     let asked: BTreeSet<(String, Vec<String>)> =
-        traced.asked().into_iter().map(|(_, variant, places)| (variant, places)).collect();
+        traced.questions().into_iter().map(|(_, variant, places)| (variant, places)).collect();
     let label = |point: &Point| -> (String, Vec<String>) {
         let places =
             runs.axes.iter().zip(&point.places).map(|(axis, &place)| axis.values[place].label.clone());
@@ -345,7 +345,7 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 
 impl Ablation {
     /// Keys of a trial, and their values in both readings.
-    pub(crate) fn told(&self, trial: &Trial) -> (Vec<&str>, String, String) {
+    pub(crate) fn keys_and_values(&self, trial: &Trial) -> (Vec<&str>, String, String) {
         let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
         let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
         (
@@ -375,7 +375,7 @@ impl Ablation {
         };
         line("nothing: the paper's reading".to_owned(), "", "", &self.base);
         for trial in &self.trials {
-            let (keys, from, to) = self.told(trial);
+            let (keys, from, to) = self.keys_and_values(trial);
             let what: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
             line(what.join(" and "), &from, &to, trial);
         }

@@ -40,7 +40,7 @@ impl Claim {
             create_parents(out)?;
             let lock = out.join(LOCK_FILE);
             let was_killed = lock.is_file();
-            match Self::of(&lock, out) {
+            match Self::acquire(&lock, out) {
                 // The claim that created the folder has just removed it; try again.
                 Err(ResultsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 claimed => {
@@ -66,7 +66,7 @@ impl Claim {
     /// # Errors
     /// [`ResultsError::Busy`], at once and without any change, if `target` is claimed. Also if the
     /// lock file cannot be created.
-    pub fn of(path: &Path, target: &Path) -> Result<Self, ResultsError> {
+    pub fn acquire(path: &Path, target: &Path) -> Result<Self, ResultsError> {
         loop {
             let failed = || ResultsError::io("lock", path);
             let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);

@@ -51,7 +51,7 @@ pub struct FileInfo {
 
 impl FileInfo {
     /// Describes a file of this content.
-    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
+    pub(crate) fn from_content(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }

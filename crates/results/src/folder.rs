@@ -51,7 +51,7 @@ impl Staging {
         clear_killed_group(&target)?;
         // Check before any change, and before hours of simulation.
         check_replaceable(&target)?;
-        let claim = Claim::of(&hidden("writing"), &target)?;
+        let claim = Claim::acquire(&hidden("writing"), &target)?;
         make_empty(&partial)?;
         // A process that died between the two renames of `publish` left the old result here.
         if replaced.exists() && !target.exists() {
@@ -106,7 +106,7 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     if !lock.is_file() || !Claim::is_lock_file(&lock) {
         return Ok(());
     }
-    let _claim = Claim::of(&lock, target)?;
+    let _claim = Claim::acquire(&lock, target)?;
     clear_barren(target);
     Ok(())
 }
@@ -250,7 +250,7 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     let hidden = |ending: &str| parent.join(format!(".{}.{ending}", name.to_string_lossy()));
     let partial = hidden("partial");
     {
-        let _claim = Claim::of(&hidden("writing"), &target)?;
+        let _claim = Claim::acquire(&hidden("writing"), &target)?;
         make_empty(&partial)?;
         clear(&partial).map_err(ResultsError::io("remove", &partial))?;
         let marker = target.join(MARKER_FILE);
@@ -329,11 +329,11 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let hidden = |ending: &str| name.strip_prefix('.')?.strip_suffix(ending).map(str::to_owned);
         // The claim fails if a process is writing the run.
-        let claim = |run: &str| Claim::of(&folder.join(format!(".{run}.writing")), &path);
+        let claim = |run: &str| Claim::acquire(&folder.join(format!(".{run}.writing")), &path);
         if !is_folder {
             if hidden(".writing").is_some() && Claim::is_lock_file(&path) {
                 // Claim and release at once, which removes the lock file.
-                drop(Claim::of(&path, &path));
+                drop(Claim::acquire(&path, &path));
             }
             // Without the finished file, the hidden one may belong to another program.
             if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {

@@ -108,7 +108,7 @@ impl RunWriter {
         }
         let manifest = Manifest::new(head, totals, caveats, &rows, files);
         let text = json(&staging, MANIFEST_FILE, &manifest)?;
-        let own = FileInfo::of(MANIFEST_FILE, text.as_bytes());
+        let own = FileInfo::from_content(MANIFEST_FILE, text.as_bytes());
         let sums = Sums::of_files(manifest.files.iter().chain([&own]));
         write_file(&staging, SUMS_FILE, sums.text().as_bytes())?;
         // Write the manifest last: a folder with a manifest is complete.

@@ -37,7 +37,7 @@ pub use workload::WorkloadSpec;
 pub(crate) use workload::{WORKLOAD, WorkloadKeys};
 
 use bufferlab_document::context::MovedKey;
-pub(crate) use bufferlab_document::spec::{Kind, TableSpec, Variant, Wanted};
+pub(crate) use bufferlab_document::spec::{Expected, Kind, TableSpec, Variant};
 use bufferlab_document::tree::Merging;
 
 /// Rules for merging a scenario with a scenario that it extends, in addition to the declared

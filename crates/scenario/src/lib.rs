@@ -49,13 +49,13 @@ pub use variant::{A_VARIANT, Variant};
 /// Whether this process knows policies, marking rules, classifiers, congestion controls, workloads
 /// or topologies that are not built in.
 #[must_use]
-pub fn has_own_entries() -> bool {
-    let none = bufferlab_core::own_policies().is_empty()
-        && bufferlab_core::MARKERS.own().is_empty()
-        && bufferlab_core::CLASSIFIERS.own().is_empty()
-        && bufferlab_transport::CONTROLS.own().is_empty()
-        && WORKLOADS.own().is_empty()
-        && TOPOLOGIES.own().is_empty();
+pub fn has_custom_entries() -> bool {
+    let none = bufferlab_core::custom_policies().is_empty()
+        && bufferlab_core::MARKERS.custom().is_empty()
+        && bufferlab_core::CLASSIFIERS.custom().is_empty()
+        && bufferlab_transport::CONTROLS.custom().is_empty()
+        && WORKLOADS.custom().is_empty()
+        && TOPOLOGIES.custom().is_empty();
     !none
 }
 

@@ -36,7 +36,7 @@ use crate::model::Scenario;
 use crate::reader::Reader;
 use crate::tree::Item;
 use bufferlab_core::Profile;
-use silent::Sight;
+use silent::ScenarioCheck;
 
 /// Result of reading: the scenario, its resolved text, and the files that it refers to.
 pub(crate) struct Read {
@@ -117,6 +117,6 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     keys.switches = switches;
     keys.transports = transports.specs();
     let complete = keys.complete()?;
-    silent::warn(&Sight { context, root, scenario: &complete, used: &used });
+    silent::warn(&ScenarioCheck { context, root, scenario: &complete, used: &used });
     Some(Read { scenario: complete, resolved: resolved.document(), inputs })
 }

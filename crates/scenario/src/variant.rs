@@ -69,7 +69,7 @@ struct Change {
 }
 
 impl Change {
-    fn of(Assignment { key, value }: &Assignment<'_>) -> Self {
+    fn from_assignment(Assignment { key, value }: &Assignment<'_>) -> Self {
         let (key_at, value_at) = (key.range(), value.range());
         Self { key: key.text.to_owned(), value: value.text.to_owned(), key_at, value_at }
     }
@@ -107,7 +107,7 @@ impl Variant {
     /// A variant that is only a policy: with the parameters of the scenario if the scenario has
     /// this policy, otherwise with its defaults.
     #[must_use]
-    pub fn plain(policy: &'static PolicyInfo) -> Self {
+    pub fn from_policy(policy: &'static PolicyInfo) -> Self {
         Self {
             written: policy.name.to_owned(),
             named: None,
@@ -147,11 +147,11 @@ impl Variant {
         let head = start..plus.first().copied().unwrap_or(written.len());
         let call = call_in(written, head, &seen)?;
         let policy = policy_called(written, call.name)?;
-        let parameters: Vec<Change> = call.parameters.iter().map(Change::of).collect();
+        let parameters: Vec<Change> = call.parameters.iter().map(Change::from_assignment).collect();
         let mut changes: Vec<Change> = Vec::new();
         for (index, at) in plus.iter().enumerate() {
-            let part = Part::of(written, at + 1..plus.get(index + 1).copied().unwrap_or(written.len()));
-            changes.push(Change::of(&assignment(written, part, "switch.buffer=2 MB")?));
+            let part = Part::trimmed(written, at + 1..plus.get(index + 1).copied().unwrap_or(written.len()));
+            changes.push(Change::from_assignment(&assignment(written, part, "switch.buffer=2 MB")?));
         }
         let policy_at = call.name.range();
         let variant = Self { written: written.to_owned(), named, policy, policy_at, parameters, changes };
@@ -228,7 +228,9 @@ impl Variant {
     pub(crate) fn apply(&self, context: &mut Context, root: &mut Item) {
         let source = context.add_source(A_VARIANT, &self.written, Path::new(""));
         let place = |range: &Range<usize>| Origin { source, start: range.start, end: range.end };
-        if own_policy(root).and_then(|name| find_policy(&name)).is_none_or(|own| own.name != self.policy.name)
+        if scenario_policy(root)
+            .and_then(|name| find_policy(&name))
+            .is_none_or(|own| own.name != self.policy.name)
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
@@ -317,7 +319,7 @@ fn bare(text: &str, origin: Origin) -> Item {
 }
 
 /// Name of the policy in `switch.policy`.
-fn own_policy(root: &Item) -> Option<String> {
+fn scenario_policy(root: &Item) -> Option<String> {
     let below = |item: &Item, key: &str| match &item.value {
         Value::Table(table) => table.get(key).cloned(),
         _ => None,
@@ -333,7 +335,7 @@ fn own_policy(root: &Item) -> Option<String> {
 /// Splits off the label before the colon; returns the label and the start of the rest.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
-    let part = Part::of(written, 0..colon);
+    let part = Part::trimmed(written, 0..colon);
     if part.text.contains(NOT_IN_A_LABEL) || is_python(part.text, &written[colon + 1..]) {
         return Ok((None, 0));
     }

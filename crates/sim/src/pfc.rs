@@ -28,7 +28,7 @@ use bufferlab_metrics::{PauseSpanRow, WatchdogRow};
 use bufferlab_scenario::{PauseFrames, PfcSpec, Scenario};
 use bufferlab_units::Time;
 use cycles::Cycle;
-pub(crate) use cycles::Sight;
+pub(crate) use cycles::PauseView;
 use rows::Names;
 use storm::Storm;
 use watchdog::Watch;

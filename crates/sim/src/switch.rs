@@ -8,7 +8,7 @@ mod packets;
 mod record;
 mod slice;
 
-pub(crate) use effects::{Evicted, Refused, Seen};
+pub(crate) use effects::{Evicted, QueuedPacket, Refused};
 pub(crate) use packets::Logged;
 pub(crate) use slice::{QueuePlace, Slice};
 
@@ -22,7 +22,7 @@ use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
-use record::{Listener, Place, SwitchRecord};
+use record::{Listener, MemoryOffset, SwitchRecord};
 
 /// Links of a switch's ports.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct SwitchNode {
     pub(crate) uncharged: u32,
     /// Whether the switch has one memory and no shadow policies; the record then observes it
     /// directly.
-    plain: bool,
+    single_memory: bool,
     /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
     /// an arrival may set one.
     timer_set: bool,
@@ -85,7 +85,7 @@ impl SwitchNode {
         let mut node = Self {
             id,
             first,
-            plain: more.is_empty(),
+            single_memory: more.is_empty(),
             more,
             slice_of_port,
             panels: Vec::new(),
@@ -103,7 +103,7 @@ impl SwitchNode {
     /// Runs all registered policies as shadows of every slice from now on.
     pub(crate) fn watch(&mut self) {
         self.is_watched = true;
-        self.plain = false;
+        self.single_memory = false;
     }
 
     /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
@@ -120,7 +120,7 @@ impl SwitchNode {
     /// Logs every event of every packet among the effects from now on.
     pub(crate) fn log_packets(&mut self) {
         self.record.logs_packets = true;
-        self.plain = false;
+        self.single_memory = false;
     }
 
     /// Logs a mark on the packet that was stored or sent last.
@@ -223,7 +223,7 @@ impl SwitchNode {
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
         let slice = if index == 0 { &mut self.first } else { &mut self.more[index - 1] };
-        let place = Place {
+        let place = MemoryOffset {
             first_port: slice.first_port,
             first_queue: slice.first_queue,
             elsewhere_bytes: everywhere_bytes - slice.core.buffer().occupancy(),
@@ -243,8 +243,8 @@ impl SwitchNode {
 
     /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
     /// If it returns false, nothing has happened, and the caller must call `receive`.
-    #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::pass`].
-    pub(crate) fn pass(
+    #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
+    pub(crate) fn bypass(
         &mut self,
         ports: &mut Ports<'_>,
         ingress_port: u16,
@@ -252,12 +252,12 @@ impl SwitchNode {
         id: PacketId,
     ) -> bool {
         // A policy may start a timer with its first packet, so that packet cannot bypass the queue.
-        if !self.plain || !self.timer_set {
+        if !self.single_memory || !self.timer_set {
             return false;
         }
         let now = ports.now();
         let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
-        let Some(queue) = self.first.core.pass(now, &packet) else { return false };
+        let Some(queue) = self.first.core.bypass(now, &packet) else { return false };
         if ports.wants_reports() {
             let Packet { id: packet, header, .. } = packet;
             let size = header.size;
@@ -326,14 +326,14 @@ impl SwitchNode {
     /// Describes the last arrival, `packet`, with its egress queue.
     #[cold]
     #[inline(never)]
-    fn seen(&self, packet: Packet) -> Seen {
-        Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
+    fn seen(&self, packet: Packet) -> QueuedPacket {
+        QueuedPacket { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
     }
 
     /// Submits the packet to the core for admission.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
-        if self.plain {
+        if self.single_memory {
             return self.first.core.handle_arrival(now, packet, &mut self.record);
         }
         self.admit_to_slice(now, *packet)
@@ -438,7 +438,7 @@ impl SwitchNode {
     /// Next packet that the idle `port` sends.
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
-        if self.plain {
+        if self.single_memory {
             return self.first.core.poll_transmit(now, port, &mut self.record);
         }
         self.poll_slice(now, port)

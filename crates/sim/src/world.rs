@@ -307,7 +307,7 @@ impl Uplink<'_> {
     /// Reports that switches have added to a packet; still valid if it was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
-        self.world.telemetry.of(id)
+        self.world.telemetry.reports(id)
     }
 
     /// Lets switches add reports to an ACK as they did to its data.

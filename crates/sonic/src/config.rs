@@ -1,8 +1,8 @@
 //! A configuration with its meaning: pools, profiles, groups, queues, maps, ports and cables, each
 //! with its place.
 
-use crate::keys::Port;
-use crate::place::{Place, Placed, Problem};
+use crate::keys::PortName;
+use crate::place::{ConfigPlace, Placed, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The way in which lossless profiles are computed.
@@ -33,7 +33,7 @@ pub struct Device {
 #[derive(Clone, Debug)]
 pub struct PortInfo {
     /// First place that describes the port.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Speed (Mb/s).
     pub speed_mbps: Option<Placed<u64>>,
     /// Number of lanes.
@@ -71,7 +71,7 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 pub struct Pool {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Side.
     pub side: Option<Placed<Side>>,
     /// Notation of thresholds.
@@ -97,7 +97,7 @@ pub enum Threshold {
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Name.
     pub name: String,
     /// Pool.
@@ -150,7 +150,7 @@ pub enum MapKind {
 #[derive(Clone, Debug)]
 pub struct Map {
     /// Place of the map.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Output value of the map by input value.
     pub entries: BTreeMap<u8, Placed<u8>>,
 }
@@ -167,7 +167,7 @@ impl Map {
 #[derive(Clone, Debug)]
 pub struct PortQos {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Names of maps by kind.
     pub maps: BTreeMap<MapKind, Placed<String>>,
     /// Priorities with PFC.
@@ -180,7 +180,7 @@ pub struct PortQos {
 #[derive(Clone, Debug)]
 pub struct QueueSetting {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Scheduler.
     pub scheduler: Option<Placed<String>>,
     /// Marking profile.
@@ -204,7 +204,7 @@ pub struct Wred {
 #[derive(Clone, Debug)]
 pub struct WredProfile {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// ECN mode: `ecn_all`, `ecn_none`, `ecn_green`, ...
     pub ecn: Option<Placed<String>>,
     /// Thresholds for green, yellow and red packets.
@@ -215,7 +215,7 @@ pub struct WredProfile {
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Kind of scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
     /// Share of the queue among its siblings.
@@ -226,7 +226,7 @@ pub struct Scheduler {
 #[derive(Clone, Debug)]
 pub struct Watchdog {
     /// Place of the entry.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Action during a storm: `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
     /// Length of a pause that counts as a storm (milliseconds).
@@ -239,7 +239,7 @@ pub struct Watchdog {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookupRow {
     /// Place of the row.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Speed (Mb/s).
     pub speed_mbps: u64,
     /// Cable (metres).
@@ -262,37 +262,37 @@ pub struct Config {
     /// The switch that has the configuration.
     pub device: Device,
     /// Ports.
-    pub ports: BTreeMap<Port, PortInfo>,
+    pub ports: BTreeMap<PortName, PortInfo>,
     /// Cables (metres).
-    pub cables: BTreeMap<Port, Placed<f64>>,
+    pub cables: BTreeMap<PortName, Placed<f64>>,
     /// Pools by name.
     pub pools: BTreeMap<String, Pool>,
     /// Profiles by name.
     pub profiles: BTreeMap<String, Profile>,
     /// Profiles of priority groups.
-    pub groups: BTreeMap<(Port, u8), Placed<Assigned>>,
+    pub groups: BTreeMap<(PortName, u8), Placed<Assigned>>,
     /// Profiles of queues.
-    pub queues: BTreeMap<(Port, u8), Placed<Assigned>>,
+    pub queues: BTreeMap<(PortName, u8), Placed<Assigned>>,
     /// Whether the profiles of queues name more than one egress pool.
     pub several_queue_pools: bool,
     /// Profiles that limit ports in ingress pools.
-    pub ingress_lists: BTreeMap<Port, Placed<Vec<String>>>,
+    pub ingress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
     /// Profiles that limit ports in egress pools.
-    pub egress_lists: BTreeMap<Port, Placed<Vec<String>>>,
+    pub egress_lists: BTreeMap<PortName, Placed<Vec<String>>>,
     /// Maps by kind and name.
     pub maps: BTreeMap<(MapKind, String), Map>,
     /// Maps and PFC of ports.
-    pub port_qos: BTreeMap<Port, PortQos>,
+    pub port_qos: BTreeMap<PortName, PortQos>,
     /// Maps of all ports (`PORT_QOS_MAP|global`).
     pub global_qos: Option<PortQos>,
     /// Schedulers and marking of queues.
-    pub queue_settings: BTreeMap<(Port, u8), QueueSetting>,
+    pub queue_settings: BTreeMap<(PortName, u8), QueueSetting>,
     /// Marking profiles by name.
     pub wred: BTreeMap<String, WredProfile>,
     /// Schedulers by name.
     pub schedulers: BTreeMap<String, Scheduler>,
     /// Watchdogs of ports.
-    pub watchdogs: BTreeMap<Port, Watchdog>,
+    pub watchdogs: BTreeMap<PortName, Watchdog>,
     /// Interval at which watchdogs poll (milliseconds).
     pub watchdog_poll_ms: Option<Placed<u64>>,
     /// Alpha of computed lossless profiles (`default_dynamic_th`).
@@ -334,14 +334,14 @@ impl Config {
 
     /// Priorities on which the port has PFC.
     #[must_use]
-    pub fn pfc_priorities(&self, port: &Port) -> BTreeSet<u8> {
+    pub fn pfc_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         let qos = self.port_qos.get(port).and_then(|qos| qos.pfc_enable.as_ref());
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
     /// All ports that any table names, without the ports of other cards.
     #[must_use]
-    pub fn named_ports(&self) -> BTreeSet<Port> {
+    pub fn named_ports(&self) -> BTreeSet<PortName> {
         let groups = self.groups.keys().map(|(port, _)| port);
         let queues = self.queues.keys().map(|(port, _)| port);
         let others = self.ports.keys().chain(self.port_qos.keys()).chain(self.cables.keys());
@@ -350,7 +350,7 @@ impl Config {
 
     /// Whether the port has groups or queues. If no port has any, all are in use.
     #[must_use]
-    pub fn in_use(&self, port: &Port) -> bool {
+    pub fn in_use(&self, port: &PortName) -> bool {
         let any = !self.groups.is_empty() || !self.queues.is_empty();
         let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
         !any || self.groups.range(within.clone()).next().is_some()
@@ -359,7 +359,7 @@ impl Config {
 
     /// The map of this kind for a port: the port's own map, or else the map of all ports.
     #[must_use]
-    pub fn map(&self, port: &Port, kind: MapKind) -> Option<(&str, &Map)> {
+    pub fn map(&self, port: &PortName, kind: MapKind) -> Option<(&str, &Map)> {
         let own = self.port_qos.get(port).and_then(|qos| qos.maps.get(&kind));
         let name = own.or_else(|| self.global_qos.as_ref()?.maps.get(&kind));
         let key = (kind, name?.value.clone());

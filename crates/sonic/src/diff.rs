@@ -175,7 +175,7 @@ fn pools(before: &Explanation, after: &Explanation) -> Vec<Change> {
 /// Ports whose lossless priorities change.
 fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     let ports: BTreeSet<_> = old.named_ports().into_iter().chain(new.named_ports()).collect();
-    let mut changes: BTreeMap<(Vec<u8>, Vec<u8>), Vec<crate::Port>> = BTreeMap::new();
+    let mut changes: BTreeMap<(Vec<u8>, Vec<u8>), Vec<crate::PortName>> = BTreeMap::new();
     for port in ports {
         let sorted = |config: &Config| config.lossless_priorities(&port).into_iter().collect::<Vec<_>>();
         let key = (sorted(old), sorted(new));
@@ -183,7 +183,7 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
             changes.entry(key).or_default().push(port);
         }
     }
-    let change = |((before, after), ports): ((Vec<u8>, Vec<u8>), Vec<crate::Port>)| {
+    let change = |((before, after), ports): ((Vec<u8>, Vec<u8>), Vec<crate::PortName>)| {
         let lost: Vec<_> = before.iter().filter(|priority| !after.contains(priority)).collect();
         let won: Vec<_> = after.iter().filter(|priority| !before.contains(priority)).collect();
         let mut consequence = Vec::new();
@@ -213,14 +213,14 @@ fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
         for kind in &explanation.kinds {
             for port in &kind.ports {
                 for way in &kind.ways {
-                    found.insert((crate::Port::new(port), way.class), way.clone());
+                    found.insert((crate::PortName::new(port), way.class), way.clone());
                 }
             }
         }
         found
     };
     let (was, is) = (by_port(before), by_port(after));
-    let mut told: Vec<(Change, u8, Vec<crate::Port>)> = Vec::new();
+    let mut told: Vec<(Change, u8, Vec<crate::PortName>)> = Vec::new();
     for ((port, class), old) in &was {
         let Some(new) = is.get(&(port.clone(), *class)) else { continue };
         for change in way(old, new) {
@@ -231,7 +231,7 @@ fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
         }
     }
     // Classes with the same change share an entry.
-    let mut merged: Vec<(Change, Vec<u8>, Vec<crate::Port>)> = Vec::new();
+    let mut merged: Vec<(Change, Vec<u8>, Vec<crate::PortName>)> = Vec::new();
     for (change, class, ports) in told {
         match merged.iter_mut().find(|(other, _, of)| *other == change && *of == ports) {
             Some((_, classes, _)) => classes.push(class),

@@ -1,7 +1,7 @@
 //! Tables of columns: `pg_profile_lookup.ini` and `port_config.ini`.
 
 use crate::config::LookupRow;
-use crate::place::{Place, Problem, Refusal, Weight, printable};
+use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{NUMBER_MAX, RawField, RawTables, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
         raw.count(file, line, 7)?;
         let words: Vec<_> = row.split_whitespace().collect();
         let key = words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-        let place = Place::entry(file, line, "pg_profile_lookup", &key);
+        let place = ConfigPlace::entry(file, line, "pg_profile_lookup", &key);
         let problem = |message: String, help: &str| Problem {
             weight: Weight::Refused,
             place: place.clone(),
@@ -92,7 +92,7 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
     Ok(found)
 }
 
-fn row_of(words: &[&str], place: &Place) -> Result<LookupRow, String> {
+fn row_of(words: &[&str], place: &ConfigPlace) -> Result<LookupRow, String> {
     let (count, expected) = (words.len(), "expected six or seven columns");
     let (&[speed, cable, size, xon, xoff, threshold], rest) =
         words.split_first_chunk::<6>().ok_or(format!("{count} columns; {expected}"))?;
@@ -141,7 +141,7 @@ pub(crate) fn ports(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<
     for (line, row) in rows(text) {
         raw.count(file, line, 1 + named.len())?;
         let words: Vec<_> = row.split_whitespace().collect();
-        let place = Place::entry(file, line, "PORT", words[0]);
+        let place = ConfigPlace::entry(file, line, "PORT", words[0]);
         if words.len() > named.len() {
             raw.problems.push(Problem {
                 weight: Weight::Refused,

@@ -3,7 +3,7 @@
 //! Each level is read separately from raw values, which point into the text. Therefore every key
 //! has its line, nothing is read deeper than a configuration goes, and repeated keys are detected.
 
-use crate::place::{Place, Problem, Refusal, Weight, printable};
+use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};
 use crate::tables;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
@@ -121,14 +121,14 @@ impl<'t> Document<'t> {
     fn several_chips(&self, chip: &str, value: &RawValue, raw: &mut RawTables) {
         raw.problems.push(Problem {
             weight: Weight::Refused,
-            place: Place::entry(self.file, self.line(value), chip, ""),
+            place: ConfigPlace::entry(self.file, self.line(value), chip, ""),
             message: "a configuration of one chip among several".to_owned(),
             help: format!("write what is below \"{chip}\" into a file of its own, such as config_db0.json"),
         });
     }
 
     fn not_a_table(&self, table: &str, value: &RawValue, raw: &mut RawTables) {
-        let place = Place::entry(self.file, self.line(value), table, "");
+        let place = ConfigPlace::entry(self.file, self.line(value), table, "");
         let weight = if tables::is_known(table) { Weight::Refused } else { Weight::Note };
         let message = format!("expected an object of entries, found {}", kind(value.get()));
         raw.problems.push(Problem { weight, place, message, help: "it is left out".to_owned() });
@@ -139,7 +139,7 @@ impl<'t> Document<'t> {
             *raw.others.entry(table.to_owned()).or_default() += 1;
             return Ok(());
         }
-        let place = Place::entry(self.file, self.line(value), table, key);
+        let place = ConfigPlace::entry(self.file, self.line(value), table, key);
         if !value.get().starts_with('{') {
             raw.problems.push(Problem {
                 weight: Weight::Refused,

@@ -12,9 +12,9 @@ pub const INDEX_MAX: u8 = 63;
 
 /// Name of a port. Ports sort by their number: `Ethernet4` before `Ethernet12`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Port(Arc<str>);
+pub struct PortName(Arc<str>);
 
-impl Port {
+impl PortName {
     /// The port with this name.
     #[must_use]
     pub fn new(name: &str) -> Self {
@@ -41,19 +41,19 @@ impl Port {
     }
 }
 
-impl Ord for Port {
+impl Ord for PortName {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order().cmp(&other.order()).then_with(|| self.0.cmp(&other.0))
     }
 }
 
-impl PartialOrd for Port {
+impl PartialOrd for PortName {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl fmt::Display for Port {
+impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -71,7 +71,7 @@ pub fn reference(text: &str) -> &str {
 ///
 /// # Errors
 /// If the text is not a list of ports, or the list is too long.
-pub fn ports(text: &str) -> Result<Vec<Port>, String> {
+pub fn ports(text: &str) -> Result<Vec<PortName>, String> {
     let mut found = Vec::new();
     for part in text.split(',').map(str::trim) {
         if part.is_empty() {
@@ -82,9 +82,9 @@ pub fn ports(text: &str) -> Result<Vec<Port>, String> {
                 return Err(format!("more than {PORTS_MAX} ports in one key"));
             }
             Some((first, last, stem)) => {
-                found.extend((first..=last).map(|n| Port::new(&format!("{stem}{n}"))));
+                found.extend((first..=last).map(|n| PortName::new(&format!("{stem}{n}"))));
             }
-            None => found.push(Port::new(part)),
+            None => found.push(PortName::new(part)),
         }
         if found.len() > PORTS_MAX {
             return Err(format!("more than {PORTS_MAX} ports in one key"));
@@ -129,14 +129,14 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// If the key has another form.
-pub fn ports_and_indices(key: &str) -> Result<(Vec<Port>, Vec<u8>), String> {
+pub fn ports_and_indices(key: &str) -> Result<(Vec<PortName>, Vec<u8>), String> {
     let expected = "expected \"PORT|NUMBERS\", such as \"Ethernet0|3-4\"";
     let (head, tail) = key.rsplit_once('|').ok_or_else(|| expected.to_owned())?;
     let indices = indices(tail, INDEX_MAX).map_err(|error| format!("{error}; {expected}"))?;
     let ports = match head.split('|').collect::<Vec<_>>()[..] {
         [list] => ports(list)?,
         [host, asic, list] => {
-            ports(list)?.iter().map(|port| Port::new(&format!("{host}|{asic}|{port}"))).collect()
+            ports(list)?.iter().map(|port| PortName::new(&format!("{host}|{asic}|{port}"))).collect()
         }
         _ => return Err(expected.to_owned()),
     };
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn ports_sort_as_people_number_them() {
-        let mut all = ["Ethernet12", "Ethernet4", "CPU", "Ethernet0"].map(Port::new);
+        let mut all = ["Ethernet12", "Ethernet4", "CPU", "Ethernet0"].map(PortName::new);
         all.sort();
         assert_eq!(all.map(|port| port.to_string()), ["CPU", "Ethernet0", "Ethernet4", "Ethernet12"]);
     }

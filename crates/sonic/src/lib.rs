@@ -23,10 +23,10 @@ pub mod silicon;
 mod tables;
 
 pub use config::Config;
-pub use keys::Port;
+pub use keys::PortName;
 pub use limits::LIMITS;
 pub use namespaces::Namespaces;
-pub use place::{Place, Placed, Problem, Refusal, Weight};
+pub use place::{ConfigPlace, Placed, Problem, Refusal, Weight};
 pub use raw::{BYTES_MAX, KEYS_MAX};
 pub use read::{Reader, read};
 pub use resolve::Resolved;

@@ -10,7 +10,7 @@ mod references;
 mod reverie;
 
 use crate::config::Config;
-use crate::place::Place;
+use crate::place::ConfigPlace;
 use crate::silicon::Chip;
 use context::Context;
 pub(crate) use context::some;
@@ -74,7 +74,7 @@ pub struct Finding {
     /// Severity.
     pub severity: Severity,
     /// Place in the configuration.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Description, with figures.
     pub message: String,
     /// Recommended setting.
@@ -90,11 +90,17 @@ struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, place: &Place, message: String, suggestion: impl Into<String>) {
+    fn add(&mut self, place: &ConfigPlace, message: String, suggestion: impl Into<String>) {
         self.add_as(self.rule.severity, place, message, suggestion);
     }
 
-    fn add_as(&mut self, severity: Severity, place: &Place, message: String, suggestion: impl Into<String>) {
+    fn add_as(
+        &mut self,
+        severity: Severity,
+        place: &ConfigPlace,
+        message: String,
+        suggestion: impl Into<String>,
+    ) {
         let (rule, place, suggestion) = (self.rule, place.clone(), suggestion.into());
         self.found.push(Finding { rule, severity, place, message, suggestion, allowed: None });
     }

@@ -7,11 +7,11 @@
 //! the others.
 
 use crate::config::{self, Config, LookupRow, Threshold};
-use crate::keys::Port as PortName;
+use crate::keys::PortName;
 use crate::place::{Placed, printable};
 use crate::resolve::LOSSLESS_POOL;
 use crate::silicon::{Chip, PredictError, Rule};
-use bufferlab_theory::forms::sonic_headroom::{Generation, Port, Profile, tabulated_quanta};
+use bufferlab_theory::forms::sonic_headroom::{Generation, PortInputs, Profile, tabulated_quanta};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -142,7 +142,7 @@ static INPUTS: &[Inputs] = &[
 
 /// Headroom of a row, published and computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct HeadroomRow {
     /// Speed (Mb/s).
     pub speed_mbps: u64,
     /// Cable (metres).
@@ -155,7 +155,7 @@ pub struct Row {
     pub why: String,
 }
 
-impl Row {
+impl HeadroomRow {
     /// Computed minus published headroom (bytes).
     #[must_use]
     pub fn difference(&self) -> i64 {
@@ -170,7 +170,7 @@ pub struct Table {
     /// Inputs of the calculation.
     pub inputs: &'static Inputs,
     /// Rows, in the order of the file.
-    pub rows: Vec<Row>,
+    pub rows: Vec<HeadroomRow>,
 }
 
 /// Compares the rows of a configuration with the calculation. The inputs follow from `device` (a
@@ -204,7 +204,7 @@ pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table,
         })?;
         rows.push((row, profile));
     }
-    let shown = rows.iter().map(|(row, profile)| Row {
+    let shown = rows.iter().map(|(row, profile)| HeadroomRow {
         speed_mbps: row.speed_mbps,
         cable_metres: row.cable_metres,
         published: row.xoff,
@@ -225,7 +225,7 @@ impl Inputs {
             (800_000, Some(quanta)) => Some(f64::from(quanta)),
             _ => tabulated_quanta(speed_mbps as f64),
         };
-        Port {
+        PortInputs {
             speed_mbps: speed_mbps as f64,
             cable_metres,
             port_mtu_bytes: f64::from(self.port_mtu),
@@ -309,7 +309,7 @@ pub fn computed_profile(
     let or = |value: &Option<Placed<u64>>, default: u64| {
         value.as_ref().map_or(default, |value| value.value) as f64
     };
-    let profile = Port {
+    let profile = PortInputs {
         speed_mbps: speed.value as f64,
         cable_metres: cable.value,
         port_mtu_bytes: or(&info.mtu, 9_100),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A file, a line of it, and the key of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct ConfigPlace {
     /// The file's name, as given by the caller.
     pub file: Arc<str>,
     /// Line from 1; 0 if the format has no lines.
@@ -19,7 +19,7 @@ pub struct Place {
     pub field: Arc<str>,
 }
 
-impl Place {
+impl ConfigPlace {
     /// The place of an entry.
     #[must_use]
     pub fn entry(file: &Arc<str>, line: u32, table: &str, key: &str) -> Self {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.file, self.path()),
@@ -61,7 +61,7 @@ pub struct Placed<T> {
     /// Value at the place.
     pub value: T,
     /// The place of the value.
-    pub place: Place,
+    pub place: ConfigPlace,
 }
 
 /// Whether a problem removes a value from the configuration.
@@ -79,7 +79,7 @@ pub struct Problem {
     /// Whether the reader omits the value.
     pub weight: Weight,
     /// Place of the value.
-    pub place: Place,
+    pub place: ConfigPlace,
     /// Error message.
     pub message: String,
     /// Advice.
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn a_place_names_file_line_table_key_and_field() {
-        let entry = Place::entry(&"a.json".into(), 3, "BUFFER_PG", "Ethernet0|3-4");
+        let entry = ConfigPlace::entry(&"a.json".into(), 3, "BUFFER_PG", "Ethernet0|3-4");
         assert_eq!(entry.to_string(), "a.json:3: BUFFER_PG|Ethernet0|3-4");
         assert_eq!(entry.field("profile", 4).to_string(), "a.json:4: BUFFER_PG|Ethernet0|3-4.profile");
-        assert_eq!(Place { line: 0, ..entry }.to_string(), "a.json: BUFFER_PG|Ethernet0|3-4");
+        assert_eq!(ConfigPlace { line: 0, ..entry }.to_string(), "a.json: BUFFER_PG|Ethernet0|3-4");
     }
 
     #[test]

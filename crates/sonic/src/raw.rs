@@ -1,7 +1,7 @@
 //! A configuration as text, before interpretation: tables, keys and fields with their lines.
 
 use crate::keys;
-use crate::place::{Place, Problem, Refusal, Weight, printable};
+use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct RawField {
 /// An entry of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct RawEntry {
-    pub(crate) place: Place,
+    pub(crate) place: ConfigPlace,
     pub(crate) fields: BTreeMap<String, RawField>,
 }
 
@@ -52,7 +52,13 @@ impl RawTables {
 
     /// Adds an entry. Fields of an entry that is in several files are joined; if two files differ,
     /// the problem names both.
-    pub(crate) fn add(&mut self, table: &str, key: &str, place: Place, fields: BTreeMap<String, RawField>) {
+    pub(crate) fn add(
+        &mut self,
+        table: &str,
+        key: &str,
+        place: ConfigPlace,
+        fields: BTreeMap<String, RawField>,
+    ) {
         let entries = self.tables.entry(table.to_owned()).or_default();
         let entry = entries
             .entry(key.to_owned())

@@ -1,7 +1,7 @@
 //! Resolves the profile that a group or queue finally uses.
 
 use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Side, Threshold};
-use crate::keys::Port;
+use crate::keys::PortName;
 use crate::place::Placed;
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ impl Config {
     /// Lossless priorities of a port: those with PFC. If no file configures PFC, they are the
     /// queues of the lossless egress pool.
     #[must_use]
-    pub fn lossless_priorities(&self, port: &Port) -> BTreeSet<u8> {
+    pub fn lossless_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {
             return self.pfc_priorities(port);
         }
@@ -183,7 +183,7 @@ impl Config {
 
     /// The profile of a priority group.
     #[must_use]
-    pub fn group(&self, port: &Port, index: u8) -> Resolved {
+    pub fn group(&self, port: &PortName, index: u8) -> Resolved {
         match self.groups.get(&(port.clone(), index)) {
             Some(assigned) => self.assigned(assigned),
             None if self.model() == Model::Dynamic || !self.lossless_priorities(port).contains(&index) => {
@@ -193,7 +193,7 @@ impl Config {
         }
     }
 
-    fn looked_up(&self, port: &Port) -> Resolved {
+    fn looked_up(&self, port: &PortName) -> Resolved {
         let speed = self.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
         match (speed, self.cables.get(port)) {
             // A cable of 0 m exempts a port.
@@ -208,7 +208,7 @@ impl Config {
 
     /// The profile of a queue.
     #[must_use]
-    pub fn queue(&self, port: &Port, index: u8) -> Resolved {
+    pub fn queue(&self, port: &PortName, index: u8) -> Resolved {
         self.queues.get(&(port.clone(), index)).map_or(Resolved::Nothing, |assigned| self.assigned(assigned))
     }
 

@@ -3,7 +3,7 @@
 //! The output has a title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a line of
 //! hyphens, rows of two columns, and a line of hyphens.
 
-use crate::place::{Place, Problem, Refusal, Weight, printable};
+use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
         raw.count(file, line, 1)?;
         if let Some((table, key)) = title(content) {
             close(open.take(), raw);
-            let place = Place::entry(file, line, table, key);
+            let place = ConfigPlace::entry(file, line, table, key);
             open = Some(RawEntry { place, fields: BTreeMap::new() });
         } else if content.trim().is_empty() || is_rule(content) || is_frame(content) {
             // Empty lines and lines of hyphens frame the blocks.
@@ -54,7 +54,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
                 }
                 _ => raw.problems.push(Problem {
                     weight: Weight::Note,
-                    place: Place::entry(file, line, "show buffer", ""),
+                    place: ConfigPlace::entry(file, line, "show buffer", ""),
                     message: format!("\"{}\" belongs to no pool or profile", printable(content.trim())),
                     help: "it is left out; the rest is read".to_owned(),
                 }),
@@ -83,7 +83,7 @@ fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
         fields.into_iter().partition(|(name, _)| matches!(name.as_str(), "mtu" | "small_packet_percentage"));
     let both = [("LOSSLESS_TRAFFIC_PATTERN", pattern), ("DEFAULT_LOSSLESS_BUFFER_PARAMETER", default)];
     for (table, fields) in both.into_iter().filter(|(_, fields)| !fields.is_empty()) {
-        let place = Place::entry(&place.file, place.line, table, "AZURE");
+        let place = ConfigPlace::entry(&place.file, place.line, table, "AZURE");
         raw.add(table, "AZURE", place, fields);
     }
 }

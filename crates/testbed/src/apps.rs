@@ -23,7 +23,7 @@ pub(crate) struct Message {
 
 /// An event of a connection.
 #[derive(Clone, Debug)]
-pub(crate) enum Event {
+pub(crate) enum AppEvent {
     /// The last byte of a flow has arrived.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
     /// iperf3 has carried a flow.
@@ -54,7 +54,7 @@ struct CodePoints {
 }
 
 impl CodePoints {
-    fn of(transport: &TransportSpec) -> Self {
+    fn from_transport(transport: &TransportSpec) -> Self {
         let tos = |priority: u8| u32::from(code_point(priority)) << 2;
         let first = transport.data_priorities[0];
         let later = (first + 1..).zip(&transport.pias_thresholds_bytes);
@@ -82,12 +82,12 @@ impl Connection {
     pub(crate) fn open(
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,
-        events: &Sender<Event>,
+        events: &Sender<AppEvent>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, TestbedError> {
         let (listener, port) = listen(dst, transport)?;
         let control = kernel_name(&transport.congestion_control).to_owned();
-        let points = CodePoints::of(transport);
+        let points = CodePoints::from_transport(transport);
         let (tos, has_several) = (points.first, !points.then.is_empty());
         let (to, name) = (SocketAddr::from((address(dst.0), port)), src.1.to_owned());
         let stream = crate::lab::in_network(&name, move || connect(to, &control, tos, has_several))?
@@ -158,14 +158,14 @@ fn send_all(
     messages: &Receiver<Message>,
     announce: &Sender<Message>,
     stop: &AtomicBool,
-    events: &Sender<Event>,
+    events: &Sender<AppEvent>,
 ) {
     let chunk = vec![0x5a; CHUNK];
     while let Ok(message) = messages.recv() {
         // Announce the flow to the receiver before its first byte.
         let told = announce.send(message).is_ok();
         if !told || sending.write(&chunk, message.size, stop).is_err() {
-            let _ = events.send(Event::Broken);
+            let _ = events.send(AppEvent::Broken);
             return;
         }
         if message.size == FlowSpec::UNLIMITED {
@@ -197,7 +197,7 @@ impl Sending {
 fn receive_all(
     mut stream: TcpStream,
     announced: &Receiver<Message>,
-    events: &Sender<Event>,
+    events: &Sender<AppEvent>,
     received: &AtomicU64,
 ) {
     let mut chunk = vec![0; CHUNK];
@@ -207,7 +207,7 @@ fn receive_all(
             let most = (message.size - bytes).min(CHUNK as u64) as usize;
             match stream.read(&mut chunk[..most]) {
                 Ok(0) | Err(_) if message.size != FlowSpec::UNLIMITED => {
-                    let _ = events.send(Event::Broken);
+                    let _ = events.send(AppEvent::Broken);
                     return;
                 }
                 Ok(0) | Err(_) => break,
@@ -217,7 +217,7 @@ fn receive_all(
                 }
             }
         }
-        if events.send(Event::Arrived { flow: message.flow, at_ns: now_ns(), bytes }).is_err() {
+        if events.send(AppEvent::Arrived { flow: message.flow, at_ns: now_ns(), bytes }).is_err() {
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! Starts flows on connections when they are due, and the next query when one is complete.
 
-use crate::apps::{Connection, Event};
+use crate::apps::{AppEvent, Connection};
 use crate::clock::{duration, now_ns, since};
 use crate::error::TestbedError;
 use crate::outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
@@ -63,7 +63,7 @@ struct Driver<'a> {
     /// Active flows.
     open_flows: BTreeSet<usize>,
     outcome: Outcome,
-    events: Sender<Event>,
+    events: Sender<AppEvent>,
     stop: Arc<AtomicBool>,
     /// Programs that carry flows instead of the built-in applications.
     programs: Option<Programs>,
@@ -125,7 +125,7 @@ impl Driver<'_> {
     fn run(
         &mut self,
         source: &mut dyn FlowSource,
-        arrivals: &Receiver<Event>,
+        arrivals: &Receiver<AppEvent>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<(), TestbedError> {
         const LONGEST: Time = Time::from_ms(50);
@@ -343,16 +343,16 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn note(&mut self, event: Event) -> Result<(), TestbedError> {
+    fn note(&mut self, event: AppEvent) -> Result<(), TestbedError> {
         let (flow, at_ns, bytes) = match event {
-            Event::Arrived { flow, at_ns, bytes } => (flow, at_ns, bytes),
-            Event::Measured(measured) => {
+            AppEvent::Arrived { flow, at_ns, bytes } => (flow, at_ns, bytes),
+            AppEvent::Measured(measured) => {
                 self.open_flows.remove(&measured.flow);
                 self.outcome.measured.push(measured);
                 return Ok(());
             }
-            Event::Broken => return Err(TestbedError::Broken),
-            Event::Failed { program, why } => {
+            AppEvent::Broken => return Err(TestbedError::Broken),
+            AppEvent::Failed { program, why } => {
                 return Err(TestbedError::Program { program: program.to_owned(), why });
             }
         };

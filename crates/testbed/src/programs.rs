@@ -9,7 +9,7 @@ mod memcached;
 
 pub(crate) use iperf3::{Measured, place};
 
-use crate::apps::{Connection, Event};
+use crate::apps::{AppEvent, Connection};
 use crate::error::TestbedError;
 use crate::lab::in_network;
 use crate::machine::find;
@@ -216,7 +216,7 @@ impl Programs {
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,
-        events: &Sender<Event>,
+        events: &Sender<AppEvent>,
     ) -> Result<Connection, TestbedError> {
         if !self.caches.contains_key(&src.0) {
             self.caches.insert(src.0, Memcached::start(src, self.largest_answer)?);
@@ -236,7 +236,7 @@ impl Programs {
         flow: usize,
         left: Time,
         transport: &TransportSpec,
-        events: &Sender<Event>,
+        events: &Sender<AppEvent>,
     ) -> Result<u32, TestbedError> {
         let next = &mut self.flows[self.begun];
         self.begun += 1;

@@ -91,7 +91,7 @@ fn measure(
         caveats.push(with_programs());
     }
     let mut writer = RunWriter::create(folder, run_header(&plan.loaded, &outcome.classes)?)?;
-    let seen = tables::Seen { rows: &rows, epoch_ns };
+    let seen = tables::SwitchLog { rows: &rows, epoch_ns };
     let totals = tables::write(plan, &outcome, &seen, &mut writer).map_err(TestbedError::Io)?;
     let timing = Timing {
         cpu_seconds: None,

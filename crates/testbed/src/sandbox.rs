@@ -32,7 +32,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Position of this process relative to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SandboxSide {
     /// Namespaces do not exist yet.
     Before,
     /// The outer process, which waits for the inner one ([`supervise`]).
@@ -43,11 +43,11 @@ pub enum Place {
 
 /// Position of this process.
 #[must_use]
-pub fn place() -> Place {
+pub fn place() -> SandboxSide {
     match env::var_os(PLACE) {
-        None => Place::Before,
-        Some(place) if place == OUTER => Place::Outside,
-        Some(_) => Place::Inside,
+        None => SandboxSide::Before,
+        Some(place) if place == OUTER => SandboxSide::Outside,
+        Some(_) => SandboxSide::Inside,
     }
 }
 

@@ -14,7 +14,7 @@ use std::io;
 
 /// Record of the switch.
 #[derive(Debug)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct SwitchLog<'a> {
     /// Rows of the record in the order of arrival.
     pub(crate) rows: &'a [Recorded],
     /// Time zero of the rows (ns since 1970).
@@ -37,7 +37,7 @@ struct Packets {
 pub(crate) fn write(
     plan: &Plan,
     outcome: &Outcome,
-    seen: &Seen<'_>,
+    seen: &SwitchLog<'_>,
     sink: &mut dyn RunSink,
 ) -> io::Result<RunTotals> {
     let min_rto = plan.scenario().transports.iter().map(|transport| transport.min_rto).min();
@@ -73,7 +73,7 @@ pub(crate) fn write(
 
 /// Data packets of every flow: the packets of its connection from the flow's start to the start of
 /// the next flow on that connection.
-fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Packets> {
+fn packets_of_flows(outcome: &Outcome, seen: &SwitchLog<'_>, min_rto: Time) -> Vec<Packets> {
     // Frames without data are headers with options: 66 B to 94 B, and 24 B on the wire.
     const MOST_WITHOUT_DATA: u32 = 118;
     let mut by_connection: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
@@ -501,7 +501,7 @@ mod tests {
             packet(501, 642, sent(502, false)),
         ];
         let mut sink = Rows::default();
-        let seen = Seen { rows: &rows, epoch_ns: 1_000_000 * MS };
+        let seen = SwitchLog { rows: &rows, epoch_ns: 1_000_000 * MS };
         let totals = write(&plan(), &outcome, &seen, &mut sink).expect("the sink takes all");
         let flows: Vec<_> = sink
             .flows

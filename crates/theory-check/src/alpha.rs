@@ -1,7 +1,7 @@
 //! Replay of `alpha`: sends the burst at the stated alphas.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
-use crate::burst_tolerance::{Seen, replay};
+use crate::burst_tolerance::{BurstResult, replay};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 
@@ -38,7 +38,7 @@ fn duration(asked: &Asked<'_>) -> f64 {
 }
 
 /// The first loss with these alphas.
-fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<Seen, String> {
+fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<BurstResult, String> {
     for alpha in [low, high] {
         if !FACTORS.contains(&alpha) {
             return Err(format!("{name} = {}: policies take factors from 1e-6 to 65536", number(alpha)));
@@ -62,7 +62,7 @@ fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<
     replay(&layout, Scheme::Plasticine).map_err(|reason| format!("{name}: {reason}"))
 }
 
-fn add(found: &mut Verification, (low, high): (f64, f64), seen: &Seen, check: Check, more: &str) {
+fn add(found: &mut Verification, (low, high): (f64, f64), seen: &BurstResult, check: Check, more: &str) {
     let what = format!(
         "plasticine, {} B each; a queue with alpha {} drains, a burst with alpha {} comes to an empty port",
         seen.packet,

@@ -14,7 +14,7 @@ const IDLE_ROUNDS: u32 = 24;
 
 /// Place of a queue: port and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PortQueue {
     /// Egress port.
     pub(crate) port: u16,
     /// Queue of the port.
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
     /// Queues of the burst, each on a separate port.
-    pub(crate) queues: Vec<Place>,
+    pub(crate) queues: Vec<PortQueue>,
     /// Arrival rate at each queue.
     pub(crate) rate: BitRate,
     /// Tags of the burst's packets.
@@ -49,7 +49,7 @@ pub(crate) struct Bench {
     switch: Switch<Box<dyn Policy>>,
     rates: Vec<BitRate>,
     packet: u32,
-    greedy: Vec<Place>,
+    greedy: Vec<PortQueue>,
     now: Time,
     /// Time between two packets until the state settles.
     pace: Time,
@@ -90,17 +90,17 @@ impl Bench {
     }
 
     /// Keeps this queue as long as its limit allows from now on.
-    pub(crate) fn keep_full(&mut self, place: Place) {
+    pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }
 
     /// Stops arrivals at this queue.
-    pub(crate) fn stop(&mut self, place: Place) {
+    pub(crate) fn stop(&mut self, place: PortQueue) {
         self.greedy.retain(|other| *other != place);
     }
 
     /// Length of a queue (bytes).
-    pub(crate) fn held(&self, place: Place) -> u64 {
+    pub(crate) fn held(&self, place: PortQueue) -> u64 {
         self.switch.buffer().queue_bytes(self.queue(place))
     }
 
@@ -111,7 +111,7 @@ impl Bench {
 
     /// The limit of a queue as a multiple of the free buffer; infinite without a limit or without
     /// free buffer.
-    pub(crate) fn weight(&self, place: Place, tags: Tags) -> f64 {
+    pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
             Some(limit) if free > 0 => limit as f64 / free as f64,
@@ -120,7 +120,7 @@ impl Bench {
     }
 
     /// A probe of the policy, such as the state of a port.
-    pub(crate) fn probe(&self, place: Place, name: &str) -> Option<f64> {
+    pub(crate) fn probe(&self, place: PortQueue, name: &str) -> Option<f64> {
         let mut found = None;
         self.switch.policy().probe(self.queue(place), self.switch.buffer(), &mut |known, value| {
             if known == name {
@@ -130,13 +130,13 @@ impl Bench {
         found
     }
 
-    fn queue(&self, place: Place) -> QueueId {
+    fn queue(&self, place: PortQueue) -> QueueId {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
     /// Offers one packet to a queue at this instant; an error if it was not stored.
-    pub(crate) fn offer(&mut self, place: Place, tags: Tags) -> Result<(), DropReason> {
-        let Place { port, priority } = place;
+    pub(crate) fn offer(&mut self, place: PortQueue, tags: Tags) -> Result<(), DropReason> {
+        let PortQueue { port, priority } = place;
         let packet = Packet {
             header: Header { size: self.packet, priority, tags, ..Header::default() },
             egress_port: port,
@@ -176,7 +176,7 @@ impl Bench {
     /// is nearer to the steady one.
     fn ports_in_excess(&self) -> Vec<u16> {
         let (free, packet) = (self.free(), u64::from(self.packet));
-        let longer = |place: &&Place| {
+        let longer = |place: &&PortQueue| {
             let queue = self.queue(**place);
             let Some(limit) = self.switch.threshold(queue, Tags::NONE) else { return false };
             let jump = (u128::from(limit) * u128::from(packet)).checked_div(free.into()).unwrap_or(0);
@@ -295,7 +295,7 @@ impl Bench {
 
     /// Time until a queue without arrivals is empty and its last packet is sent (s). The other
     /// queues are kept full.
-    pub(crate) fn drain(&mut self, place: Place) -> f64 {
+    pub(crate) fn drain(&mut self, place: PortQueue) -> f64 {
         self.stop(place);
         let begin = self.now;
         self.start();

@@ -58,7 +58,7 @@ fn run(asked: &Asked<'_>) -> Verification {
 }
 
 /// Results of a burst that was sent.
-pub(crate) struct Seen {
+pub(crate) struct BurstResult {
     /// Size of a packet (bytes).
     pub(crate) packet: u32,
     /// First loss of the burst.
@@ -78,7 +78,7 @@ pub(crate) struct Seen {
     rates: (f64, f64),
 }
 
-impl Seen {
+impl BurstResult {
     /// Possible error of the first loss, as a fraction of its time.
     pub(crate) fn part(&self) -> f64 {
         (self.slack + self.own) / self.free
@@ -131,7 +131,7 @@ impl Seen {
 ///
 /// # Errors
 /// Reason why it cannot be replayed.
-pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<Seen, String> {
+pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<BurstResult, String> {
     check_rate(layout.buffer, layout.port_rate)?;
     layout.check(scheme)?;
     let (queues, ratio) = (layout.full_queues(scheme) as f64, layout.ratio());
@@ -151,7 +151,7 @@ pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<Seen, String> {
     bench.verify();
     let delay = layout.delay(scheme, packet).as_secs_f64();
     let bytes_per_second = layout.port_rate.0 as f64 / 8.0;
-    Ok(Seen {
+    Ok(BurstResult {
         packet,
         first,
         queues: queues as usize,

@@ -1,7 +1,7 @@
 //! Replay of `drain-time`: a queue of every priority at its greatest length, without further
 //! arrivals.
 
-use crate::bench::Place;
+use crate::bench::PortQueue;
 use crate::priorities::{Congested, Priorities};
 use crate::schemes::{check_rate, settled};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
@@ -34,15 +34,16 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             states.push(("beside all others", (0..count).collect()));
         }
         for (state, present) in states {
-            let places = |port| present.iter().map(move |&priority| Place { port, priority: priority as u8 });
+            let places =
+                |port| present.iter().map(move |&priority| PortQueue { port, priority: priority as u8 });
             let full: Vec<_> = (0..ports).flat_map(places).collect();
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
-            let measured = bench.drain(Place { port: 0, priority: priority as u8 });
+            let measured = bench.drain(PortQueue { port: 0, priority: priority as u8 });
             bench.verify();
             // Error of the priority's occupancy, and two packets at its end. Each other queue of
             // the port is served once for each of these packets.
             let gamma = 1.0 / present.len() as f64;
-            let queue = |place: &Place| Congested { priority: usize::from(place.priority), gamma };
+            let queue = |place: &PortQueue| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();
             let packets = priorities.slack(&queues, priority) / f64::from(priorities.packet) + 2.0;
             let bound = packets * present.len() as f64 * packet_time;
@@ -58,5 +59,5 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
     );
     let words = "what the queue may be off its limit (see guarantees) and two packets at its end, each as often as \
                  there are queues at the port; equal where the bound is attained: the smallest alpha alone";
-    Ok(Verification::of(what, words, checks))
+    Ok(Verification::single(what, words, checks))
 }

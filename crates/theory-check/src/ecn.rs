@@ -1,7 +1,7 @@
 //! Replay of `ecn`: the space left beside the longest marked queue, and the space that LossPass
 //! makes.
 
-use crate::bench::{Bench, Place};
+use crate::bench::{Bench, PortQueue};
 use crate::schemes::{settled, strict, switch, word};
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
@@ -14,8 +14,8 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 };
 
 /// Queue of small flows on the port.
-const SMALL: Place = Place { port: 0, priority: 0 };
-const LARGE: Place = Place { port: 0, priority: 1 };
+const SMALL: PortQueue = PortQueue { port: 0, priority: 0 };
+const LARGE: PortQueue = PortQueue { port: 0, priority: 1 };
 /// Maximum number of packets in the buffer.
 const PACKETS_MAX: u64 = 200_000;
 const LAWS: &str = "K for DCTCP and for halving, and that K + N is the longest queue: laws of closed loops of synchronised \

@@ -127,7 +127,7 @@ pub struct Verification {
 impl Verification {
     /// A verification with one replay.
     #[must_use]
-    pub fn of(what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) -> Self {
+    pub fn single(what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) -> Self {
         let mut verification = Self::default();
         verification.add(what, bound, checks);
         verification
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_differs_is_said_in_words() {
         let checks = vec![Check::equal("size", (100.0, 106.0), 5.0, Unit::Bytes)];
-        let mut found = Verification::of("a run", "a packet", checks);
+        let mut found = Verification::single("a run", "a packet", checks);
         found.left_out.push("the rest".to_owned());
         let text = found.to_string();
         assert!(!found.holds() && text.contains("DIFFERS") && text.contains("6 B"), "{text}");

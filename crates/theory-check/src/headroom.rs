@@ -128,11 +128,11 @@ fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
 
 /// Time of the switch's first pause frame.
 #[derive(Debug, Default)]
-struct Asks {
+struct FirstPause {
     pause: Option<Time>,
 }
 
-impl Observer for Asks {
+impl Observer for FirstPause {
     fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
         if let SwitchEvent::PauseChanged { now, paused: true, .. } = *event {
             self.pause.get_or_insert(now);
@@ -160,7 +160,7 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     ];
     let params = params.map(|(name, value)| (name.to_owned(), value));
     let mut switch = config.build("sonic-dt", &params).map_err(|error| error.to_string())?;
-    let mut asks = Asks::default();
+    let mut first = FirstPause::default();
     // Packets on the cable: arrival time of the last bit, and size.
     let mut on_the_way: std::collections::VecDeque<(Time, u32)> = std::collections::VecDeque::new();
     let (mut start, mut sent, mut lost) = (Time::ZERO, 0, false);
@@ -169,7 +169,7 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
         // packets.
         let frame = u64::from(largest) + u64::from(PAUSE_FRAME_BYTES);
         let way = cable.rate.serialization(frame) + cable.delay + cable.reaction;
-        let obeys = asks.pause.map(|at| at + way);
+        let obeys = first.pause.map(|at| at + way);
         if obeys.is_none_or(|obeys| start < obeys) {
             let worst = cable.packets.worst();
             let after = start + cable.rate.serialization(u64::from(worst));
@@ -182,12 +182,12 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
         } else if on_the_way.is_empty() {
             return Ok(lost);
         }
-        let idle = asks.pause.is_some_and(|at| start >= at + way);
+        let idle = first.pause.is_some_and(|at| start >= at + way);
         while let Some(&(arrival, wire)) = on_the_way.front().filter(|(arrival, _)| idle || *arrival <= start)
         {
             on_the_way.pop_front();
             let packet = Packet { header: Header::new(wire), egress_port: 1, ..Packet::default() };
-            let outcome = switch.handle_arrival(arrival, &packet, &mut asks);
+            let outcome = switch.handle_arrival(arrival, &packet, &mut first);
             lost |= matches!(outcome, Admission::Refused(_));
         }
         if sent > 4 * PACKETS_MAX {

@@ -1,6 +1,6 @@
 //! Switches for `guarantees` and `drain-time`: priorities whose queues are at ABM's thresholds.
 
-use crate::bench::{Bench, Place};
+use crate::bench::{Bench, PortQueue};
 use crate::schemes::{abm, packet_size, settled, switch};
 use bufferlab_params::Params;
 use bufferlab_units::{BitRate, Time};
@@ -72,7 +72,7 @@ impl Priorities {
         let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();
         let places: Vec<_> = (0_u16..)
             .zip(queues)
-            .map(|(port, queue)| Place { port, priority: queue.priority as u8 })
+            .map(|(port, queue)| PortQueue { port, priority: queue.priority as u8 })
             .collect();
         let bench = settled(self.bench(rates)?, &places)?;
         bench.verify();

@@ -1,6 +1,6 @@
 //! Switches that show the thresholds of closed forms, because their policies react without delay.
 
-use crate::bench::{Bench, Place};
+use crate::bench::{Bench, PortQueue};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
@@ -90,7 +90,7 @@ pub(crate) fn abm(
 ///
 /// # Errors
 /// If they never become steady.
-pub(crate) fn settled(mut bench: Bench, full: &[Place]) -> Result<Bench, String> {
+pub(crate) fn settled(mut bench: Bench, full: &[PortQueue]) -> Result<Bench, String> {
     full.iter().for_each(|&place| bench.keep_full(place));
     bench.settle()?;
     Ok(bench)

@@ -1,6 +1,6 @@
 //! Replay of `shares`: equal queues that are as long as Dynamic Thresholds allow.
 
-use crate::bench::{Bench, Place};
+use crate::bench::{Bench, PortQueue};
 use crate::schemes::{packet_size, ratios, settled, switch};
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
@@ -83,7 +83,7 @@ fn longest(buffer: u64, count: usize, alpha: f64) -> Result<(f64, u32), String> 
     let packet = packet_size(buffer, 2.0 * count as f64 + 200.0)?;
     let config = switch(buffer, vec![BitRate::gbps(10); count], 1);
     let bench = Bench::new(&config, "dt", &[("alpha", ratios(&[alpha]))], packet)?;
-    let places: Vec<_> = (0..count as u16).map(|port| Place { port, priority: 0 }).collect();
+    let places: Vec<_> = (0..count as u16).map(|port| PortQueue { port, priority: 0 }).collect();
     let bench = settled(bench, &places)?;
     let stated = buffer as f64 * alpha / (1.0 + count as f64 * alpha);
     let off = |held: &f64| (held - stated).abs();

@@ -1,7 +1,7 @@
 //! Replay of `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by
 //! packet, and the slowest burst that they recognise.
 
-use crate::bench::{Bench, Place};
+use crate::bench::{Bench, PortQueue};
 use crate::schemes::switch;
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
@@ -15,7 +15,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 };
 
 /// The observed port.
-const PORT: Place = Place { port: 0, priority: 0 };
+const PORT: PortQueue = PortQueue { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;

@@ -2,8 +2,7 @@
 
 use crate::Topology;
 use crate::kinds;
-use bufferlab_params::{Faults, ParamInfo, Params, RegisterError, Registry, entry};
-use std::fmt;
+use bufferlab_params::{Faults, Params, RegisterError, Registry, entry};
 
 /// Builds the network that parameters describe. Values that follow from a rule are written back
 /// with [`Params::set`] and its like, so that the resolved scenario shows them.
@@ -12,29 +11,11 @@ use std::fmt;
 /// Inconsistent parameters, reported at their place in the scenario.
 pub type BuildTopology = dyn Fn(&mut Params) -> Result<Topology, Faults> + Send + Sync;
 
-/// A kind of network: an entry of the registry.
-pub struct TopologyInfo {
-    /// `kind` in a scenario's `[topology]`.
-    pub name: &'static str,
-    /// Other accepted names of the topology.
-    pub aliases: &'static [&'static str],
-    /// Full name.
-    pub title: &'static str,
-    /// Summary of the topology in one line.
-    pub summary: &'static str,
-    /// Reference to the paper that introduced it; may be empty.
-    pub source: &'static str,
-    /// Parameters that the kind accepts.
-    pub params: &'static [ParamInfo],
-    /// Function from parameters to the graph.
-    pub build: &'static BuildTopology,
-}
-
-entry!(TopologyInfo, "topology", '_');
-
-impl fmt::Debug for TopologyInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TopologyInfo").field("name", &self.name).finish_non_exhaustive()
+entry! {
+    /// A kind of network: an entry of the registry.
+    pub struct TopologyInfo("topology", '_') {
+        /// Function from parameters to the graph.
+        pub build: &'static BuildTopology,
     }
 }
 

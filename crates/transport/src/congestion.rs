@@ -15,7 +15,7 @@ mod timely;
 
 use crate::telemetry::HopReport;
 use crate::{CongestionStates, TcpConfig};
-use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params, Profile, RegisterError, Registry};
+use bufferlab_params::{BuildError, ParamValue, Params, Profile, RegisterError, Registry};
 use bufferlab_units::Time;
 use std::error::Error;
 use std::fmt;
@@ -115,42 +115,24 @@ pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Se
 pub type ControlConstructor =
     &'static (dyn Fn(&Params, &TcpConfig) -> Result<Starter, BuildError> + Send + Sync);
 
-/// Registry entry of a congestion control.
-pub struct CongestionControlInfo {
-    /// Name of the control in scenario files.
-    pub name: &'static str,
-    /// Other accepted names of the control.
-    pub aliases: &'static [&'static str],
-    /// Full name, for people.
-    pub title: &'static str,
-    /// Summary of the control in one line.
-    pub summary: &'static str,
-    /// Publication or code that defines the control.
-    pub source: &'static str,
-    /// Whether switches should mark the control's packets rather than drop them.
-    pub uses_ecn: bool,
-    /// Whether every switch on the path must report its queue ([`HopReport`]).
-    pub wants_telemetry: bool,
-    /// Whether the control alone sets the window: losses change it only as far as the control
-    /// wants, and no proportional rate reduction takes place. After a timeout the window is still
-    /// one segment until the next ACK.
-    pub owns_window: bool,
-    /// Whether a flow by default begins with one bandwidth-delay product in flight.
-    pub starts_at_line_rate: bool,
-    /// Whether the control needs the notifications of queue pairs. Queue pairs accept every control
-    /// that governs its window.
-    pub rdma_only: bool,
-    /// Parameters of the control.
-    pub params: &'static [ParamInfo],
-    /// Constructor. `Params` is complete and every value is in its domain.
-    pub build: ControlConstructor,
-}
-
-bufferlab_params::entry!(CongestionControlInfo, "congestion control");
-
-impl fmt::Debug for CongestionControlInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CongestionControlInfo").field("name", &self.name).finish_non_exhaustive()
+bufferlab_params::entry! {
+    /// Registry entry of a congestion control.
+    pub struct CongestionControlInfo("congestion control") {
+        /// Whether switches should mark the control's packets rather than drop them.
+        pub uses_ecn: bool,
+        /// Whether every switch on the path must report its queue ([`HopReport`]).
+        pub wants_telemetry: bool,
+        /// Whether the control alone sets the window: losses change it only as far as the control
+        /// wants, and no proportional rate reduction takes place. After a timeout the window is
+        /// still one segment until the next ACK.
+        pub owns_window: bool,
+        /// Whether a flow by default begins with one bandwidth-delay product in flight.
+        pub starts_at_line_rate: bool,
+        /// Whether the control needs the notifications of queue pairs. Queue pairs accept every
+        /// control that governs its window.
+        pub rdma_only: bool,
+        /// Constructor. `Params` is complete and every value is in its domain.
+        pub build: ControlConstructor,
     }
 }
 

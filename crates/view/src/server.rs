@@ -45,7 +45,7 @@ const OTHERS_KEPT: usize = 3;
 
 impl Views {
     /// The view of a switch, which is opened if necessary.
-    fn of(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
+    fn open(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
         let Some(name) = switch.filter(|name| *name != self.first.switch()) else {
             return Ok(self.first.clone());
         };
@@ -84,7 +84,7 @@ impl Page {
     /// # Errors
     /// If the port is taken, or the system has no randomness for a token.
     pub fn of_view(view: View, port: u16) -> Result<Self, ViewError> {
-        Self::of(Subject::View(Views { first: Arc::new(view), others: Mutex::default() }), port)
+        Self::listen(Subject::View(Views { first: Arc::new(view), others: Mutex::default() }), port)
     }
 
     /// The playground, at a port of the loopback; 0 is any free port.
@@ -92,10 +92,10 @@ impl Page {
     /// # Errors
     /// Returns the errors of [`Self::of_view`].
     pub fn of_play(play: Play, port: u16) -> Result<Self, ViewError> {
-        Self::of(Subject::Play(play), port)
+        Self::listen(Subject::Play(play), port)
     }
 
-    fn of(subject: Subject, port: u16) -> Result<Self, ViewError> {
+    fn listen(subject: Subject, port: u16) -> Result<Self, ViewError> {
         let serve = || ViewError::io(format!("serve on port {port} of the loopback"));
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(serve())?;
         listener.set_nonblocking(true).map_err(serve())?;
@@ -238,7 +238,7 @@ async fn of_view<T: Serialize + Send + 'static>(
         return StatusCode::NOT_FOUND.into_response();
     }
     answer(move || match &*subject {
-        Subject::View(views) => work(&*views.of(at.switch.as_deref())?),
+        Subject::View(views) => work(&*views.open(at.switch.as_deref())?),
         Subject::Play(_) => Err(ViewError::Choice("this page shows no run".to_owned())),
     })
     .await

@@ -2,8 +2,8 @@
 //! transports, times.
 
 use crate::foreign::Foreign;
-use crate::{Pattern, Place as SizePlace, SizeDistribution, SizeError};
-use bufferlab_params::{Fault, Faults, ParamValue, Params, Place, first_names, quoted_list, suggestion};
+use crate::{Pattern, SizeDistribution, SizeError, SizePlace};
+use bufferlab_params::{Fault, Faults, ParamPlace, ParamValue, Params, first_names, quoted_list, suggestion};
 use bufferlab_topology::Topology;
 use bufferlab_units::{BitRate, Time};
 use std::cell::RefCell;
@@ -143,8 +143,8 @@ impl<'a> WorkloadContext<'a> {
 
     /// Place of the key that selects the workload's transport.
     #[must_use]
-    pub fn transport_place(&self) -> Place {
-        Place::new(if self.is_transport_written { "transport" } else { "kind" })
+    pub fn transport_place(&self) -> ParamPlace {
+        ParamPlace::new(if self.is_transport_written { "transport" } else { "kind" })
     }
 
     /// Transport that the parameter `transport` of a table at `place` names, by default the only
@@ -152,7 +152,7 @@ impl<'a> WorkloadContext<'a> {
     ///
     /// # Errors
     /// If no transport has that name, or several exist and none is named.
-    pub fn transport_of(&self, table: &mut Params, place: Place) -> Result<&'a Carrier, Faults> {
+    pub fn transport_of(&self, table: &mut Params, place: ParamPlace) -> Result<&'a Carrier, Faults> {
         let names = || self.carriers.entries.iter().map(|entry| entry.0.as_str());
         let place = place.key("transport");
         let index = if table.has("transport") {
@@ -204,7 +204,7 @@ impl<'a> WorkloadContext<'a> {
     ///
     /// # Errors
     /// If no host has that name.
-    pub fn host(&self, place: Place, name: &str) -> Result<u32, Faults> {
+    pub fn host(&self, place: ParamPlace, name: &str) -> Result<u32, Faults> {
         let hosts = &self.network()?.hosts;
         if let Some(index) = hosts.iter().position(|known| known == name) {
             return Ok(index as u32);
@@ -231,7 +231,7 @@ impl<'a> WorkloadContext<'a> {
         let network = self.network()?;
         let mut found = Vec::new();
         for (index, name) in names.iter().enumerate() {
-            let place = Place::new(param).element(index);
+            let place = ParamPlace::new(param).element(index);
             let rack = network.rack_switches().into_iter();
             let rack =
                 rack.zip(network.racks()).find(|(switch, _)| network.switches[*switch as usize] == *name);
@@ -279,7 +279,7 @@ impl<'a> WorkloadContext<'a> {
                 let file = params.file(param);
                 let text = String::from_utf8_lossy(&file.content);
                 SizeDistribution::from_csv(&file.name, &text).map_err(|error| {
-                    if let Some(foreign) = Foreign::of(&file.content) {
+                    if let Some(foreign) = Foreign::detect(&file.content) {
                         let message = foreign.message(&error.to_string());
                         return Fault::new(param, message, "this file").help(foreign.advice).into();
                     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A custom workload that failed to describe its traffic.
 #[derive(Clone, Debug)]
-pub struct OwnError {
+pub struct CustomError {
     /// Name of the workload in the registry.
     pub workload: String,
     /// Description of the failure in one sentence.
@@ -16,20 +16,20 @@ pub struct OwnError {
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-impl fmt::Display for OwnError {
+impl fmt::Display for CustomError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "workload {} failed: {}", self.workload, self.what)
     }
 }
 
-impl Error for OwnError {
+impl Error for CustomError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }
 }
 
 /// Compares the messages, because causes cannot be compared.
-impl PartialEq for OwnError {
+impl PartialEq for CustomError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
     }
@@ -126,7 +126,7 @@ pub enum SourceError {
     Bursts,
     /// A custom workload that failed to describe its traffic.
     #[error(transparent)]
-    Own(#[from] OwnError),
+    Custom(#[from] CustomError),
     /// Query numbers would not fit into 32 bits.
     #[error(
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn own_errors_are_the_same_by_their_words_whatever_their_cause() {
-        let error = |workload: &str, what: &str, cause: Option<Arc<dyn Error + Send + Sync>>| OwnError {
+        let error = |workload: &str, what: &str, cause: Option<Arc<dyn Error + Send + Sync>>| CustomError {
             workload: workload.to_owned(),
             what: what.to_owned(),
             cause,

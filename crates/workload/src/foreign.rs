@@ -35,7 +35,7 @@ pub(crate) const PACKET_TRACE: &str = "a packet trace";
 impl Foreign {
     /// Detects a format other than the expected `own` from the beginning of a file.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
-        Self::of(content).filter(|foreign| foreign.name != own)
+        Self::detect(content).filter(|foreign| foreign.name != own)
     }
 
     /// Message that combines the format with the original `problem`.
@@ -44,7 +44,7 @@ impl Foreign {
     }
 
     /// Detects the format of a file from its beginning; `None` if it is unknown.
-    pub(crate) fn of(content: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
         // A damaged end of a compressed file does not matter.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
@@ -154,7 +154,7 @@ enum Token {
 }
 
 impl Token {
-    fn of(text: &str) -> Self {
+    fn classify(text: &str) -> Self {
         let with_unit = |units: &[&str]| {
             let numbers = units.iter().filter_map(|unit| text.strip_suffix(unit));
             numbers.into_iter().any(|number| number.parse::<f64>().is_ok())
@@ -175,7 +175,7 @@ impl Token {
 }
 
 fn tokens(line: &str) -> Vec<Token> {
-    line.split_whitespace().take(TOKENS).map(Token::of).collect()
+    line.split_whitespace().take(TOKENS).map(Token::classify).collect()
 }
 
 /// Recognises formats of numbers only, from simulators of RDMA networks.
@@ -208,7 +208,7 @@ fn of_numbers(text: &str) -> Option<Foreign> {
         };
     }
     let rest: Vec<Token> =
-        lines(text).skip(1).flat_map(str::split_whitespace).take(TOKENS).map(Token::of).collect();
+        lines(text).skip(1).flat_map(str::split_whitespace).take(TOKENS).map(Token::classify).collect();
     let is_flow = |flow: &[Token]| matches!(flow, [Whole, Whole, Whole, Whole, Whole | Fraction, last] if last.is_number());
     let per_line = lines(text).skip(1).take(4).all(|line| line.split_whitespace().count() == 6);
     if rest.len() >= 6 && per_line && rest.chunks_exact(6).all(is_flow) {
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn name(text: &str) -> &'static str {
-        Foreign::of(text.as_bytes()).map_or("nothing", |foreign| foreign.name)
+        Foreign::detect(text.as_bytes()).map_or("nothing", |foreign| foreign.name)
     }
 
     #[test]
@@ -278,13 +278,16 @@ mod tests {
         let chakra = [&[7, 0x0a, 5][..], b"0.0.4", &[0x4a, 8]].concat();
         let newer = [&[0xda, 0xd0, 1, 0x12, 29, 0x0a, 6][..], b"schema", b"1.0.2-chakra.0.0.4"].concat();
         for bytes in [&chakra, &newer] {
-            assert!(Foreign::of(bytes).is_some_and(|foreign| foreign.name.contains("(.et)")), "{bytes:?}");
+            assert!(
+                Foreign::detect(bytes).is_some_and(|foreign| foreign.name.contains("(.et)")),
+                "{bytes:?}"
+            );
         }
         let capture = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
-        assert_eq!(Foreign::of(&capture).map(|foreign| foreign.name), Some("a packet capture"));
+        assert_eq!(Foreign::detect(&capture).map(|foreign| foreign.name), Some("a packet capture"));
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut gzip, &chakra).expect("memory");
-        assert!(Foreign::of(&gzip.finish().expect("memory")).is_some());
-        assert_eq!(Foreign::of(&[7, 0x0a, 5, 1, 2, 3, 4, 5]), None);
+        assert!(Foreign::detect(&gzip.finish().expect("memory")).is_some());
+        assert_eq!(Foreign::detect(&[7, 0x0a, 5, 1, 2, 3, 4, 5]), None);
     }
 }

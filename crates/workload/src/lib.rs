@@ -49,7 +49,7 @@ mod workload;
 
 pub use context::{Carrier, Carriers, SwitchFacts, WorkloadContext};
 pub use durations::{DurationShape, Durations};
-pub use error::{OwnError, SourceError};
+pub use error::{CustomError, SourceError};
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
     CellProblem, FLOW_BYTES, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries,
@@ -64,7 +64,7 @@ pub use multi_get::{AnswersPer, MultiGet, MultiGetParams};
 pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};
-pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};
+pub use sizes::{BUILTIN_SIZES, BuiltinSizes, SizeDistribution, SizeError, SizePlace};
 pub use trace::{
     AddressBook, AddressRule, PacketPlace, PacketProblem, Trace, TraceError, TraceOptions, Unmapped,
     parse_trace,

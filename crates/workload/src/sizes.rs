@@ -5,7 +5,7 @@ mod error;
 mod table;
 
 pub use builtin::{BUILTIN_SIZES, BuiltinSizes};
-pub use error::{Place, SizeError};
+pub use error::{SizeError, SizePlace};
 
 use bufferlab_units::RandomStream;
 
@@ -29,7 +29,7 @@ impl SizeDistribution {
     /// largest is at least one byte, probabilities are in 0..=1 and never fall, and the last one
     /// is 1.
     pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {
-        let places: Vec<Place> = (1..=points.len()).map(Place::Point).collect();
+        let places: Vec<SizePlace> = (1..=points.len()).map(SizePlace::Point).collect();
         Self::checked(name.into(), points, &places)
     }
 
@@ -126,7 +126,7 @@ impl SizeDistribution {
         (self.quantile(stream.next_f64()).round() as u64).max(1)
     }
 
-    fn checked(name: String, points: Vec<(f64, f64)>, places: &[Place]) -> Result<Self, SizeError> {
+    fn checked(name: String, points: Vec<(f64, f64)>, places: &[SizePlace]) -> Result<Self, SizeError> {
         let mut before = (0.0, 0.0);
         for (&(bytes, cumulative), &place) in points.iter().zip(places) {
             if !(bytes.is_finite() && bytes >= 0.0) {

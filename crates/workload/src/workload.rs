@@ -4,7 +4,7 @@ use crate::context::WorkloadContext;
 use crate::kinds;
 use crate::traffic::TrafficBuilder;
 use crate::{BUILTIN_SIZES, SourceError};
-use bufferlab_params::{Faults, ParamInfo, ParamKind, Params, RegisterError, Registry, Word, entry};
+use bufferlab_params::{Faults, ParamKind, Params, RegisterError, Registry, Word, entry};
 use std::any::Any;
 use std::fmt;
 
@@ -77,29 +77,11 @@ pub enum Queries {
 pub type BuildWorkload =
     dyn Fn(&mut Params, &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> + Send + Sync;
 
-/// Registry entry of a kind of workload.
-pub struct WorkloadInfo {
-    /// Value of `kind` in a scenario's `[[workload]]`.
-    pub name: &'static str,
-    /// Other accepted names of the workload.
-    pub aliases: &'static [&'static str],
-    /// Full name, for people.
-    pub title: &'static str,
-    /// Summary of the workload in one line.
-    pub summary: &'static str,
-    /// Publication that defines the workload; may be empty.
-    pub source: &'static str,
-    /// Parameters of the workload.
-    pub params: &'static [ParamInfo],
-    /// Constructor of the workload from its parameters.
-    pub build: &'static BuildWorkload,
-}
-
-entry!(WorkloadInfo, "workload", '_');
-
-impl fmt::Debug for WorkloadInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkloadInfo").field("name", &self.name).finish_non_exhaustive()
+entry! {
+    /// Registry entry of a kind of workload.
+    pub struct WorkloadInfo("workload", '_') {
+        /// Constructor of the workload from its parameters.
+        pub build: &'static BuildWorkload,
     }
 }
 

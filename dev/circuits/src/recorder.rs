@@ -202,7 +202,7 @@ impl Recorded {
             Scheme::Abm | Scheme::AbmShift => {
                 let unscheduled = usize::from(arrival.header.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
-                self.pending.push(weight.of(buffer.shared_free()));
+                self.pending.push(weight.apply(buffer.shared_free()));
             }
             // The state that the ingress pipeline reads, before the operation.
             Scheme::PlasticinePisa => {

@@ -90,12 +90,12 @@ pub struct OpenLoop {
 }
 
 #[derive(Default)]
-struct Seen {
+struct LastEvents {
     departed: Option<(QueueId, Time)>,
     evicted: Vec<QueueId>,
 }
 
-impl Observer for Seen {
+impl Observer for LastEvents {
     fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
         match *event {
             SwitchEvent::Departed(departure) => {
@@ -144,7 +144,7 @@ impl OpenLoop {
     }
 
     fn transmit(&mut self, port: u16) {
-        let mut seen = Seen::default();
+        let mut seen = LastEvents::default();
         let sent = self.switch.poll_transmit(self.now, port, &mut seen);
         self.busy_until[usize::from(port)] =
             sent.map(|sent| self.now + self.line.serialization(u64::from(sent.size)));
@@ -154,7 +154,7 @@ impl OpenLoop {
         self.note_evictions(&seen);
     }
 
-    fn note_evictions(&mut self, seen: &Seen) {
+    fn note_evictions(&mut self, seen: &LastEvents) {
         for queue in &seen.evicted {
             self.queues[usize::from(queue.0)].evicted += 1;
         }
@@ -173,7 +173,7 @@ impl OpenLoop {
     /// Handles the arrival of a packet now.
     pub fn offer(&mut self, packet: &Packet) -> Admission {
         let (port, queue) = (packet.egress_port, self.switch.queue_of(packet));
-        let mut seen = Seen::default();
+        let mut seen = LastEvents::default();
         let admission = self.switch.handle_arrival(self.now, packet, &mut seen);
         self.note_evictions(&seen);
         let buffer = self.switch.buffer();

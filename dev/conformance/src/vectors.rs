@@ -65,7 +65,7 @@ mod tcp;
 mod values;
 pub mod watchdog;
 
-pub use file::{BufferSpec, Case, Event, Probes, Step, VectorFile};
+pub use file::{BufferSpec, Case, Probes, Step, VectorEvent, VectorFile};
 pub use read::{Head, LoadError, Mismatch, VectorCase};
 pub use run::Elementary;
 

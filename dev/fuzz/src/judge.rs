@@ -124,7 +124,7 @@ enum Extra {
 }
 
 impl Extra {
-    const fn of(number: u64) -> Self {
+    const fn from_number(number: u64) -> Self {
         match number % 4 {
             0 => Self::Twice,
             1 => Self::Resolved,
@@ -157,7 +157,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     let result = guarded(|| {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         let loaded = repaired(&mut fitting, folder.path());
-        let more = Extra::of(number);
+        let more = Extra::from_number(number);
         let explain = more == Extra::Explained;
         let (outcome, rows) = run(&loaded, Way { explain, ..Way::VERIFIED }, budget)?;
         if outcome != Outcome::Ran {

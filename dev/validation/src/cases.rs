@@ -180,7 +180,7 @@ impl Case {
         let overrides: Vec<_> = changes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let loaded = bufferlab_scenario::load(&path, &overrides)
             .map_err(|error| ValidationError::Scenario(format!("{error:?}")))?;
-        Outcome::of(&loaded.scenario)
+        Outcome::measure(&loaded.scenario)
     }
 
     /// Duration of flow launches (ns), from the last part of the traffic's name.

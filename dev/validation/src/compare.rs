@@ -7,7 +7,7 @@ use crate::explained::{EXPLAINED, Explained};
 use crate::lossless;
 use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdowns};
 use crate::reference::{self, Expected};
-use crate::row::Row;
+use crate::row::ComparedMetric;
 
 /// Tolerance of runs without drops, and of single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
@@ -51,7 +51,7 @@ pub struct Comparison {
     /// The case that was compared.
     pub case: Case,
     /// Metrics of the run.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedMetric>,
     /// Agreement flow by flow.
     pub scatter: Scatter,
     /// Agreement by class and size of flows.
@@ -63,7 +63,7 @@ impl Comparison {
     ///
     /// # Errors
     /// If the run fails, the reference cannot be read, or the two did not have the same flows.
-    pub fn of(case: &Case) -> Result<Self, ValidationError> {
+    pub fn run(case: &Case) -> Result<Self, ValidationError> {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
         let theirs = reference::flows(&case.key)?;
@@ -81,15 +81,15 @@ impl Comparison {
 
     /// Returns the known explanation of a row, if any.
     #[must_use]
-    pub fn explanation(&self, row: &Row) -> Option<&'static Explained> {
+    pub fn explanation(&self, row: &ComparedMetric) -> Option<&'static Explained> {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
     }
 
     /// Rows outside their tolerance without an explanation, and explained rows that agree.
     #[must_use]
     pub fn surprises(&self) -> Vec<String> {
-        let surprise = |row: &Row| {
-            let Row { metric, ours, theirs, .. } = row;
+        let surprise = |row: &ComparedMetric| {
+            let ComparedMetric { metric, ours, theirs, .. } = row;
             let case = self.case.name;
             let percent = 100.0 * row.difference();
             match (row.is_within(), self.explanation(row)) {
@@ -140,12 +140,16 @@ fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f6
     (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
 }
 
-fn incast_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<Vec<Row>, ValidationError> {
+fn incast_rows(
+    ours: &Outcome,
+    theirs: &[Flow],
+    expected: &Expected,
+) -> Result<Vec<ComparedMetric>, ValidationError> {
     let number = |column: &str| number(expected, column);
     let drops = ["drop_leaf_down", "drop_leaf_up", "drop_spine"];
     let dropped = drops.iter().map(|column| number(column)).sum::<Result<f64, _>>()?;
     let tolerance = if dropped > 0.0 { TOLERANCE_WITH_DROPS } else { TOLERANCE_WITHOUT_DROPS };
-    let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance };
+    let row = |metric, (ours, theirs)| ComparedMetric { metric, ours, theirs, tolerance };
     let a = slowdowns(&ours.flows, |flow| flow.incast);
     let b = slowdowns(theirs, |flow| flow.incast);
     let slower_than = |limit: u64| {
@@ -173,12 +177,16 @@ fn incast_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<V
 }
 
 /// Occupancy of leaf 0 while flows are launched.
-fn occupancy_rows(ours: &Outcome, expected: &Expected, tolerance: f64) -> Result<Vec<Row>, ValidationError> {
+fn occupancy_rows(
+    ours: &Outcome,
+    expected: &Expected,
+    tolerance: f64,
+) -> Result<Vec<ComparedMetric>, ValidationError> {
     let (from, step) = SAMPLES_NS;
     let window_ns = (number(expected, "launch_s")? * 1e9) as u64;
     let occupancy = ours.occupancy_at(from, step, from + window_ns);
     let row = |metric, ours: Option<f64>, column| {
-        Ok::<_, ValidationError>(Row {
+        Ok::<_, ValidationError>(ComparedMetric {
             metric,
             ours: ours.unwrap_or(0.0),
             theirs: number(expected, column)?,
@@ -194,9 +202,13 @@ fn occupancy_rows(ours: &Outcome, expected: &Expected, tolerance: f64) -> Result
 
 /// Rows of web search and incast together, with drops. Leaves out the p99 of short flows: it
 /// depends on two flows.
-fn loaded_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<Vec<Row>, ValidationError> {
+fn loaded_rows(
+    ours: &Outcome,
+    theirs: &[Flow],
+    expected: &Expected,
+) -> Result<Vec<ComparedMetric>, ValidationError> {
     let tolerance = TOLERANCE_WITH_DROPS;
-    let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance };
+    let row = |metric, (ours, theirs)| ComparedMetric { metric, ours, theirs, tolerance };
     let of = |select: fn(&Flow) -> bool| (slowdowns(&ours.flows, select), slowdowns(theirs, select));
     let incast = of(|flow| flow.incast);
     let short = of(|flow| !flow.incast && flow.size_bytes < SHORT_FLOW_BYTES);
@@ -230,8 +242,9 @@ fn unloaded_rows(
     theirs: &[Flow],
     expected: &Expected,
     scatter: Scatter,
-) -> Result<Vec<Row>, ValidationError> {
-    let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance: TOLERANCE_WITHOUT_DROPS };
+) -> Result<Vec<ComparedMetric>, ValidationError> {
+    let row =
+        |metric, (ours, theirs)| ComparedMetric { metric, ours, theirs, tolerance: TOLERANCE_WITHOUT_DROPS };
     let short = |flow: &Flow| !flow.incast && flow.size_bytes < SHORT_FLOW_BYTES;
     let (a, b) = (slowdowns(&ours.flows, short), slowdowns(theirs, short));
     let (all_a, all_b) = (slowdowns(&ours.flows, |_| true), slowdowns(theirs, |_| true));

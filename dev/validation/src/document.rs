@@ -4,7 +4,7 @@ use crate::by_size::{self, SizeClass};
 use crate::compare::Comparison;
 use crate::explained::{RANGES, explained_size};
 use crate::ranges::{JITTER, Range, Spread, orders};
-use crate::row::Row;
+use crate::row::ComparedMetric;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn value(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.3}") }
 }
 
-fn verdict(comparison: &Comparison, row: &Row) -> String {
+fn verdict(comparison: &Comparison, row: &ComparedMetric) -> String {
     match (row.is_within(), comparison.explanation(row)) {
         (true, _) => "yes".to_owned(),
         (false, Some(explained)) => format!("no: {}", explained.name),

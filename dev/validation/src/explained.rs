@@ -7,7 +7,7 @@ use crate::by_size::SizeClass;
 pub struct Explained {
     /// Name of the case: [`crate::Case::name`].
     pub case: &'static str,
-    /// Metric of the row: [`crate::Row::metric`].
+    /// Metric of the row: [`crate::ComparedMetric::metric`].
     pub metric: &'static str,
     /// Heading of `docs/evidence/validation.md` with the explanation.
     pub name: &'static str,

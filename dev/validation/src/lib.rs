@@ -25,7 +25,7 @@ mod row;
 
 pub use cases::{CASES, Case};
 pub use compare::{Comparison, Scatter, TOLERANCE_WITH_DROPS, TOLERANCE_WITHOUT_DROPS};
-pub use row::Row;
+pub use row::ComparedMetric;
 
 use std::path::PathBuf;
 

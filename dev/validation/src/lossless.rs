@@ -3,7 +3,7 @@
 use crate::ValidationError;
 use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};
 use crate::reference::Expected;
-use crate::row::Row;
+use crate::row::ComparedMetric;
 
 /// Tolerance of pauses: a factor of 1.5 either way; this is the upper side.
 pub const PAUSES: f64 = 0.5;
@@ -21,11 +21,11 @@ pub(crate) fn rows(
     ours: &Outcome,
     theirs: &[Flow],
     expected: &Expected,
-) -> Result<Vec<Row>, ValidationError> {
+) -> Result<Vec<ComparedMetric>, ValidationError> {
     let number = |column: &str| {
         expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
     };
-    let row = |metric, tolerance, (ours, theirs)| Row { metric, ours, theirs, tolerance };
+    let row = |metric, tolerance, (ours, theirs)| ComparedMetric { metric, ours, theirs, tolerance };
     let statistic = |select: &dyn Fn(&Flow) -> bool, of: &dyn Fn(&[f64]) -> Option<f64>| {
         let of = |flows: &[Flow]| of(&slowdowns(flows, select)).unwrap_or(0.0);
         (of(&ours.flows), of(theirs))

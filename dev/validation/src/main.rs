@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
     let is_asked_for = |case: &&Case| parts.is_empty() || parts.iter().any(|part| case.name.contains(part));
     let comparisons: Result<Vec<_>, ValidationError> =
-        CASES.iter().filter(is_asked_for).map(Comparison::of).collect();
+        CASES.iter().filter(is_asked_for).map(Comparison::run).collect();
     let comparisons = match comparisons {
         Ok(comparisons) => comparisons,
         Err(error) => {

@@ -106,7 +106,7 @@ impl Outcome {
     ///
     /// # Errors
     /// If the scenario does not fit the engine, or an identity breaks.
-    pub fn of(scenario: &Scenario) -> Result<Self, ValidationError> {
+    pub fn measure(scenario: &Scenario) -> Result<Self, ValidationError> {
         let simulation = Simulation::new(scenario).map_err(Box::new)?;
         let is_list = |spec: &WorkloadSpec| spec.workload.queries() == Queries::Listed;
         if !scenario.workloads.iter().any(is_list) {

@@ -2,7 +2,7 @@
 
 /// A metric in bufferlab and in the reference.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ComparedMetric {
     /// Name of the metric.
     pub metric: &'static str,
     /// Bufferlab's value.
@@ -13,7 +13,7 @@ pub struct Row {
     pub tolerance: f64,
 }
 
-impl Row {
+impl ComparedMetric {
     /// Relative difference `ours / theirs − 1`; zero if both are zero.
     #[must_use]
     pub fn difference(&self) -> f64 {

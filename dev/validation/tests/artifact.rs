@@ -6,11 +6,11 @@ use bufferlab_pages::{assert_all, check_file};
 use bufferlab_validation::explained::{EXPLAINED, RANGES, SIZES, explained_size};
 use bufferlab_validation::measure::{Flow, mean, percentile, slowdowns};
 use bufferlab_validation::reference::{Expected, flows};
-use bufferlab_validation::{CASES, Comparison, Row, Scatter, document, ranges};
+use bufferlab_validation::{CASES, ComparedMetric, Comparison, Scatter, document, ranges};
 use std::sync::LazyLock;
 
 static COMPARISONS: LazyLock<Vec<Comparison>> = LazyLock::new(|| {
-    let compare = |case| Comparison::of(case).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let compare = |case| Comparison::run(case).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     CASES.iter().map(compare).collect()
 });
 
@@ -109,7 +109,7 @@ fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifte
     assert_eq!(missing, ["TCP incasts, Reverie"]);
     for group in lossless.chunks(3) {
         // Each group has DT, ABM and Reverie.
-        let order = |of: fn(&Row) -> f64| {
+        let order = |of: fn(&ComparedMetric) -> f64| {
             let mut order: Vec<usize> = (0..3).collect();
             order.sort_by(|&a, &b| of(&find(group[a], "pauses")).total_cmp(&of(&find(group[b], "pauses"))));
             order

@@ -31,7 +31,7 @@ impl Policy for RootShare {
         let queues = buffer.queue_ids().filter(busy).count() as u128;
         // Integers give equal verdicts on every machine: √(B²/n), rounded down.
         let share = (u128::from(buffer.shared_capacity()).pow(2) / queues).isqrt();
-        Some(self.share.of(share as u64))
+        Some(self.share.apply(share as u64))
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) enum Key {
 
 /// A line of the queue table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct QueueLine {
     /// Index of the queue.
     pub(crate) queue: usize,
     /// Whether the line is the first of its port.
@@ -219,17 +219,19 @@ impl Board {
     }
 
     /// Lines of the queue table.
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<QueueLine> {
         let Some(latest) = self.latest() else { return Vec::new() };
         let mut rows = Vec::new();
         for port in self.order() {
             let queues =
                 (0..latest.queues.len()).filter(|&queue| usize::from(latest.queues[queue].port) == port);
             if self.shows_all_queues() {
-                rows.extend(queues.enumerate().map(|(index, queue)| Row { queue, is_first: index == 0 }));
+                rows.extend(
+                    queues.enumerate().map(|(index, queue)| QueueLine { queue, is_first: index == 0 }),
+                );
             } else {
                 let fullest = queues.rev().max_by_key(|&queue| latest.queues[queue].bytes);
-                rows.extend(fullest.map(|queue| Row { queue, is_first: true }));
+                rows.extend(fullest.map(|queue| QueueLine { queue, is_first: true }));
             }
         }
         rows

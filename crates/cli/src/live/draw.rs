@@ -1,6 +1,6 @@
 //! Layout of the screen.
 
-use super::board::{Board, COLUMN, Quit, Row};
+use super::board::{Board, COLUMN, QueueLine, Quit};
 use super::numbers::{bytes, clock, short, span};
 use bufferlab_core::Counters;
 use bufferlab_dataplane::{Discard, INCONCLUSIVE_LATENESS_NS, LinkState, Snapshot};
@@ -183,7 +183,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(board: &Board, width: u16) -> Self {
+    fn fitting(board: &Board, width: u16) -> Self {
         // Widths of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
         const OTHERS: usize = 60;
         let longest =
@@ -196,7 +196,7 @@ impl Columns {
 }
 
 fn table_lines(board: &Board, frame: &mut Frame<'_>, area: Rect) {
-    let columns = Columns::of(board, area.width);
+    let columns = Columns::fitting(board, area.width);
     let (name, width) = (columns.name, columns.bar);
     let header = format!(
         "  {:<name$} {:>6} {:>6}  q {:<width$} {:>8} {:>8} {:>6} {:>6} {:>7}",
@@ -216,9 +216,9 @@ fn table_lines(board: &Board, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// First visible line, chosen so that all lines of the selected port are visible if possible.
-fn scroll(board: &Board, rows: &[Row], room: usize) -> usize {
+fn scroll(board: &Board, rows: &[QueueLine], room: usize) -> usize {
     let is_chosen =
-        |row: &Row| board.queue(row.queue).is_some_and(|queue| usize::from(queue.port) == board.chosen);
+        |row: &QueueLine| board.queue(row.queue).is_some_and(|queue| usize::from(queue.port) == board.chosen);
     let first = rows.iter().position(is_chosen).unwrap_or(0);
     let last = rows.iter().rposition(is_chosen).unwrap_or(0);
     // The last line may be replaced by the number of hidden lines.
@@ -226,7 +226,7 @@ fn scroll(board: &Board, rows: &[Row], room: usize) -> usize {
     most.saturating_sub(room).min(first)
 }
 
-fn row_line(board: &Board, row: Row, columns: &Columns) -> Line<'static> {
+fn row_line(board: &Board, row: QueueLine, columns: &Columns) -> Line<'static> {
     let Some((queue, capacity)) = board.queue(row.queue).zip(board.latest().map(|latest| latest.capacity))
     else {
         return Line::default();

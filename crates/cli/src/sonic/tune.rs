@@ -7,7 +7,7 @@ use super::{load_store, warn};
 use crate::sonic_args::TuneArgs;
 use crate::{inform, print, say};
 use bufferlab_operator::store::Store;
-use bufferlab_operator::tune::{Daemon, Event, JournalFile, Keeper, Settings, recover};
+use bufferlab_operator::tune::{Daemon, DaemonEvent, JournalFile, Keeper, Settings, recover};
 use ending::Ending;
 use miette::miette;
 use std::sync::atomic::Ordering;
@@ -78,7 +78,7 @@ fn introduce(daemon: &Daemon, apply: bool) {
 
 /// Restores all values. Several attempts are needed because a restarting server takes a moment to
 /// answer again.
-fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
+fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     let again = ending.next_press();
     daemon.interrupt_by(Some(again.clone()));
     let start = Instant::now();
@@ -87,7 +87,7 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
         // A temporary fault is not reported.
-        all.extend(events.into_iter().filter(|event| is_over || !matches!(event, Event::Fault { .. })));
+        all.extend(events.into_iter().filter(|event| is_over || !matches!(event, DaemonEvent::Fault { .. })));
         if is_over {
             return all;
         }
@@ -115,7 +115,7 @@ fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) 
         let mut happened = daemon.step(at);
         if ending.requested() {
             // A wait interrupted by a signal is no fault of the switch.
-            happened.retain(|event| !matches!(event, Event::Fault { .. }));
+            happened.retain(|event| !matches!(event, DaemonEvent::Fault { .. }));
         }
         events(&happened, at, args.json)?;
         round += 1;
@@ -127,29 +127,29 @@ fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) 
     Ok(())
 }
 
-fn events(events: &[Event], at: f64, json: bool) -> miette::Result<()> {
+fn events(events: &[DaemonEvent], at: f64, json: bool) -> miette::Result<()> {
     events.iter().try_for_each(|event| report(event, at, json))
 }
 
 /// Prints one line per event.
-fn report(event: &Event, at: f64, json: bool) -> miette::Result<()> {
+fn report(event: &DaemonEvent, at: f64, json: bool) -> miette::Result<()> {
     if json {
         let line = serde_json::json!({ "at_s": (at * 1e3).round() / 1e3, "what": event });
         return print(&format!("{line}\n"));
     }
     let text = match event {
-        Event::Change { decision, applied } => {
+        DaemonEvent::Change { decision, applied } => {
             let did = if *applied { "" } else { " (not written)" };
             format!(
                 "{}: dynamic_th {} -> {}{did}: {}",
                 decision.profile, decision.from, decision.to, decision.reason
             )
         }
-        Event::Reverted { profile, to } => format!("{profile}: dynamic_th {to} again, as configured"),
-        Event::LeftAlone { profile, found } => {
+        DaemonEvent::Reverted { profile, to } => format!("{profile}: dynamic_th {to} again, as configured"),
+        DaemonEvent::LeftAlone { profile, found } => {
             format!("{profile}: left alone, because another program has set dynamic_th to \"{found}\"")
         }
-        Event::Fault { message, in_a_row } => format!("fault {in_a_row}: {message}"),
+        DaemonEvent::Fault { message, in_a_row } => format!("fault {in_a_row}: {message}"),
     };
     print(&format!("{at:9.1} s  {text}\n"))
 }

@@ -44,7 +44,7 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     let late = |numbers: &Numbers| {
         numbers.metrics.get(real_keys::LATENESS_P999_US).is_some_and(|us| *us > MOST_LATENESS_US)
     };
-    Cache::of(&real).and_then(|cache| cache.forget(late)).map_err(error::reproduce)?;
+    Cache::open_in(&real).and_then(|cache| cache.forget(late)).map_err(error::reproduce)?;
     let mut todo = missing(&plans, &real).map_err(error::reproduce)?;
     // Mistakes are reported before any setup.
     for one in &todo {
@@ -69,7 +69,7 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
 
 /// Executes all runs with real hosts, and returns the causes of failed runs.
 fn run_all(todo: &[Missing], folder: &Path) -> miette::Result<BTreeMap<String, String>> {
-    let cache = Cache::of(folder).map_err(error::reproduce)?;
+    let cache = Cache::open_in(folder).map_err(error::reproduce)?;
     let (mut failures, mut left) = (BTreeMap::new(), todo.iter().map(duration).sum::<f64>());
     for (number, one) in todo.iter().enumerate() {
         let scenario = &one.job.loaded.scenario;

@@ -43,7 +43,7 @@ const MARKS_FROM: f64 = 22_710.0;
 
 /// Measurements of the port and its flows.
 #[derive(Debug)]
-struct Seen {
+struct Measurements {
     mean_queue: f64,
     empty: f64,
     goodput_mbps: f64,
@@ -53,7 +53,7 @@ struct Seen {
     is_conclusive: bool,
 }
 
-fn run(folder: &Path, control: &str) -> Seen {
+fn run(folder: &Path, control: &str) -> Measurements {
     let (scenario, out) = (folder.join("two-flows.toml"), folder.join(control));
     std::fs::write(&scenario, TWO_FLOWS).expect("the folder is writable");
     let output = Command::new(PROGRAM)
@@ -81,7 +81,7 @@ fn run(folder: &Path, control: &str) -> Seen {
     let empty = time(&mut bins.iter().filter(of_port).filter(|row| row.from_bytes == 0));
     let flows = result.load::<FlowRow>().expect("a table");
     let rate = |flow: &FlowRow| flow.fct_ns.map_or(0.0, |ns| flow.size_bytes as f64 * 8e3 / ns as f64);
-    Seen {
+    Measurements {
         mean_queue: port.mean_bytes,
         empty: empty / whole,
         goodput_mbps: flows.iter().map(rate).sum(),

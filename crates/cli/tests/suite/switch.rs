@@ -26,7 +26,7 @@ fn every_signal_that_ends_a_switch_leaves_a_summary_a_record_and_captures() {
         bench.send(100);
         bench.signal(signal);
         let status = bench.wait();
-        let (printed, told) = (bench.printed(), bench.told());
+        let (printed, told) = (bench.printed(), bench.errors());
         assert!(status.success(), "{signal}: {status}: {told}");
         assert!(printed.contains("\neth2 p0") && printed.contains("captured "), "{signal}: {printed}");
         assert_eq!(names(&bench, "capture"), ["eth1.pcapng", "eth2.pcapng"], "{signal}");
@@ -95,7 +95,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
         bench.send(2_000);
         bench.signal("TERM");
         let status = bench.wait();
-        let told = bench.told();
+        let told = bench.errors();
         assert_eq!(status.code(), Some(1), "{args}: {told}");
         // Joins wrapped lines.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
@@ -160,7 +160,7 @@ fn no_thread_of_a_running_switch_has_rights() {
     }
     bench.send(20);
     bench.signal("TERM");
-    assert!(bench.wait().success(), "{}", bench.told());
+    assert!(bench.wait().success(), "{}", bench.errors());
     assert_eq!(names(&bench, "capture"), ["eth1.pcapng", "eth2.pcapng"], "captures have their names");
     assert!(bench.verify("record").0);
 }
@@ -176,7 +176,7 @@ fn a_switch_of_sudo_becomes_its_callers() {
     assert!(status.contains("\nGid:\t23456\t23456\t23456\t23456\n"), "{status}");
     bench.send(5);
     bench.signal("TERM");
-    assert!(bench.wait().success(), "{}", bench.told());
+    assert!(bench.wait().success(), "{}", bench.errors());
     assert_eq!(names(&bench, "capture"), ["eth1.pcapng", "eth2.pcapng"]);
 }
 
@@ -194,10 +194,10 @@ fn an_interface_that_goes_down_comes_back_or_is_removed_is_noticed() {
     ];
     for (script, expected) in steps {
         assert!(bench.here(script).status.success(), "{script}");
-        bench.until(expected, || bench.told().contains(expected));
+        bench.until(expected, || bench.errors().contains(expected));
     }
     bench.signal("TERM");
-    assert!(bench.wait().success(), "{}", bench.told());
+    assert!(bench.wait().success(), "{}", bench.errors());
     let summary: serde_json::Value = serde_json::from_str(&bench.printed()).expect("JSON");
     let notes = summary["notes"].to_string();
     assert!(steps.iter().all(|(_, expected)| notes.contains(expected)), "{notes}");
@@ -219,10 +219,10 @@ fn unfinished_checksums_are_finished_and_counted() {
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);
     bench.signal("TERM");
-    assert!(bench.wait().success(), "{}", bench.told());
+    assert!(bench.wait().success(), "{}", bench.errors());
     let summary: serde_json::Value = serde_json::from_str(&bench.printed()).expect("JSON");
     assert!(summary["ports"][0]["finished_checksums"].as_u64() >= Some(40), "{summary:#}");
-    assert!(bench.told().contains("checksums that hosts had left to their cards"), "{}", bench.told());
+    assert!(bench.errors().contains("checksums that hosts had left to their cards"), "{}", bench.errors());
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
         bench.signal("CONT");
         bench.until("all has passed", || bench.counter("h2", "Udp", "NoPorts") == 10);
         bench.signal("TERM");
-        assert!(bench.wait().success(), "{}", bench.told());
+        assert!(bench.wait().success(), "{}", bench.errors());
         bench.printed()
     };
     let text = late("");
@@ -276,7 +276,7 @@ fn what_cannot_begin_does_not_say_that_it_forwards() {
     ] {
         let mut bench = Bench::begin(ports, "", args);
         assert_eq!(bench.wait().code(), Some(1));
-        let told = bench.told();
+        let told = bench.errors();
         assert!(told.contains(expected) && !told.contains("forwards between"), "{told}");
     }
 }

@@ -38,7 +38,7 @@ impl Bench {
     /// script that runs in its network first.
     pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
         let bench = Self::begin(ports, more, args);
-        bench.until("it forwards", || bench.told().contains("forwards between"));
+        bench.until("it forwards", || bench.errors().contains("forwards between"));
         bench
     }
 
@@ -79,7 +79,7 @@ impl Bench {
     }
 
     /// Text that the switch wrote to standard error.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn errors(&self) -> String {
         self.read("stderr")
     }
 
@@ -92,7 +92,12 @@ impl Bench {
     pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let since = Instant::now();
         while !is_so() {
-            assert!(since.elapsed() < PATIENCE, "not so in time: {what}; {}{}", self.told(), self.printed());
+            assert!(
+                since.elapsed() < PATIENCE,
+                "not so in time: {what}; {}{}",
+                self.errors(),
+                self.printed()
+            );
             sleep(Duration::from_millis(20));
         }
     }
@@ -144,7 +149,7 @@ impl Bench {
             if let Some(status) = self.child.try_wait().expect("it can be asked") {
                 return status;
             }
-            assert!(since.elapsed() < PATIENCE, "it does not end: {}", self.told());
+            assert!(since.elapsed() < PATIENCE, "it does not end: {}", self.errors());
             sleep(Duration::from_millis(20));
         }
     }

@@ -44,7 +44,7 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
     let queue = params.given_count("short_queue");
     let queue = queue.map(|queue| existing_queue(queue, queues_per_port, "short_queue")).transpose()?;
     let (entries, idle) = (params.count("flow_entries") as usize, params.time("flow_idle"));
-    let trap = ElephantTrap::new(entries, idle, ShortLimit::of(params)?, queue);
+    let trap = ElephantTrap::new(entries, idle, ShortLimit::from_params(params)?, queue);
     Ok(Classifier::identity(queues_per_port).with_trap(trap))
 }
 

@@ -51,7 +51,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
 
 fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     Ok(Marking::BufferAware(BufferAware {
-        step: Step { watch: Watch::of(params), ..Step::new(params.bytes("threshold")) },
+        step: Step { watch: Watch::from_params(params), ..Step::new(params.bytes("threshold")) },
         floor: params.bytes("floor"),
         factor: Weight::from_f64(params.ratio("share") * params.ratio("alpha")),
     }))
@@ -81,7 +81,7 @@ impl BufferAware {
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
         let lacks_buffer = packet.moment == Moment::Dequeue && {
             let length = self.step.watch.length(packet, buffer);
-            length > self.floor.max(self.factor.of(buffer.shared_free()))
+            length > self.floor.max(self.factor.apply(buffer.shared_free()))
         };
         lacks_buffer || self.step.marks(packet, buffer)
     }

@@ -5,7 +5,7 @@ use super::{Markable, MarkerInfo, Marking};
 use crate::buffer::Buffer;
 use crate::policy::SwitchShape;
 use bufferlab_params::{
-    BuildError, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo,
+    BuildError, Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, TableInfo,
 };
 use bufferlab_units::RandomStream;
 use bufferlab_units::quantity::format_size;
@@ -68,7 +68,7 @@ fn check(params: &Params) -> Result<(), Faults> {
             let fault = Fault::new(missing, format!("`{missing}` is missing"), "kind = \"red\" needs it");
             return Err(fault.help(format!("add {missing} = {example}")).into());
         }
-        return ordered(params, Place::new);
+        return ordered(params, ParamPlace::new);
     }
     if let Some(twice) = ["kmin", "kmax"].into_iter().find(|name| params.has(name)) {
         let fault = Fault::new(twice, format!("`{twice}` is given twice"), "so is it here");
@@ -79,14 +79,13 @@ fn check(params: &Params) -> Result<(), Faults> {
             Fault::new("by_priority", "the list is empty", "expected an entry for priority 0 at least");
         return Err(fault.into());
     }
-    by_priority
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, ramp)| ordered(ramp, |key| Place::new("by_priority").element(index).key(key)))
+    by_priority.iter().enumerate().try_for_each(|(index, ramp)| {
+        ordered(ramp, |key| ParamPlace::new("by_priority").element(index).key(key))
+    })
 }
 
 /// Refuses a `kmin` above its `kmax`.
-fn ordered(params: &Params, place: impl Fn(&'static str) -> Place) -> Result<(), Faults> {
+fn ordered(params: &Params, place: impl Fn(&'static str) -> ParamPlace) -> Result<(), Faults> {
     let (kmin, kmax) = (params.bytes("kmin"), params.bytes("kmax"));
     if kmin <= kmax {
         return Ok(());
@@ -101,7 +100,13 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
     let by_priority: Vec<_> = params.tables("by_priority").iter().map(ramp).collect();
     let ramp = by_priority.first().copied().unwrap_or_else(|| ramp(params));
     let stream = RandomStream::new(shape.seed, "switch/marker", 0);
-    Ok(Marking::Red(Red { watch: Watch::of(params), ramp, by_priority, pmax: params.ratio("pmax"), stream }))
+    Ok(Marking::Red(Red {
+        watch: Watch::from_params(params),
+        ramp,
+        by_priority,
+        pmax: params.ratio("pmax"),
+        stream,
+    }))
 }
 
 /// Range of lengths over which the probability rises.

@@ -49,7 +49,7 @@ fn check(params: &Params) -> Result<(), Faults> {
 fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     let by_priority = if params.has("thresholds") { params.sizes("thresholds") } else { Vec::new() };
     let threshold = params.given_bytes("threshold").unwrap_or(u64::MAX);
-    Ok(Marking::Step(Step { watch: Watch::of(params), threshold, by_priority }))
+    Ok(Marking::Step(Step { watch: Watch::from_params(params), threshold, by_priority }))
 }
 
 /// Marks every packet above a length.

@@ -34,7 +34,7 @@ pub struct Watch {
 
 impl Watch {
     /// The settings from the parameters [`SCOPE`] and [`AT`].
-    pub(super) fn of(params: &Params) -> Self {
+    pub(super) fn from_params(params: &Params) -> Self {
         Self { scope: params.choice("scope"), at: params.choice("at") }
     }
 

@@ -47,8 +47,8 @@ pub fn policies() -> Vec<&'static PolicyInfo> {
 
 /// The custom policies of this process, in the order of registration.
 #[must_use]
-pub fn own_policies() -> Vec<&'static PolicyInfo> {
-    REGISTRY.own()
+pub fn custom_policies() -> Vec<&'static PolicyInfo> {
+    REGISTRY.custom()
 }
 
 /// The policy called `name` (its short name or an alias), built in or registered.

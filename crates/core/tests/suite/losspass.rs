@@ -32,7 +32,7 @@ impl Observer for Evicted {
 }
 
 /// One arrival: the state of its port before, the packet, and its outcome.
-struct Event<'a> {
+struct ArrivalRecord<'a> {
     /// Bytes Q_s and Q_l of the port, and its buffer B.
     small: u64,
     large: u64,
@@ -45,7 +45,7 @@ struct Event<'a> {
 }
 
 /// Random arrivals and departures at four ports × two queues; `check` sees every arrival.
-fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&Event<'_>)) {
+fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalRecord<'_>)) {
     let config = SwitchConfig {
         scheduler: Scheduler::strict_priority(2),
         ..SwitchConfig::new(4 * PORT_BUFFER, vec![BitRate::gbps(10); 4]).with_queues(2)
@@ -76,7 +76,7 @@ fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&E
         let mut evicted = Evicted::default();
         let admission = switch.handle_arrival(now, &packet, &mut evicted);
         let (port_bytes_after, small_after) = (switch.buffer().port_bytes(egress_port), own(&switch, 0));
-        check(&Event {
+        check(&ArrivalRecord {
             small,
             large,
             limit,

@@ -15,9 +15,9 @@ const HEADROOM_POOL: u64 = 4_194_112;
 
 /// Pauses and resumes sent to the senders.
 #[derive(Default)]
-struct Told(Vec<(IngressId, bool)>);
+struct PauseLog(Vec<(IngressId, bool)>);
 
-impl Observer for Told {
+impl Observer for PauseLog {
     fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
         if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
             self.0.push((ingress, paused));
@@ -93,12 +93,12 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
 /// Number of packets stored until the first pause, and from then until the first loss; and the
 /// reason of the loss.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
-    let mut told = Told::default();
+    let mut pauses = PauseLog::default();
     let (mut before, mut after) = (0, 0);
     loop {
-        match switch.handle_arrival(Time::ZERO, packet, &mut told) {
+        match switch.handle_arrival(Time::ZERO, packet, &mut pauses) {
             Admission::Refused(Refusal { reason, .. }) => return (before, after, reason),
-            Admission::Stored { .. } if told.0.is_empty() => before += 1,
+            Admission::Stored { .. } if pauses.0.is_empty() => before += 1,
             Admission::Stored { .. } => after += 1,
         }
     }
@@ -128,17 +128,17 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
 #[test]
 fn a_paused_queue_resumes_its_own_offset_below_its_own_threshold() {
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
-    let mut told = Told::default();
+    let mut pauses = PauseLog::default();
     for _ in 0..970 {
-        switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut told);
+        switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut pauses);
     }
-    assert_eq!(told.0, [(IngressId(3), true)]);
+    assert_eq!(pauses.0, [(IngressId(3), true)]);
     // With j packets left, j - 1 are in the pool. The queue resumes at 1248 (j - 1) + 2288 <=
     // (10,875,072 - 1248 (j - 1)) / 8, so j - 1 <= 966.6.
     for left in (0..970).rev() {
-        switch.poll_transmit(Time::ZERO, 0, &mut told).expect("it has packets");
-        if told.0.len() > 1 {
-            assert_eq!((left, told.0[1]), (967, (IngressId(3), false)));
+        switch.poll_transmit(Time::ZERO, 0, &mut pauses).expect("it has packets");
+        if pauses.0.len() > 1 {
+            assert_eq!((left, pauses.0[1]), (967, (IngressId(3), false)));
             return;
         }
     }
@@ -168,10 +168,10 @@ fn a_priority_that_is_lossless_on_some_ports_is_dropped_and_never_paused_on_the_
     let config = config(masks);
     let of_port = BufferProfile { ports: vec![0], ..sonic().remove(0) };
     let mut switch = build("sonic-dt", &config, vec![of_port]).expect("it fits");
-    let mut told = Told::default();
+    let mut pauses = PauseLog::default();
     // Lossless packets in the egress queue do not count for the lossy packets there.
     for _ in 0..500 {
-        switch.handle_arrival(Time::ZERO, &packet(0, 2, 3), &mut told);
+        switch.handle_arrival(Time::ZERO, &packet(0, 2, 3), &mut pauses);
     }
     assert_eq!(switch.threshold(QueueId(2 * 8 + 3), bufferlab_core::Tags::NONE), Some(9_243_811));
     let (stored, paused, reason) = fill(&mut switch, &packet(1, 2, 3));
@@ -179,7 +179,7 @@ fn a_priority_that_is_lossless_on_some_ports_is_dropped_and_never_paused_on_the_
     // The lossless queue beside it pauses, and loses no packet before its headroom is full.
     let (_, headroom, reason) = fill(&mut switch, &packet(0, 2, 3));
     assert_eq!((headroom, reason), (142, DropReason::HeadroomFull));
-    while switch.poll_transmit(Time::ZERO, 2, &mut told).is_some() {}
+    while switch.poll_transmit(Time::ZERO, 2, &mut pauses).is_some() {}
     switch.verify().expect("the ledger holds");
     let mut free = 0.0;
     switch.policy().probe(QueueId(0), switch.buffer(), &mut |name, value| {

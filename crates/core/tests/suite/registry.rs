@@ -24,7 +24,7 @@ fn entry(name: &'static str) -> PolicyInfo {
 }
 
 #[test]
-fn an_own_policy_is_found_by_name_and_alias_behind_the_built_in_ones() {
+fn a_custom_policy_is_found_by_name_and_alias_behind_the_built_in_ones() {
     let info = PolicyInfo { aliases: &["registry-test-alias"], ..entry("registry-test") };
     let info = register_policy(info).expect("the name is free");
     for name in ["registry-test", "registry-test-alias"] {

@@ -2,7 +2,7 @@
 //! when they are complete.
 
 use super::names::Names;
-use super::{Batch, CaptureReport, Departure, Event, Held, Item, Loss, Mark, Message};
+use super::{Batch, CaptureEvent, CaptureReport, Departure, Held, Item, Loss, Mark, Message};
 use crate::config::SwitchFile;
 use crate::tallies::{Discard, Tallies};
 use bufferlab_params::Choice;
@@ -32,7 +32,7 @@ struct Waiting {
 
 /// Position in a file: by time; departures before arrivals of the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FrameOrder {
     at_ns: u64,
     came_in: bool,
     /// The switch's number of an arrival, or the thread's number of any other event.
@@ -40,16 +40,16 @@ struct Place {
 }
 
 /// The capture file of a port.
-struct Port<W: Write> {
+struct PortFile<W: Write> {
     name: String,
     capture: Capture<W>,
-    waiting: BTreeMap<Place, Waiting>,
+    waiting: BTreeMap<FrameOrder, Waiting>,
     frames: u64,
 }
 
 /// The capture files of all ports.
 pub(super) struct Files<W: Write> {
-    ports: Vec<Port<W>>,
+    ports: Vec<PortFile<W>>,
     numbers: u64,
     /// Names by port, if the files are on disk.
     names: Names,
@@ -74,7 +74,7 @@ impl Files<BufWriter<File>> {
                 bits_per_second: Some(port.rate.0),
                 snapshot_bytes,
             };
-            files.ports.push(Port::new(to, &interface)?);
+            files.ports.push(PortFile::new(to, &interface)?);
         }
         Ok(files)
     }
@@ -84,7 +84,7 @@ fn policy(file: &SwitchFile) -> &str {
     &file.scenario.switches[0].policy
 }
 
-impl<W: Write> Port<W> {
+impl<W: Write> PortFile<W> {
     fn new(to: W, interface: &Interface<'_>) -> io::Result<Self> {
         let mut capture = Capture::new(to)?;
         capture.interface(interface)?;
@@ -95,7 +95,7 @@ impl<W: Write> Port<W> {
     /// or above.
     fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
-            let Place { at_ns, came_in, number } = *first.key();
+            let FrameOrder { at_ns, came_in, number } = *first.key();
             let is_open = at_ns > until_ns || (came_in && number >= settled);
             if is_open && self.waiting.len() <= WAITING {
                 break;
@@ -114,8 +114,8 @@ impl<W: Write> Port<W> {
 impl<W: Write> Files<W> {
     /// Captures of all ports into any writers.
     #[cfg(test)]
-    pub(super) fn of(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
-        let ports = all.into_iter().map(|(to, interface)| Port::new(to, &interface));
+    pub(super) fn from_writers(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
+        let ports = all.into_iter().map(|(to, interface)| PortFile::new(to, &interface));
         Ok(Self { ports: ports.collect::<io::Result<_>>()?, numbers: 0, names: Names::default() })
     }
 
@@ -129,13 +129,13 @@ impl<W: Write> Files<W> {
     fn add(&mut self, item: &Item, data: &[u8]) {
         let Item { port, at_ns, event, original_bytes, left_out, .. } = *item;
         self.numbers += 1;
-        let mut place = Place { at_ns, came_in: false, number: self.numbers };
+        let mut place = FrameOrder { at_ns, came_in: false, number: self.numbers };
         let (direction, comment) = match event {
-            Event::Received { origin, discarded } => {
+            CaptureEvent::Received { origin, discarded } => {
                 (place.came_in, place.number) = (true, origin.number);
                 (Some(Direction::Inbound), discarded.map(discard))
             }
-            Event::Lost { origin, loss } => {
+            CaptureEvent::Lost { origin, loss } => {
                 (place.came_in, place.number) = (true, origin.number);
                 let comment = self.lost(loss);
                 // The frame still waits, unless too many others did.
@@ -149,8 +149,8 @@ impl<W: Write> Files<W> {
                 }
                 return;
             }
-            Event::LostLate { loss } => (None, Some(self.lost(loss))),
-            Event::Left(departure) => {
+            CaptureEvent::LostLate { loss } => (None, Some(self.lost(loss))),
+            CaptureEvent::Left(departure) => {
                 (Some(Direction::Outbound), left(&self.ports[usize::from(port)].name, departure))
             }
         };

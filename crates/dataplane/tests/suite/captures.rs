@@ -18,7 +18,7 @@ pub(crate) const EPOCH_NS: u64 = 1_767_323_045_000_000_000;
 
 /// A frame of a capture.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct CapturedFrame {
     pub(crate) at_ns: u64,
     pub(crate) data: Vec<u8>,
     pub(crate) original: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     pub(crate) comment: String,
 }
 
-pub(crate) fn read(path: &Path) -> Vec<Seen> {
+pub(crate) fn read(path: &Path) -> Vec<CapturedFrame> {
     let bytes = std::fs::read(path).expect("it is there");
     let (mut reader, mut seen) = (PcapNgReader::new(&bytes[..]).expect("a capture"), Vec::new());
     while let Some(block) = reader.next_block() {
@@ -41,14 +41,20 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
             }
         }
         let (data, original) = (packet.data.to_vec(), packet.original_len);
-        seen.push(Seen { at_ns: packet.timestamp.as_nanos() as u64, data, original, direction, comment });
+        seen.push(CapturedFrame {
+            at_ns: packet.timestamp.as_nanos() as u64,
+            data,
+            original,
+            direction,
+            comment,
+        });
     }
     seen
 }
 
 /// Overload with a record and captures. One additional frame is malformed, and one is due when the
 /// switch ends. Returns the record and the frames by port.
-fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<Seen>>) {
+fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<CapturedFrame>>) {
     let (record, captures) = (folder.join("record"), folder.join("captures"));
     let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
     let mut capture = CaptureWriter::create(&captures, file, snapshot_bytes).expect("writable");
@@ -120,7 +126,7 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
         if port == 0 {
             expected.push((EPOCH_NS + 400_000_000, 1, "discarded".to_owned()));
         }
-        let short = |one: &Seen| {
+        let short = |one: &CapturedFrame| {
             let reason = one.comment.split("reason: ").nth(1);
             let start = one.comment.split("; queue").next().unwrap_or_default();
             let start = start.split(':').next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! An independent check of Dynamic Thresholds and step marking: a few lines that share no code with
 //! the core recompute the verdicts from the timestamps of captures.
 
-use crate::captures::{EPOCH_NS, Seen, read};
+use crate::captures::{CapturedFrame, EPOCH_NS, read};
 use crate::pipeline::sent;
 use crate::{frame, switch};
 use bufferlab_dataplane::{CaptureWriter, Pipeline};
@@ -14,7 +14,7 @@ const DELAY_NS: u64 = 1_000_000;
 const BYTE_NS: u64 = 80;
 
 /// Captures of a run in which the hosts of two ports overload two others.
-fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<Seen>> {
+fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<CapturedFrame>> {
     let file = switch(
         4,
         &format!(
@@ -65,7 +65,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
     for (alpha, halves) in [("0.5", 1), ("1.0", 2), ("2.0", 4)] {
         let folder = tempfile::tempdir().expect("a folder");
         let ports = captured(alpha, folder.path());
-        let mut arrivals: Vec<&Seen> =
+        let mut arrivals: Vec<&CapturedFrame> =
             ports[..2].iter().flatten().filter(|seen| seen.direction == 1).collect();
         arrivals.sort_by_key(|seen| seen.at_ns);
         let mut lines = [Line::default(), Line::default()];
@@ -88,7 +88,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
                 marks += usize::from(is_marked);
             }
         }
-        let comment = |seen: &&Seen| seen.direction == 2 && seen.comment.starts_with("marked");
+        let comment = |seen: &&CapturedFrame| seen.direction == 2 && seen.comment.starts_with("marked");
         let marked: usize = ports[2..].iter().map(|port| port.iter().filter(comment).count()).sum();
         assert_eq!(marked, marks, "alpha {alpha}");
         // Every stored frame leaves at its predicted time.

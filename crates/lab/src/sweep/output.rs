@@ -33,7 +33,7 @@ impl Notes {
         self
     }
 
-    fn of(reports: &[(&Point, Report)]) -> Self {
+    fn from_reports(reports: &[(&Point, Report)]) -> Self {
         let mut notes = Self::default();
         let mut kinds: Vec<(CaveatRecord, Vec<&str>)> = Vec::new();
         for (number, (point, report)) in reports.iter().enumerate() {
@@ -97,7 +97,7 @@ pub(super) fn compared<'a>(
             }
         }
     }
-    let notes = Notes::of(&all);
+    let notes = Notes::from_reports(&all);
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 

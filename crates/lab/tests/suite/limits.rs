@@ -49,8 +49,10 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
         let to = Destination { out: &out, replace: false };
         let wanted = format!("{count} are too many seeds, expected at most {}", SEEDS.most);
         assert_eq!(refusal(plan_run(&load, seeds(count), to)), wanted);
-        let choices =
-            [PolicySelection::of("dt").expect("a policy"), PolicySelection::of("abm").expect("a policy")];
+        let choices = [
+            PolicySelection::from_name("dt").expect("a policy"),
+            PolicySelection::from_name("abm").expect("a policy"),
+        ];
         assert_eq!(refusal(plan_compare(&load, &choices, seeds(count), to)), wanted);
         assert_eq!(refusal(SweepPlan::new(&load, sweep(&out, &[2], count))), wanted);
         assert!(!out.exists(), "nothing is begun");

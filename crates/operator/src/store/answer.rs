@@ -3,7 +3,7 @@
 //! This module reads only the frame (RESP2: `+ - : $ *`). The library parses answers that are
 //! complete and within the limits.
 
-use super::wire::{Network, Wire, is_pause};
+use super::connection::{Network, StoreConnection, is_pause};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -84,9 +84,9 @@ impl Waiting<'_> {
         if left.is_zero() { Err(Trouble::Late) } else { Ok(left.min(NAP)) }
     }
 
-    pub(crate) fn send(&self, wire: &mut dyn Wire, mut bytes: &[u8]) -> Result<(), Trouble> {
+    pub(crate) fn send(&self, connection: &mut dyn StoreConnection, mut bytes: &[u8]) -> Result<(), Trouble> {
         while !bytes.is_empty() {
-            match wire.send(bytes, self.nap()?) {
+            match connection.send(bytes, self.nap()?) {
                 Ok(0) => return Err(Trouble::Broken(io::ErrorKind::WriteZero.into())),
                 Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
                 Err(error) if is_pause(&error) => {}
@@ -97,11 +97,11 @@ impl Waiting<'_> {
     }
 
     /// Receives the bytes of exactly one answer.
-    pub(crate) fn receive(&self, wire: &mut dyn Wire) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn receive(&self, connection: &mut dyn StoreConnection) -> Result<Vec<u8>, Trouble> {
         let (mut buffer, mut chunk) = (Vec::new(), vec![0; CHUNK]);
         let mut frame = Frame::default();
         loop {
-            let count = match wire.receive(&mut chunk, self.nap()?) {
+            let count = match connection.receive(&mut chunk, self.nap()?) {
                 Ok(0) => return Err(Trouble::Broken(io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => count,
                 Err(error) if is_pause(&error) => continue,

@@ -6,7 +6,7 @@
 //! still be delayed, becomes void with the next write.
 
 use super::answer::Trouble;
-use super::wire::Wire;
+use super::connection::StoreConnection;
 use super::{ATTEMPTS, Database, Store, StoreError};
 use redis::{Value, cmd};
 
@@ -50,10 +50,10 @@ impl Store {
         for attempt in 1..=ATTEMPTS {
             let outcome = match self.connected(database) {
                 Err(trouble) => Err((trouble, false)),
-                Ok(mut wire) => {
-                    let outcome = self.transaction(&mut *wire, (database, key, field), expected, value);
+                Ok(mut connection) => {
+                    let outcome = self.transaction(&mut *connection, (database, key, field), expected, value);
                     if matches!(outcome, Ok(Some(Swap::Written) | None)) {
-                        self.open.insert(database, wire);
+                        self.open.insert(database, connection);
                     }
                     outcome
                 }
@@ -75,14 +75,14 @@ impl Store {
     /// Makes one attempt; `None` if another program wrote the key meanwhile.
     fn transaction(
         &self,
-        wire: &mut dyn Wire,
+        connection: &mut dyn StoreConnection,
         (database, key, field): (Database, &str, &str),
         expected: &dyn Fn(&str) -> bool,
         value: &str,
     ) -> Outcome {
         let certainly_not = |trouble| (trouble, false);
-        self.exchange(wire, cmd("WATCH").arg(key)).map_err(certainly_not)?;
-        let there = self.exchange(wire, cmd("HGETALL").arg(key)).map_err(certainly_not)?;
+        self.exchange(connection, cmd("WATCH").arg(key)).map_err(certainly_not)?;
+        let there = self.exchange(connection, cmd("HGETALL").arg(key)).map_err(certainly_not)?;
         let there = self
             .read_fields(database, key, there)
             .map_err(|error| (Trouble::Nonsense(error.message), false))?;
@@ -91,14 +91,14 @@ impl Store {
             // Dropping the connection also ends the watch.
             return Ok(Some(Swap::Found(there)));
         }
-        self.exchange(wire, &cmd("MULTI")).map_err(certainly_not)?;
+        self.exchange(connection, &cmd("MULTI")).map_err(certainly_not)?;
         let queued =
-            self.exchange(wire, cmd("HSET").arg(key).arg(field).arg(value)).map_err(unless_refused)?;
+            self.exchange(connection, cmd("HSET").arg(key).arg(field).arg(value)).map_err(unless_refused)?;
         if queued != Value::SimpleString("QUEUED".to_owned()) {
             let message = "it does not queue a write of a transaction: is it a Redis?";
             return Err((Trouble::Nonsense(message.to_owned()), true));
         }
-        match self.exchange(wire, &cmd("EXEC")) {
+        match self.exchange(connection, &cmd("EXEC")) {
             Ok(Value::Nil) => Ok(None),
             Ok(Value::Array(answers)) => match answers.as_slice() {
                 [Value::Int(_)] => Ok(Some(Swap::Written)),

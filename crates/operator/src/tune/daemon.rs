@@ -19,7 +19,7 @@ const BACK: Duration = Duration::from_secs(10);
 /// An event of the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub enum DaemonEvent {
     /// An alpha was changed, or would be (`applied` is false).
     Change {
         /// The change: profile, exponents and reason.
@@ -126,7 +126,7 @@ impl Daemon {
     }
 
     /// Runs one interval, `seconds` after the start.
-    pub fn step(&mut self, seconds: f64) -> Vec<Event> {
+    pub fn step(&mut self, seconds: f64) -> Vec<DaemonEvent> {
         let session = self.store.limits().session;
         self.store.answer_within(Some(session));
         let events = self.look(seconds);
@@ -134,7 +134,7 @@ impl Daemon {
         events
     }
 
-    fn look(&mut self, seconds: f64) -> Vec<Event> {
+    fn look(&mut self, seconds: f64) -> Vec<DaemonEvent> {
         let mut events = match self.settle() {
             Ok(events) => events,
             Err(message) => return vec![self.failed_read(message)],
@@ -155,13 +155,13 @@ impl Daemon {
         for decision in due {
             match self.apply(&decision) {
                 Ok(event) => {
-                    written |= matches!(event, Some(Event::Change { applied: true, .. }));
+                    written |= matches!(event, Some(DaemonEvent::Change { applied: true, .. }));
                     events.extend(event);
                 }
                 Err(message) => {
                     // One interval counts as one fault, even if several profiles fail.
                     self.faults.writes = before.saturating_add(1);
-                    events.push(Event::Fault { message, in_a_row: self.faults.in_a_row() });
+                    events.push(DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() });
                 }
             }
         }
@@ -171,13 +171,13 @@ impl Daemon {
         events
     }
 
-    fn failed_read(&mut self, message: String) -> Event {
+    fn failed_read(&mut self, message: String) -> DaemonEvent {
         self.faults.reads = self.faults.reads.saturating_add(1);
-        Event::Fault { message, in_a_row: self.faults.in_a_row() }
+        DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() }
     }
 
     /// Finds the outcome of writes without an answer.
-    fn settle(&mut self) -> Result<Vec<Event>, String> {
+    fn settle(&mut self) -> Result<Vec<DaemonEvent>, String> {
         let mut events = Vec::new();
         for profile in self.uncertain.keys().cloned().collect::<Vec<_>>() {
             let fields =
@@ -204,11 +204,11 @@ impl Daemon {
         tracked.map(|tracked| tracked.applied).into_iter().chain(uncertain).collect()
     }
 
-    fn apply(&mut self, decision: &Decision) -> Result<Option<Event>, String> {
+    fn apply(&mut self, decision: &Decision) -> Result<Option<DaemonEvent>, String> {
         let profile = &decision.profile;
         if self.keeper.is_none() {
             let known = self.said.insert(profile.clone(), decision.to);
-            let event = Event::Change { decision: decision.clone(), applied: false };
+            let event = DaemonEvent::Change { decision: decision.clone(), applied: false };
             return Ok((known != Some(decision.to)).then_some(event));
         }
         let ours = self.ours(profile);
@@ -220,7 +220,7 @@ impl Daemon {
                 // This write makes all earlier, possibly delayed writes void.
                 self.uncertain.remove(profile);
                 self.tuner.applied(decision);
-                Ok(Some(Event::Change { decision: decision.clone(), applied: true }))
+                Ok(Some(DaemonEvent::Change { decision: decision.clone(), applied: true }))
             }
             Ok(Swap::Found(found)) => Ok(Some(self.leave_alone(profile, found))),
             Err(error) => {
@@ -233,12 +233,12 @@ impl Daemon {
     }
 
     /// Gives up a profile that another program has changed.
-    fn leave_alone(&mut self, profile: &str, found: String) -> Event {
+    fn leave_alone(&mut self, profile: &str, found: String) -> DaemonEvent {
         self.uncertain.remove(profile);
         if let Some(tracked) = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == profile) {
             tracked.left_alone = true;
         }
-        Event::LeftAlone { profile: profile.to_owned(), found }
+        DaemonEvent::LeftAlone { profile: profile.to_owned(), found }
     }
 
     /// Records the configured value of a profile and our values in the journal, before anything is
@@ -267,7 +267,7 @@ impl Daemon {
     /// Writes all configured values back, except for profiles that another program has changed. The
     /// journal is removed when every profile was read back; see [`is_restored`](Self::is_restored).
     /// The caller may repeat the call.
-    pub fn revert(&mut self) -> Vec<Event> {
+    pub fn revert(&mut self) -> Vec<DaemonEvent> {
         let Some(journal) = self.journal.clone() else { return Vec::new() };
         self.store.answer_within(Some(BACK));
         let mut events = Vec::new();
@@ -288,14 +288,14 @@ impl Daemon {
                         tracked.applied = entry.configured;
                     }
                     if changed {
-                        events.push(Event::Reverted { profile: profile.clone(), to: entry.configured });
+                        events.push(DaemonEvent::Reverted { profile: profile.clone(), to: entry.configured });
                     }
                 }
                 Ok(Back::Foreign(found)) => events.push(self.leave_alone(profile, found)),
                 Err(message) => {
                     complete = false;
                     self.faults.writes = self.faults.writes.saturating_add(1);
-                    events.push(Event::Fault { message, in_a_row: self.faults.in_a_row() });
+                    events.push(DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() });
                 }
             }
         }

@@ -159,7 +159,7 @@ impl JournalFile {
         let mut lock = path.as_os_str().to_owned();
         lock.push(".lock");
         let lock = PathBuf::from(lock);
-        let claim = Claim::of(&lock, path).map_err(|error| match error {
+        let claim = Claim::acquire(&lock, path).map_err(|error| match error {
             ResultsError::Busy { .. } => {
                 let process = fs::read_to_string(&lock).unwrap_or_default();
                 let process = process.split([':', ',']).nth(1).unwrap_or("").trim().to_owned();

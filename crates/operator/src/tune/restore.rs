@@ -1,6 +1,6 @@
 //! Restores the configured values: at the end of a tuner, or after a tuner was killed.
 
-use super::Event;
+use super::DaemonEvent;
 use super::journal::{Journal, Keeper, Owner};
 use crate::OperatorError;
 use crate::store::{Database, Store, Swap};
@@ -80,7 +80,7 @@ fn attempt(
 /// # Errors
 /// If the journal is invalid or of another switch, or if the database does not answer. The journal
 /// then stays, and the caller must not tune.
-pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>, OperatorError> {
+pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<DaemonEvent>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {
         OperatorError::new(
@@ -109,9 +109,9 @@ pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>,
         match put_back(store, wanted).map_err(wrong)? {
             Back::Restored { changed: false } => {}
             Back::Restored { .. } => {
-                events.push(Event::Reverted { profile: profile.clone(), to: entry.configured });
+                events.push(DaemonEvent::Reverted { profile: profile.clone(), to: entry.configured });
             }
-            Back::Foreign(found) => events.push(Event::LeftAlone { profile: profile.clone(), found }),
+            Back::Foreign(found) => events.push(DaemonEvent::LeftAlone { profile: profile.clone(), found }),
         }
     }
     keeper.remove().map_err(|error| wrong(error.to_string()))?;

@@ -57,18 +57,18 @@ pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
         }
         let seen = |better: bool| of.iter().filter(move |one| one.better == Some(better) && one.is_hint());
         if seen(false).next().is_some() {
-            let list = |better: bool| seen(better).map(|one| told(one)).collect::<Vec<_>>().join("; ");
+            let list = |better: bool| seen(better).map(|one| describe(one)).collect::<Vec<_>>().join("; ");
             let better = if seen(true).next().is_some() { list(true) } else { "nothing".to_owned() };
             reasons.push(format!("{}: better: {better}; worse: {}.", choice.label, list(false)));
             continue;
         }
         if let Some(gain) = seen(true).find(|one| one.holds()) {
-            let all: Vec<_> = seen(true).filter(|one| one.holds()).map(|one| told(one)).collect();
+            let all: Vec<_> = seen(true).filter(|one| one.holds()).map(|one| describe(one)).collect();
             let case = Case { choice, gain, gains: all.join("; ") };
             best = if case.beats(best.as_ref()) { Some(case) } else { best };
         }
         if let Some(gain) = seen(true).next() {
-            let case = Case { choice, gain, gains: told(gain) };
+            let case = Case { choice, gain, gains: describe(gain) };
             hint = if case.beats(hint.as_ref()) { Some(case) } else { hint };
         }
     }
@@ -119,7 +119,7 @@ fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
     let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
     let sentence = |choice: &Choice| {
         let of = all.iter().filter(|one| one.policy == choice.label && one.holds() && one.better.is_some());
-        let told: Vec<_> = of.map(told).collect();
+        let told: Vec<_> = of.map(describe).collect();
         let would = told.join("; ");
         (!told.is_empty())
             .then(|| format!("{} is no setting of this chip; it would give: {would}.", choice.label))
@@ -190,7 +190,7 @@ fn fix_first(hint: Option<&Case<'_>>) -> String {
     )
 }
 
-fn told(judgement: &Judgement) -> String {
+fn describe(judgement: &Judgement) -> String {
     let size = match (judgement.change, judgement.difference) {
         (Some(change), _) => change.in_words(),
         (None, Estimate { mean, half_width, .. }) => {

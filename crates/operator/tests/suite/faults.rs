@@ -6,8 +6,8 @@
 //! then recovers.
 
 use crate::redis::{Redis, Session};
-use bufferlab_operator::store::{Network, Store, Wire, dumps};
-use bufferlab_operator::tune::{Daemon, Event, Journal, Keeper, Settings, recover};
+use bufferlab_operator::store::{Network, Store, StoreConnection, dumps};
+use bufferlab_operator::tune::{Daemon, DaemonEvent, Journal, Keeper, Settings, recover};
 use bufferlab_sonic::{Config, Reader};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ struct Link {
     connection: usize,
 }
 
-impl Wire for Link {
+impl StoreConnection for Link {
     fn send(&mut self, bytes: &[u8], _: Duration) -> io::Result<usize> {
         let mut world = lock(&self.world);
         if world.is_killed || world.is_closed[self.connection] {
@@ -201,7 +201,7 @@ impl Wire for Link {
 struct Lines(Shared);
 
 impl Network for Lines {
-    fn connect(&mut self, _: Duration) -> io::Result<Box<dyn Wire>> {
+    fn connect(&mut self, _: Duration) -> io::Result<Box<dyn StoreConnection>> {
         let mut world = lock(&self.0);
         let is_gone =
             matches!(world.failure, Some((at, Failure::Gone)) if world.requests > at && !world.is_over);
@@ -414,7 +414,7 @@ fn a_session_changes_what_it_puts_back() {
     let keeper = Memory(Arc::clone(&world));
     let mut daemon = Daemon::new(store, &config, settings, Some(Box::new(keeper))).expect("it can be tuned");
     let events: Vec<_> = (0..3).flat_map(|round| daemon.step(f64::from(round))).collect();
-    let changes = events.iter().filter(|event| matches!(event, Event::Change { applied: true, .. }));
+    let changes = events.iter().filter(|event| matches!(event, DaemonEvent::Change { applied: true, .. }));
     assert_eq!(changes.count(), 4, "{events:?}");
     assert!(!is_configured(&lock(&world)) && journal_knows(&lock(&world)));
     let journal: Value =
@@ -536,7 +536,7 @@ fn writes_that_are_refused_again_and_again_end_it_although_counters_are_read() {
 struct Refusing(Shared);
 
 impl Network for Refusing {
-    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>> {
+    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn StoreConnection>> {
         let link = Lines(Arc::clone(&self.0)).connect(within)?;
         Ok(Box::new(RefusingLink { link, refusal: Vec::new() }))
     }
@@ -547,11 +547,11 @@ impl Network for Refusing {
 }
 
 struct RefusingLink {
-    link: Box<dyn Wire>,
+    link: Box<dyn StoreConnection>,
     refusal: Vec<u8>,
 }
 
-impl Wire for RefusingLink {
+impl StoreConnection for RefusingLink {
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize> {
         if bytes.windows(4).any(|word| word == b"HSET") {
             self.refusal = b"-NOPERM this user has no permissions to run the 'hset' command\r\n".to_vec();

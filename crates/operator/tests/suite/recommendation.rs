@@ -9,9 +9,9 @@ const SEEDS: usize = 8;
 
 /// Values of one metric for every seed, for the choices of the plan by label. Choices without
 /// values have the values of today's setting.
-type Row<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
+type MetricValues<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
-fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
+fn comparison(plan: &WhatIf, rows: &[MetricValues<'_>]) -> Comparison {
     let policies: Vec<String> = plan.choices.iter().map(|choice| choice.label.clone()).collect();
     let metrics = rows.iter().map(|(id, values)| {
         let of = |label: &str| {
@@ -25,8 +25,8 @@ fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
             Cell {
                 policy: policy.clone(),
                 values: own.iter().copied().map(Some).collect(),
-                estimate: Estimate::of(&own),
-                change: Change::of(&pairs),
+                estimate: Estimate::from_values(&own),
+                change: Change::from_pairs(&pairs),
             }
         });
         let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));
@@ -64,7 +64,7 @@ fn a_setting_that_is_better_and_nowhere_worse_is_recommended_with_its_interval()
 #[test]
 fn one_that_is_worse_elsewhere_or_a_policy_that_the_chip_lacks_is_not() {
     let plan = plan();
-    let rows: [Row<'_>; 2] = [
+    let rows: [MetricValues<'_>; 2] = [
         (
             "class.incast.qct_mean_ms",
             &[("today", TEN), ("lossless alpha x2", NINE), ("policy Reverie", NINE)],
@@ -82,7 +82,7 @@ fn one_that_loses_lossless_packets_never_is() {
     let plan = plan();
     let (none, mut one) = ([0.0; SEEDS], [0.0; SEEDS]);
     one[3] = 1.0;
-    let rows: [Row<'_>; 2] = [
+    let rows: [MetricValues<'_>; 2] = [
         ("class.incast.qct_mean_ms", &[("today", TEN), ("lossless alpha x2", NINE)]),
         ("pauses.lost_lossless_packets", &[("today", none), ("lossless alpha x2", one)]),
     ];
@@ -110,7 +110,7 @@ fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
 /// lossless alpha.
 fn losing(losses: &[(&str, [f64; SEEDS])]) -> (WhatIf, Comparison) {
     let plan = plan();
-    let rows: [Row<'_>; 2] = [
+    let rows: [MetricValues<'_>; 2] = [
         ("class.incast.qct_mean_ms", &[("today", TEN), ("lossless alpha x2", NINE)]),
         ("pauses.lost_lossless_packets", losses),
     ];

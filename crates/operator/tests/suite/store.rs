@@ -67,7 +67,7 @@ fn a_running_switch_has_the_configuration_of_its_files() {
             .eq(files.cables.iter().map(|(port, cable)| (port, cable.value)))
     );
     assert!(running.others.is_empty(), "what is not about buffers is not even fetched: {:?}", running.others);
-    let port = bufferlab_sonic::Port::new("Ethernet0");
+    let port = bufferlab_sonic::PortName::new("Ethernet0");
     assert_eq!(running.ports[&port].speed_mbps.as_ref().map(|speed| speed.value), Some(100_000));
 }
 

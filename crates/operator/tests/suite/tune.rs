@@ -7,7 +7,7 @@ use crate::server::Server;
 use crate::store::fill;
 use crate::support::{model, switch};
 use bufferlab_operator::store::{Database, Store, dumps};
-use bufferlab_operator::tune::{Daemon, Event, JournalFile, Keeper, Settings, recover};
+use bufferlab_operator::tune::{Daemon, DaemonEvent, JournalFile, Keeper, Settings, recover};
 use bufferlab_operator::{Bench, OperatorError};
 use bufferlab_sonic::{Config, Reader};
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl Loop {
         JournalFile::claim(&self.journal).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn recover(&self) -> Result<Vec<Event>, OperatorError> {
+    fn recover(&self) -> Result<Vec<DaemonEvent>, OperatorError> {
         recover(&mut Store::new(self.server.address()), &mut self.keeper())
     }
 
@@ -170,7 +170,7 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
             daemon
                 .step(all.seconds())
                 .iter()
-                .all(|event| matches!(event, Event::Change { applied: true, .. }))
+                .all(|event| matches!(event, DaemonEvent::Change { applied: true, .. }))
         );
     }
     // Without congestion, alpha is the largest of the bounds: 2^(1 + 2).
@@ -180,7 +180,7 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
     for _ in 0..6 {
         all.congest(3);
         for event in daemon.step(all.seconds()) {
-            let Event::Change { decision, .. } = event else { panic!("{event:?}") };
+            let DaemonEvent::Change { decision, .. } = event else { panic!("{event:?}") };
             assert!(decision.from.abs_diff(decision.to) == 1, "a step at a time: {decision:?}");
             reasons.push(decision.reason);
         }
@@ -233,7 +233,7 @@ fn a_dry_run_says_what_it_would_do_once_and_writes_nothing() {
         said.extend(daemon.step(all.seconds()));
         all.congest(0);
     }
-    assert!(matches!(said.as_slice(), [Event::Change { applied: false, .. }]), "{said:?}");
+    assert!(matches!(said.as_slice(), [DaemonEvent::Change { applied: false, .. }]), "{said:?}");
     assert_eq!((all.exponent(), all.journal.exists()), (1, false));
 }
 
@@ -244,7 +244,7 @@ fn changes_of_a_profile_are_so_many_intervals_apart() {
     let mut at = Vec::new();
     for round in 0..9 {
         all.congest(0);
-        if daemon.step(all.seconds()).iter().any(|event| matches!(event, Event::Change { .. })) {
+        if daemon.step(all.seconds()).iter().any(|event| matches!(event, DaemonEvent::Change { .. })) {
             at.push(round);
         }
     }
@@ -267,12 +267,12 @@ fn nonsense_and_silence_are_faults_that_change_nothing_and_end_in_what_was_confi
         let key = format!("COUNTERS:{}", oid(0, 0));
         all.server.write(Database::Counters, &key, &[("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", nonsense)]);
         let events = daemon.step(all.seconds());
-        assert!(matches!(events.as_slice(), [Event::Fault { .. }]), "{nonsense}: {events:?}");
+        assert!(matches!(events.as_slice(), [DaemonEvent::Fault { .. }]), "{nonsense}: {events:?}");
         assert_eq!(all.exponent(), good, "{nonsense}");
     }
     assert!(daemon.must_end());
     let reverted = daemon.revert();
-    assert!(matches!(reverted.as_slice(), [Event::Reverted { to: 1, .. }]), "{reverted:?}");
+    assert!(matches!(reverted.as_slice(), [DaemonEvent::Reverted { to: 1, .. }]), "{reverted:?}");
     assert_eq!(all.exponent(), 1);
     drop(daemon);
     let mut second = all.daemon(true, QUICK);
@@ -281,7 +281,7 @@ fn nonsense_and_silence_are_faults_that_change_nothing_and_end_in_what_was_confi
     all.server.stop();
     for _ in 0..3 {
         all.interval += 1;
-        assert!(matches!(second.step(all.seconds()).as_slice(), [Event::Fault { .. }]));
+        assert!(matches!(second.step(all.seconds()).as_slice(), [DaemonEvent::Fault { .. }]));
     }
     assert!(second.must_end());
 }
@@ -298,7 +298,7 @@ fn what_a_killed_daemon_has_left_is_put_back_by_the_next_one() {
     drop(daemon);
     assert_eq!(all.exponent(), 3, "the last good configuration stays");
     let events = all.recover().expect("it answers");
-    assert_eq!(events, [Event::Reverted { profile: "egress_lossy_profile".to_owned(), to: 1 }]);
+    assert_eq!(events, [DaemonEvent::Reverted { profile: "egress_lossy_profile".to_owned(), to: 1 }]);
     assert_eq!((all.exponent(), all.journal.exists()), (1, false));
     std::fs::write(&all.journal, "{ half").expect("writable");
     let error = all.recover().expect_err("no journal");
@@ -317,7 +317,10 @@ fn what_an_operator_changes_meanwhile_is_left_alone() {
     all.server.write(Database::Config, PROFILE, &[("dynamic_th", "-4")]);
     all.congest(0);
     let events = daemon.step(all.seconds());
-    assert!(matches!(events.as_slice(), [Event::LeftAlone { found, .. }] if found == "-4"), "{events:?}");
+    assert!(
+        matches!(events.as_slice(), [DaemonEvent::LeftAlone { found, .. }] if found == "-4"),
+        "{events:?}"
+    );
     for _ in 0..3 {
         all.congest(3);
         assert_eq!(daemon.step(all.seconds()), []);

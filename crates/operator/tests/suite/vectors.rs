@@ -8,7 +8,7 @@ use bufferlab_operator::vectors::{self, Vectors};
 use bufferlab_operator::{Bench, Model};
 use bufferlab_sonic::silicon::chip;
 
-fn of(chip_name: &str, packet: u64) -> Vectors {
+fn chip_vectors(chip_name: &str, packet: u64) -> Vectors {
     let config = switch(|_, text| text);
     let chip = chip(chip_name).expect("a chip");
     Vectors::new(&config, chip, packet).unwrap_or_else(|error| panic!("{chip_name}: {error}"))
@@ -18,7 +18,7 @@ fn of(chip_name: &str, packet: u64) -> Vectors {
 fn rules_and_simulation_agree_within_one_packet_on_chips_of_one_two_and_four_slices() {
     for name in ["trident3", "tomahawk2", "tomahawk5", "jericho2"] {
         for packet in [64, 1_500] {
-            let vectors = of(name, packet);
+            let vectors = chip_vectors(name, packet);
             assert_eq!(vectors.groups.len(), 2, "{name}");
             assert!(vectors.apart() <= 1, "{name}, {packet} B: {vectors:#?}");
             for point in vectors.groups.iter().flat_map(|group| &group.sequence) {
@@ -50,7 +50,7 @@ fn the_limit_of_a_port_holds_on_chips_with_two_levels() {
         _ => text,
     });
     let of = |chip_name| Vectors::new(&config, chip(chip_name).expect("a chip"), 64).expect("it fits");
-    let (two, without) = (of("spectrum4"), self::of("spectrum4", 64));
+    let (two, without) = (of("spectrum4"), chip_vectors("spectrum4", 64));
     assert!(
         two.groups[0].pause.formula > without.groups[0].pause.formula,
         "a_p = 2 leaves more than the group's 1/2"
@@ -66,7 +66,7 @@ fn another_alpha_moves_both_alike() {
         _ => text,
     });
     let moved = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
-    let before = of("trident3", 64);
+    let before = chip_vectors("trident3", 64);
     assert!(moved.groups[0].pause.formula > before.groups[0].pause.formula);
     assert!(moved.apart() <= 1, "{moved:#?}");
 }
@@ -76,7 +76,7 @@ fn a_bench_that_forgets_the_headroom_is_caught() {
     let config = switch(|_, text| text);
     let chip = chip("trident3").expect("a chip");
     let mut model = Model::new(&config, chip).expect("it fits");
-    let prediction = of("trident3", 64).groups[0].loss.formula;
+    let prediction = chip_vectors("trident3", 64).groups[0].loss.formula;
     for group in model.ports.iter_mut().flat_map(|port| port.groups.values_mut()) {
         group.headroom -= 256 * 10;
     }
@@ -87,7 +87,7 @@ fn a_bench_that_forgets_the_headroom_is_caught() {
 
 #[test]
 fn the_form_of_qualification_has_the_numbers_of_the_table() {
-    let vectors = of("trident3", 64);
+    let vectors = chip_vectors("trident3", 64);
     let read = yaml::read(&vectors::yaml(&vectors));
     let entry = read.get(&["qos_params", "td3", "topo-any", "100000_5m"]).expect("the profile");
     let group = vectors.groups.iter().find(|group| group.cable_metres == Some(5.0)).expect("5 m");
@@ -114,7 +114,7 @@ fn its_keys_are_those_of_real_files() {
         let path = folder.join(format!("measured/qos_params.{name}.yaml"));
         real.push_str(&std::fs::read_to_string(path).expect("a file of the corpus"));
     }
-    for line in vectors::yaml(&of("trident3", 64)).lines().filter(|line| !line.starts_with('#')) {
+    for line in vectors::yaml(&chip_vectors("trident3", 64)).lines().filter(|line| !line.starts_with('#')) {
         let key = line.trim().split(':').next().expect("a key");
         let is_ours = key == "100000_5m" || key == "topo-any";
         assert!(is_ours || real.contains(&format!("{key}:")), "{key}");
@@ -191,7 +191,7 @@ fn a_headroom_pool_that_one_group_exhausts_is_the_same_by_rules_and_by_simulatio
 
 #[test]
 fn points_at_which_rules_and_simulation_differ_are_named_in_every_form() {
-    let mut vectors = of("trident3", 64);
+    let mut vectors = chip_vectors("trident3", 64);
     assert!(vectors.disagreements().is_empty());
     vectors.queues[0].loss.formula += 2;
     let [one] = vectors.disagreements().try_into().expect("one");

@@ -22,7 +22,7 @@ impl Window {
     ) -> PyResult<Self> {
         let size = segments("size", size)?;
         let threshold = slow_start_threshold.map(|given| segments("slow_start_threshold", given));
-        let gap = pacing_gap_ps.map(|given| errors::whole("pacing_gap_ps", given, u64::MAX));
+        let gap = pacing_gap_ps.map(|given| errors::whole_number("pacing_gap_ps", given, u64::MAX));
         Ok(Self(transport::Window {
             size,
             slow_start_threshold: threshold.transpose()?.unwrap_or(f64::INFINITY),
@@ -65,14 +65,14 @@ impl Window {
 
     #[setter]
     fn set_pacing_gap_ps(&mut self, gap: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.pacing_gap = Time(errors::whole("pacing_gap_ps", gap, u64::MAX)?);
+        self.0.pacing_gap = Time(errors::whole_number("pacing_gap_ps", gap, u64::MAX)?);
         Ok(())
     }
 
     /// Grows the window by one segment per delivered segment below the slow-start threshold, and by
     /// one segment per window above it (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
-        let delivered = f64::from(errors::whole("delivered", delivered, u32::MAX.into())? as u32);
+        let delivered = f64::from(errors::whole_number("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
         self.0.size += if is_slow_start { delivered } else { delivered / self.0.size };
         Ok(())

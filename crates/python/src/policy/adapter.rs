@@ -6,7 +6,7 @@
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
-use crate::own::{Trouble, nonsense};
+use crate::custom::{Trouble, nonsense};
 use bufferlab_core::{
     self as core, Classifier, Classify, DropReason, End, Header, Hooks, IngressId, PauseDemand, Policy,
     PolicyFailure, QueueId, Tags, Unclassified,
@@ -277,8 +277,8 @@ impl Policy for PythonPolicy {
     fn take_classifier(&mut self) -> Option<Classifier> {
         let method = self.classify.take()?;
         let queues_per_port = self.queues_per_port;
-        let own = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
-        Some(Classifier::own(Box::new(own), self.queues_per_port))
+        let classifier = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
+        Some(Classifier::custom(Box::new(classifier), self.queues_per_port))
     }
 }
 

@@ -46,7 +46,7 @@ impl Verdict {
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
     fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {
-        let victim = QueueId(errors::whole("queue", queue, u16::MAX.into())? as u16);
+        let victim = QueueId(errors::whole_number("queue", queue, u16::MAX.into())? as u16);
         Ok(Self(core::Verdict::Evict { victim, end: parse_end(queue.py(), end)? }))
     }
 

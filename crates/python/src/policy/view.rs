@@ -17,105 +17,117 @@ pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
+/// Methods of a packet class: the getters that every packet has, and the given methods.
+macro_rules! packet_class {
+    (impl $Class:ident { $($methods:tt)* }) => {
+        #[pymethods]
+        impl $Class {
+            fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+                Err($crate::errors::not_pickled(py, stringify!($Class)))
+            }
+
+            /// Time of the event (ps).
+            #[getter]
+            fn now_ps(&self) -> u64 {
+                self.0.now.0
+            }
+
+            /// Egress queue of the packet: port * queues per port + priority.
+            #[getter]
+            fn queue(&self) -> u16 {
+                self.0.queue.0
+            }
+
+            /// Egress port of the queue.
+            #[getter]
+            fn port(&self) -> u16 {
+                self.0.port
+            }
+
+            /// Priority: index of the queue at its port, from 0.
+            #[getter]
+            fn priority(&self) -> u8 {
+                self.0.priority
+            }
+
+            /// Buffer that the packet occupies (bytes).
+            #[getter]
+            fn size(&self) -> u32 {
+                self.0.header.size
+            }
+
+            /// Number of the flow, constant over the life of the flow.
+            #[getter]
+            fn flow(&self) -> u32 {
+                self.0.header.flow
+            }
+
+            $($methods)*
+        }
+    };
+}
+pub(crate) use packet_class;
+
 /// A packet that requests buffer space, after classification.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Arrival(pub(super) core::Arrival);
 
-#[pymethods]
-impl Arrival {
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        Err(errors::not_pickled(py, "Arrival"))
-    }
+packet_class! {
+    impl Arrival {
+        /// Ingress queue that is charged: arrival port * queues per port + priority.
+        #[getter]
+        fn ingress(&self) -> u16 {
+            self.0.ingress.0
+        }
 
-    /// Time of the arrival (ps).
-    #[getter]
-    fn now_ps(&self) -> u64 {
-        self.0.now.0
-    }
+        /// Number of stored packets evicted for this arrival so far; the policy decides again after
+        /// each.
+        #[getter]
+        fn evictions(&self) -> u32 {
+            self.0.evictions
+        }
 
-    /// Egress queue of the packet: port * queues per port + priority.
-    #[getter]
-    fn queue(&self) -> u16 {
-        self.0.queue.0
-    }
+        /// Whether the packet was sent in the first round trip of its flow, before any feedback.
+        #[getter]
+        fn unscheduled(&self) -> bool {
+            self.0.header.tags.contains(Tags::UNSCHEDULED)
+        }
 
-    /// Egress port of the queue.
-    #[getter]
-    fn port(&self) -> u16 {
-        self.0.port
-    }
+        /// Whether the packet is of a short flow, or of the first bytes of any flow.
+        #[getter]
+        fn small(&self) -> bool {
+            self.0.header.tags.contains(Tags::SMALL)
+        }
 
-    /// Priority: index of the queue at its port, from 0.
-    #[getter]
-    fn priority(&self) -> u8 {
-        self.0.priority
-    }
+        /// Whether the packet carries no data (ACK, handshake).
+        #[getter]
+        fn control(&self) -> bool {
+            self.0.header.tags.contains(Tags::CONTROL)
+        }
 
-    /// Buffer that the packet would occupy (bytes).
-    #[getter]
-    fn size(&self) -> u32 {
-        self.0.header.size
-    }
+        /// Whether the packet is a retransmission.
+        #[getter]
+        fn retransmission(&self) -> bool {
+            self.0.header.tags.contains(Tags::RETRANSMISSION)
+        }
 
-    /// Number of the flow, constant over the life of the flow.
-    #[getter]
-    fn flow(&self) -> u32 {
-        self.0.header.flow
-    }
+        /// Whether the packet is of a lossless class.
+        #[getter]
+        fn lossless(&self) -> bool {
+            self.0.header.tags.contains(Tags::LOSSLESS)
+        }
 
-    /// Ingress queue that is charged: arrival port * queues per port + priority.
-    #[getter]
-    fn ingress(&self) -> u16 {
-        self.0.ingress.0
-    }
+        /// Names of the tags of the packet.
+        #[getter]
+        fn tags(&self) -> Vec<&'static str> {
+            self.0.header.tags.names().collect()
+        }
 
-    /// Number of stored packets evicted for this arrival so far; the policy decides again after
-    /// each.
-    #[getter]
-    fn evictions(&self) -> u32 {
-        self.0.evictions
-    }
-
-    /// Whether the packet was sent in the first round trip of its flow, before any feedback.
-    #[getter]
-    fn unscheduled(&self) -> bool {
-        self.0.header.tags.contains(Tags::UNSCHEDULED)
-    }
-
-    /// Whether the packet is of a short flow, or of the first bytes of any flow.
-    #[getter]
-    fn small(&self) -> bool {
-        self.0.header.tags.contains(Tags::SMALL)
-    }
-
-    /// Whether the packet carries no data (ACK, handshake).
-    #[getter]
-    fn control(&self) -> bool {
-        self.0.header.tags.contains(Tags::CONTROL)
-    }
-
-    /// Whether the packet is a retransmission.
-    #[getter]
-    fn retransmission(&self) -> bool {
-        self.0.header.tags.contains(Tags::RETRANSMISSION)
-    }
-
-    /// Whether the packet is of a lossless class.
-    #[getter]
-    fn lossless(&self) -> bool {
-        self.0.header.tags.contains(Tags::LOSSLESS)
-    }
-
-    /// Names of the tags of the packet.
-    #[getter]
-    fn tags(&self) -> Vec<&'static str> {
-        self.0.header.tags.names().collect()
-    }
-
-    fn __repr__(&self) -> String {
-        let core::Arrival { now, header, queue, port, priority, .. } = self.0;
-        let size = header.size;
-        format!("Arrival({size} B for queue {}, port {port}, priority {priority}, at {now})", queue.0)
+        fn __repr__(&self) -> String {
+            let core::Arrival { now, header, queue, port, priority, .. } = self.0;
+            let size = header.size;
+            format!("Arrival({size} B for queue {}, port {port}, priority {priority}, at {now})", queue.0)
+        }
     }
 }
 
@@ -123,64 +135,25 @@ impl Arrival {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Departure(pub(super) core::Departure);
 
-#[pymethods]
-impl Departure {
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        Err(errors::not_pickled(py, "Departure"))
-    }
+packet_class! {
+    impl Departure {
+        /// Ingress queue that is charged: arrival port * queues per port + priority.
+        #[getter]
+        fn ingress(&self) -> u16 {
+            self.0.ingress.0
+        }
 
-    /// Start of the transmission (ps).
-    #[getter]
-    fn now_ps(&self) -> u64 {
-        self.0.now.0
-    }
+        /// Time of admission (ps).
+        #[getter]
+        fn enqueued_at_ps(&self) -> u64 {
+            self.0.enqueued_at.0
+        }
 
-    /// Egress queue of the packet.
-    #[getter]
-    fn queue(&self) -> u16 {
-        self.0.queue.0
-    }
-
-    /// Egress port of the queue.
-    #[getter]
-    fn port(&self) -> u16 {
-        self.0.port
-    }
-
-    /// Priority of the queue.
-    #[getter]
-    fn priority(&self) -> u8 {
-        self.0.priority
-    }
-
-    /// Released buffer (bytes).
-    #[getter]
-    fn size(&self) -> u32 {
-        self.0.header.size
-    }
-
-    /// Number of the flow.
-    #[getter]
-    fn flow(&self) -> u32 {
-        self.0.header.flow
-    }
-
-    /// Ingress queue that was charged.
-    #[getter]
-    fn ingress(&self) -> u16 {
-        self.0.ingress.0
-    }
-
-    /// Time of admission (ps).
-    #[getter]
-    fn enqueued_at_ps(&self) -> u64 {
-        self.0.enqueued_at.0
-    }
-
-    fn __repr__(&self) -> String {
-        let core::Departure { now, header, queue, port, priority, .. } = self.0;
-        let size = header.size;
-        format!("Departure({size} B from queue {}, port {port}, priority {priority}, at {now})", queue.0)
+        fn __repr__(&self) -> String {
+            let core::Departure { now, header, queue, port, priority, .. } = self.0;
+            let size = header.size;
+            format!("Departure({size} B from queue {}, port {port}, priority {priority}, at {now})", queue.0)
+        }
     }
 }
 
@@ -207,7 +180,7 @@ fn of_queue<R>(
     queue: &Bound<'_, PyAny>,
     get: impl FnOnce(&core::Buffer, QueueId) -> R,
 ) -> PyResult<R> {
-    let queue = errors::whole(name, queue, u64::MAX)? as usize;
+    let queue = errors::whole_number(name, queue, u64::MAX)? as usize;
     read(|buffer| {
         let queues = usize::from(buffer.ports()) * usize::from(buffer.queues_per_port());
         if queue < queues {
@@ -267,7 +240,7 @@ impl Buffer {
 
     /// Whether `size` more bytes fit: Q + size <= B.
     fn fits(&self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let size = errors::whole("size", size, u32::MAX.into())? as u32;
+        let size = errors::whole_number("size", size, u32::MAX.into())? as u32;
         read(|buffer| buffer.fits(size))
     }
 
@@ -283,7 +256,7 @@ impl Buffer {
 
     /// Occupancy of an egress port (bytes).
     fn port_bytes(&self, port: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let port = errors::whole("port", port, u64::MAX)? as usize;
+        let port = errors::whole_number("port", port, u64::MAX)? as usize;
         read(|buffer| {
             let ports = usize::from(buffer.ports());
             if port < ports {
@@ -339,7 +312,7 @@ impl Weight {
 
     /// The product factor * bytes, rounded down.
     fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.of(errors::whole("bytes", bytes, u64::MAX)?))
+        Ok(self.0.apply(errors::whole_number("bytes", bytes, u64::MAX)?))
     }
 
     fn __float__(&self) -> f64 {

@@ -91,7 +91,10 @@ fn differences(
             let lower = side < 0.0;
             let text = if changes.is_empty() {
                 let verb = if lower { "lowers" } else { "raises" };
-                format!("{policy} {verb} {} against {baseline}, where it is 0,", metric.words_with_subject())
+                format!(
+                    "{policy} {verb} {} against {baseline}, where it is 0,",
+                    metric.in_sentence_with_subject()
+                )
             } else {
                 phrase(metric, lower, false, &Amount::of_several(metric, &changes))
                     .replace("{names}", policy)
@@ -172,7 +175,7 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
     }
     let text = format!(
         "Under {baseline}, {} goes from {lowest} ({}) to {highest} ({}).",
-        metric.words_with_subject(),
+        metric.in_sentence_with_subject(),
         least.1,
         most.1
     );

@@ -149,7 +149,7 @@ fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lowe
         Unit::Count => String::new(),
         unit => format!(" {}", unit.symbol()),
     };
-    format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.words_with_subject())
+    format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.in_sentence_with_subject())
 }
 
 /// The sentence about a scheme that has none of what the baseline has: `cs loses no packets (dt:
@@ -161,7 +161,7 @@ fn gone(metric: &Metric, level: &str) -> String {
             format!("{{names}} {verb}s no {what} ({{baseline}}: {level}).")
         }
         Wording::Ends | Wording::Changes => {
-            format!("{{names}} lowers {} to 0 ({{baseline}}: {level}).", metric.words_with_subject())
+            format!("{{names}} lowers {} to 0 ({{baseline}}: {level}).", metric.in_sentence_with_subject())
         }
     }
 }
@@ -272,8 +272,8 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
         Wording::Changes => {
             let verb = verb(if lower { "lower" } else { "raise" });
             let what = match metric.subject.is_whole_run() {
-                true => metric.words(),
-                false => format!("the {}", metric.words_with_subject()),
+                true => metric.in_sentence(),
+                false => format!("the {}", metric.in_sentence_with_subject()),
             };
             if *is_multiple {
                 format!("{{names}} {verb} {what} to {size} that of {{baseline}}{interval}.")
@@ -321,7 +321,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
         });
         let schemes: Vec<String> = schemes.collect();
         let names: Vec<&str> = schemes.iter().map(String::as_str).collect();
-        (!names.is_empty()).then(|| format!("{}: {}", row.metric.words_with_subject(), named(&names)))
+        (!names.is_empty()).then(|| format!("{}: {}", row.metric.in_sentence_with_subject(), named(&names)))
     };
     let mut metrics: Vec<String> = judged.iter().enumerate().filter_map(of_metric).collect();
     let left = metrics.len().saturating_sub(OPEN);
@@ -351,7 +351,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     }
     let (held, hints) = (looks.iter().any(Look::holds), looks.iter().any(Look::is_hint));
     let begin = if held || hints { "Nothing else differs" } else { "Nothing differs" };
-    let names: Vec<String> = judged.iter().map(|row| row.metric.words_with_subject()).collect();
+    let names: Vec<String> = judged.iter().map(|row| row.metric.in_sentence_with_subject()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
     let times = match schemes {

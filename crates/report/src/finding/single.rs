@@ -34,7 +34,7 @@ fn outcome(comparison: &Comparison) -> Option<String> {
     };
     let judged = judged(comparison);
     let row = judged.iter().find(told)?;
-    let mut text = row.metric.words_with_subject();
+    let mut text = row.metric.in_sentence_with_subject();
     if let Some(first) = text.get(0..1).map(str::to_uppercase) {
         text.replace_range(0..1, &first);
     }

@@ -12,7 +12,7 @@ fn row(id: &str, values: &[&[f64]]) -> MetricComparison {
     let cells = values.iter().enumerate().map(|(at, values)| Cell {
         policy: format!("p{at}"),
         values: values.iter().copied().map(Some).collect(),
-        estimate: Estimate::of(values),
+        estimate: Estimate::from_values(values),
         change: None,
     });
     MetricComparison { cells: cells.collect(), metric }

@@ -27,7 +27,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     for policy in &report.comparison.policies {
         // First seeds of each policy: with common random numbers they have identical arrivals.
         if let Some(run) = report.runs_of(policy).next()
-            && let Some(sampled) = Sampled::of(run)?
+            && let Some(sampled) = Sampled::from_run(run)?
         {
             found.push((policy, &run.summary.policy.name, sampled));
         }
@@ -116,7 +116,7 @@ struct Sampled {
 }
 
 impl Sampled {
-    fn of(run: &Run) -> Result<Option<Self>, ReportError> {
+    fn from_run(run: &Run) -> Result<Option<Self>, ReportError> {
         let manifest = run.result.manifest();
         let (mut from, mut until, mut switch) = (u64::MAX, 0, 0);
         let mut longest: BTreeMap<Queue, u64> = BTreeMap::new();

@@ -25,7 +25,7 @@ type Queue = (u16, u8);
 
 /// Statistics of one queue in all runs of a policy.
 #[derive(Default)]
-struct Seen {
+struct QueueStatistics {
     runs: u64,
     arrived: u64,
     lost: u64,
@@ -42,7 +42,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     }
     let policies: Vec<&str> =
         pairs(report).into_iter().flat_map(|(real, simulated)| [real, simulated]).collect();
-    let mut found: BTreeMap<Queue, BTreeMap<&str, Seen>> = BTreeMap::new();
+    let mut found: BTreeMap<Queue, BTreeMap<&str, QueueStatistics>> = BTreeMap::new();
     for policy in &policies {
         gather(report, policy, &mut found)?;
     }
@@ -73,7 +73,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
 fn gather<'a>(
     report: &'a Report,
     policy: &'a str,
-    found: &mut BTreeMap<Queue, BTreeMap<&'a str, Seen>>,
+    found: &mut BTreeMap<Queue, BTreeMap<&'a str, QueueStatistics>>,
 ) -> Result<(), ReportError> {
     for run in report.runs_of(policy) {
         let mut visit = |row: QueueRow| {
@@ -103,7 +103,7 @@ fn gather<'a>(
 }
 
 /// The mean length of a queue (bytes), over runs and policies together.
-fn mean(seen: &BTreeMap<&str, Seen>) -> f64 {
+fn mean(seen: &BTreeMap<&str, QueueStatistics>) -> f64 {
     seen.values().map(|seen| seen.mean_bytes / seen.runs.max(1) as f64).sum()
 }
 
@@ -111,7 +111,7 @@ fn name((port, priority): Queue) -> String {
     format!("port {port}, priority {priority}")
 }
 
-fn chart(report: &Report, queue: Queue, seen: &BTreeMap<&str, Seen>) -> Markup {
+fn chart(report: &Report, queue: Queue, seen: &BTreeMap<&str, QueueStatistics>) -> Markup {
     let series: Vec<Series> = drawn(report)
         .into_iter()
         .filter_map(|one| {
@@ -131,8 +131,9 @@ fn chart(report: &Report, queue: Queue, seen: &BTreeMap<&str, Seen>) -> Markup {
     chart.markup()
 }
 
-fn table(policies: &[&str], busiest: &[(Queue, BTreeMap<&str, Seen>)]) -> Markup {
-    let count = |seen: &Seen, packets: u64| format::mean_count(packets as f64 / seen.runs.max(1) as f64);
+fn table(policies: &[&str], busiest: &[(Queue, BTreeMap<&str, QueueStatistics>)]) -> Markup {
+    let count =
+        |seen: &QueueStatistics, packets: u64| format::mean_count(packets as f64 / seen.runs.max(1) as f64);
     html! {
         div.scroll tabindex="0" {
             table {

@@ -219,7 +219,7 @@ pub(super) fn links(report: &Report) -> Markup {
             .filter(|link| link.role == role)
             .collect();
         let mean = |get: fn(&crate::LinkRole) -> f64| {
-            Estimate::of(&links.iter().map(|link| get(link)).collect::<Vec<_>>())
+            Estimate::from_values(&links.iter().map(|link| get(link)).collect::<Vec<_>>())
                 .map(|estimate| estimate.mean)
         };
         (mean(|link| link.mean_percent), mean(|link| link.max_percent))

@@ -27,16 +27,17 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
         .iter()
         .filter_map(|policy| Some((policy.as_str(), report.runs_of(policy).next()?)))
         .collect();
-    let extents = shown.iter().map(|(_, run)| Extent::of(run)).collect::<Result<Vec<_>, ReportError>>()?;
+    let extents =
+        shown.iter().map(|(_, run)| Extent::from_run(run)).collect::<Result<Vec<_>, ReportError>>()?;
     let runs: Vec<&Run> = shown.iter().map(|(_, run)| *run).collect();
-    let Some(choice) = Choice::of(&runs, &extents) else { return Ok(None) };
+    let Some(choice) = Choice::among(&runs, &extents) else { return Ok(None) };
     let mut timelines = Vec::new();
     for ((policy, run), extent) in shown.iter().zip(&extents) {
         if extent.queues.contains_key(&choice.switch) {
-            timelines.push((*policy, Timeline::of(run, choice.switch, extent)?));
+            timelines.push((*policy, Timeline::from_run(run, choice.switch, extent)?));
         }
     }
-    let frame = Frame::of(&timelines, choice.buffer_bytes);
+    let frame = Frame::around(&timelines, choice.buffer_bytes);
     let chart = |policy: &str, timeline: &Timeline| timeline.chart(policy, &choice.name, &frame).markup();
     let charts: Vec<(&str, Markup)> =
         timelines.iter().map(|(policy, timeline)| (*policy, chart(policy, timeline))).collect();
@@ -83,7 +84,7 @@ struct Extent {
 }
 
 impl Extent {
-    fn of(run: &Run) -> Result<Self, ReportError> {
+    fn from_run(run: &Run) -> Result<Self, ReportError> {
         let mut extent = Self { from_ns: u64::MAX, end_ns: 0, queues: BTreeMap::new() };
         run.result.visit(|row: SeriesRow| {
             extent.from_ns = extent.from_ns.min(row.time_ns);
@@ -119,7 +120,7 @@ struct Choice {
 impl Choice {
     /// Chooses the sampled switch that lost most packets in these runs. If none lost any, the one
     /// with the highest occupancy; of equal ones the first.
-    fn of(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
+    fn among(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
         let manifest = runs.first()?.result.manifest();
@@ -185,7 +186,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(timelines: &[(&str, Timeline)], buffer_bytes: u64) -> Self {
+    fn around(timelines: &[(&str, Timeline)], buffer_bytes: u64) -> Self {
         let all = || timelines.iter().map(|(_, timeline)| timeline);
         let highest = all().map(Timeline::highest).fold(0.0, f64::max);
         let buffer = buffer_bytes as f64;
@@ -229,7 +230,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn of(run: &Run, switch: u32, extent: &Extent) -> Result<Self, ReportError> {
+    fn from_run(run: &Run, switch: u32, extent: &Extent) -> Result<Self, ReportError> {
         let queue = extent.fullest(switch);
         let (from_ns, end_ns) = (extent.from_ns, extent.end_ns);
         let span_ns = (end_ns - from_ns).max(1);

@@ -78,7 +78,7 @@ pub(crate) struct MetricKind {
 }
 
 /// A row of the table of metrics.
-pub(super) struct Row<T: 'static> {
+pub(super) struct MetricRow<T: 'static> {
     pub(super) kind: MetricKind,
     /// Whether the short table on the terminal shows the metric.
     pub(super) shown: fn(&RunSummary, &T) -> bool,
@@ -112,7 +112,7 @@ macro_rules! metrics {
 
         $(
             $(#[doc = $about])+
-            pub(super) static $rows: &[Row<$subject>] = &[$( Row {
+            pub(super) static $rows: &[MetricRow<$subject>] = &[$( MetricRow {
                 kind: MetricKind {
                     scope: Scope::$scope,
                     name: $name,

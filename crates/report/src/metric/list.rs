@@ -1,7 +1,7 @@
 //! Lists the metrics of a run: its subjects in the order of reports, each with its lines of the
 //! table.
 
-use super::declare::Row;
+use super::declare::MetricRow;
 use super::subject::{Subject, fill};
 use super::table::{
     self, BUFFERS, BURST_BINS, BURST_PACKETS, BURSTS, DELAYS, FLOWS, HEADROOM, LINKS, LOSSES,
@@ -48,7 +48,7 @@ struct List<'a> {
 
 impl List<'_> {
     /// Adds the metrics of `rows` for one subject; `keys` replace `{}` in their ids.
-    fn add<T>(&mut self, rows: &'static [Row<T>], subject: &Subject, of: &T, keys: &[&str]) {
+    fn add<T>(&mut self, rows: &'static [MetricRow<T>], subject: &Subject, of: &T, keys: &[&str]) {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         for row in rows {
             let id = format!("{}.{}", subject.prefix(), fill(row.kind.name, &keys));

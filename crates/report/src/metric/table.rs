@@ -1,7 +1,7 @@
 //! The table of all metrics, in the order of reports. A metric is one line with the function that
 //! computes it.
 
-use super::declare::{Judged, MetricKind, Row, Statistic, Wording, metrics};
+use super::declare::{Judged, MetricKind, MetricRow, Statistic, Wording, metrics};
 use super::{Better, Unit};
 use crate::buffer_sample::PriorityOccupancy;
 use crate::bursts::{BurstBin, BurstGroup, DelayGroup};

@@ -119,7 +119,7 @@ impl Axis {
 
     /// Restricts ticks to whole numbers, for counts. An axis too short for two of them is
     /// unchanged.
-    pub(crate) fn whole(mut self) -> Self {
+    pub(crate) fn with_whole_ticks(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
         if whole.len() > 1 {
             self.ticks = whole;
@@ -245,8 +245,8 @@ mod tests {
     #[test]
     fn counts_have_ticks_at_whole_numbers() {
         assert_eq!(Axis::linear("x", 0.0, 2.4, plain).ticks.len(), 6);
-        assert_eq!(Axis::linear("x", 0.0, 2.4, plain).whole().ticks, [0.0, 1.0, 2.0]);
-        assert_eq!(Axis::linear("x", 0.0, 0.4, plain).whole().ticks.len(), 5);
+        assert_eq!(Axis::linear("x", 0.0, 2.4, plain).with_whole_ticks().ticks, [0.0, 1.0, 2.0]);
+        assert_eq!(Axis::linear("x", 0.0, 0.4, plain).with_whole_ticks().ticks.len(), 5);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
         0.0
     };
     let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
-    let axis = if counts { axis.whole() } else { axis };
+    let axis = if counts { axis.with_whole_ticks() } else { axis };
     let widest = dots.iter().map(|dot| dot.name.chars().count()).max().unwrap_or(0);
     let is_above = widest > NAME_MAX;
     let (left, right) = (if is_above { 18.0 } else { widest as f64 * CHARACTER + 14.0 }, WIDTH - 18.0);

@@ -36,7 +36,7 @@ fn axis(mut reader: Reader<'_>) -> Option<Axis> {
             (Value::Table(_), _) => place_in_full(&reader, index, item),
             (Value::Datetime, _) => refuse_date(&reader, item),
             (value, Some((key, key_origin))) => {
-                Some(plain(&reader, index, item, label(value), (key, *key_origin)))
+                Some(single_setting(&reader, index, item, label(value), (key, *key_origin)))
             }
             (_, None) => {
                 keyless = keyless.or(Some(item.origin));
@@ -61,7 +61,7 @@ fn axis(mut reader: Reader<'_>) -> Option<Axis> {
 }
 
 /// Reads a plain value of the axis key.
-fn plain(
+fn single_setting(
     reader: &Reader<'_>,
     index: usize,
     item: &Item,

@@ -19,7 +19,7 @@ pub(super) fn experiment(path: &Path, id: &str, text: &str) -> Result<Experiment
     let mut context = Context::new("experiment");
     let root = files::parse(&mut context, path, text);
     let open = |root| Reader::open(&context, &ROOT, String::new(), Some(root));
-    let experiment = root.as_ref().and_then(open).and_then(|root| whole(root, id));
+    let experiment = root.as_ref().and_then(open).and_then(|root| read_experiment(root, id));
     let (errors, _) = context.into_problems();
     match experiment {
         Some(experiment) if errors.is_empty() => Ok(experiment),
@@ -27,7 +27,7 @@ pub(super) fn experiment(path: &Path, id: &str, text: &str) -> Result<Experiment
     }
 }
 
-fn whole(mut root: Reader<'_>, id: &str) -> Option<Experiment> {
+fn read_experiment(mut root: Reader<'_>, id: &str) -> Option<Experiment> {
     let (title, figure, about) = (root.text("title"), root.text("figure"), root.text("about"));
     let content = if root.has("theory") {
         analytical(&mut root).map(Content::Figure)

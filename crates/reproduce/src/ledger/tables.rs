@@ -1,6 +1,6 @@
 //! Row types of the tables in `claims/`.
 
-use crate::table::{Cells, Row, rows, to_csv};
+use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
 use serde::Serialize;
 use std::path::Path;
@@ -186,7 +186,7 @@ impl Cost {
     }
 }
 
-impl Row for Cost {
+impl CsvRow for Cost {
     const COLUMNS: &'static [&'static str] =
         &["experiment", "scale", "profile", "runs", "packet_hops", "cpu_seconds", "commit", "date"];
 
@@ -204,7 +204,7 @@ impl Row for Cost {
     }
 }
 
-impl Row for Claim {
+impl CsvRow for Claim {
     const COLUMNS: &'static [&'static str] = &[
         "id",
         "paper",
@@ -236,7 +236,7 @@ impl Row for Claim {
     }
 }
 
-impl Row for TestEvidence {
+impl CsvRow for TestEvidence {
     const COLUMNS: &'static [&'static str] = &["id", "verdict", "measured", "test"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
@@ -249,7 +249,7 @@ impl Row for TestEvidence {
     }
 }
 
-impl Row for Record {
+impl CsvRow for Record {
     const COLUMNS: &'static [&'static str] =
         &["id", "verdict", "measured", "seeds", "scale", "profile", "experiment", "note", "commit", "date"];
 

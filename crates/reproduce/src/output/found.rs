@@ -8,7 +8,7 @@ const QUOTED: usize = 3;
 
 /// Describes how many statements hold, fail or are undecided in these runs; empty if none was
 /// judged.
-pub(super) fn found(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
+pub(super) fn findings(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
     let of = |wanted: &[Verdict]| -> Vec<&Judged> {
         verdicts.iter().filter(|judged| wanted.contains(&judged.verdict)).collect()
     };
@@ -62,7 +62,7 @@ mod tests {
             judged("A-5", Verdict::NotRun),
         ];
         let statement = |id: &str| (id == "A-3").then(|| "up to 1.66x".to_owned());
-        let told: Vec<String> = found(&all, &statement).into_iter().map(|one| one.text).collect();
+        let told: Vec<String> = findings(&all, &statement).into_iter().map(|one| one.text).collect();
         assert_eq!(
             told,
             [
@@ -71,7 +71,7 @@ mod tests {
                 "Undecided with these seeds: A-4.",
             ]
         );
-        assert_eq!(found(&all[..2], &statement)[0].text, "All 2 statements hold in these runs.");
-        assert!(found(&all[4..], &statement).is_empty(), "nothing was judged");
+        assert_eq!(findings(&all[..2], &statement)[0].text, "All 2 statements hold in these runs.");
+        assert!(findings(&all[4..], &statement).is_empty(), "nothing was judged");
     }
 }

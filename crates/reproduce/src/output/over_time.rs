@@ -32,10 +32,11 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
             for (variant, of) in runs.variants.iter().enumerate() {
                 match results.course(course, variant, &places) {
                     [] => {}
-                    [one] => shared.push(CurveLine::plain(of.name.as_str(), course.drawn(one))),
+                    [one] => shared.push(CurveLine::without_intervals(of.name.as_str(), course.drawn(one))),
                     many => {
-                        let line =
-                            |line: &CourseLine| CurveLine::plain(line.name.as_str(), course.drawn(line));
+                        let line = |line: &CourseLine| {
+                            CurveLine::without_intervals(line.name.as_str(), course.drawn(line))
+                        };
                         let note = std::iter::once(of.name.clone()).chain(fixed.iter().cloned());
                         panels.push(panel(
                             note.collect::<Vec<_>>().join(", "),

@@ -299,8 +299,9 @@ fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
         let of = places(&experiment.figure);
         assert!(!of.is_empty(), "{}: \"{}\" names no figure", experiment.id, experiment.figure);
         for place in of {
-            let known = figures.iter().any(|figure| figure.paper == paper && figure.figure == place.whole());
-            assert!(known, "{}: claims/figures.csv has no {} of {paper}", experiment.id, place.whole());
+            let known =
+                figures.iter().any(|figure| figure.paper == paper && figure.figure == place.full_label());
+            assert!(known, "{}: claims/figures.csv has no {} of {paper}", experiment.id, place.full_label());
         }
     }
 }
@@ -313,18 +314,23 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
         let paper = row.claim.paper.to_lowercase();
         for place in places(&row.claim.figure_table_section) {
             let is = |figure: &PaperFigure| {
-                Some(figure.paper.as_str()) == paper.split(' ').next() && figure.figure == place.whole()
+                Some(figure.paper.as_str()) == paper.split(' ').next() && figure.figure == place.full_label()
             };
             let figure = figures.iter().find(|figure| is(figure));
             assert!(
                 figure.is_some(),
                 "{}: claims/figures.csv has no {} of {paper}",
                 row.claim.id,
-                place.whole()
+                place.full_label()
             );
             // A conceptual figure has no statement that needs runs.
             let conceptual = figure.is_some_and(|figure| !figure.conceptual.is_empty());
-            assert!(!conceptual || row.test.is_some(), "{}: {} is conceptual", row.claim.id, place.whole());
+            assert!(
+                !conceptual || row.test.is_some(),
+                "{}: {} is conceptual",
+                row.claim.id,
+                place.full_label()
+            );
             named += 1;
         }
     }

@@ -26,7 +26,7 @@ pub(super) struct Cables<'a> {
 impl Cables<'_> {
     fn at(&self, port: u16, priority: u8) -> Option<PausedCable> {
         let switch = PausingSwitch {
-            pfc: self.pfc.said().0,
+            pfc: self.pfc.written().0,
             cell_bytes: self.hardware.switch.cell_bytes,
             packet_overhead: self.hardware.switch.packet_overhead,
             uncharged_bytes: self.uncharged,
@@ -37,7 +37,7 @@ impl Cables<'_> {
 
     /// All lossless ingress queues: port, priority and cable.
     fn queues(&self, ports: usize) -> impl Iterator<Item = (u16, u8, PausedCable)> {
-        let priorities = &self.pfc.said().0.priorities;
+        let priorities = &self.pfc.written().0.priorities;
         (0..ports as u16).flat_map(move |port| {
             priorities.iter().filter_map(move |&priority| Some((port, priority, self.at(port, priority)?)))
         })
@@ -162,7 +162,7 @@ fn warn_of_pool(
 }
 
 fn warn_of_quanta(context: &Context, path: &str, name: &str, cables: &Cables<'_>, ports: usize) -> bool {
-    let (pfc, origin) = cables.pfc.said();
+    let (pfc, origin) = cables.pfc.written();
     let Some(quanta) = pfc.quanta.map(u64::from) else { return false };
     let needs = cables.queues(ports).map(|(port, _, cable)| (cable.headroom().least_quanta, port));
     let Some((needed, port)) = needs.max_by_key(|&(needed, port)| (needed, std::cmp::Reverse(port))) else {

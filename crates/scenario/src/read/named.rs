@@ -4,7 +4,7 @@
 use super::profiles;
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::convert;
-use crate::format::{Kind, PROFILE, Wanted};
+use crate::format::{Expected, Kind, PROFILE};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, Table, Value, expand_name};
@@ -75,7 +75,7 @@ pub(crate) fn read_or_word<E: Entry>(
     let mut item = reader.value_of(key)?.into_owned();
     expand_name(&mut item);
     let Value::Table(table) = &item.value else {
-        let wanted = reader.spec_of(key).wanted();
+        let wanted = reader.spec_of(key).expected();
         reader.error(key, convert::wrong_kind(&item, &wanted));
         return None;
     };
@@ -183,7 +183,7 @@ fn find<E: Entry>(
 ) -> Option<Found<E>> {
     let path = reader.path(key);
     let Value::String(written) = &name.value else {
-        let wanted = Wanted { name: "name", kind: Kind::Text, example: "\"dt\"" };
+        let wanted = Expected { name: "name", kind: Kind::Text, example: "\"dt\"" };
         reader.context.error(&path, name.origin, convert::wrong_kind(name, &wanted));
         return None;
     };

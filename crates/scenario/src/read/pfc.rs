@@ -51,7 +51,7 @@ pub(crate) fn read(
 
 impl PfcChoice {
     /// Specification from the file, and its place.
-    pub(super) fn said(&self) -> (&PfcSpec, Origin) {
+    pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::context::{Complaint, Context, suggestion};
 use crate::convert;
-use crate::format::{Kind, PROFILE, Wanted};
+use crate::format::{Expected, Kind, PROFILE};
 use crate::quantity::format_size;
 use crate::resolved::{float, list, quote};
 use crate::tree::{Item, Table, Value};
@@ -14,7 +14,7 @@ const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 /// The profiles in `item`, whose path is `path`; records the mistakes of each.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
-    let wanted = Wanted {
+    let wanted = Expected {
         name: "profiles",
         kind: Kind::Tables(&PROFILE),
         example: "[{ priorities = [3], dynamic_th = -3, headroom = \"178 KB\" }]",
@@ -27,7 +27,7 @@ pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamVa
     for (index, item) in items.iter().enumerate() {
         let path = format!("{path}[{index}]");
         let Value::Table(table) = &item.value else {
-            let wanted = Wanted { name: "profiles", kind: Kind::Table(&PROFILE), example: wanted.example };
+            let wanted = Expected { name: "profiles", kind: Kind::Table(&PROFILE), example: wanted.example };
             context.error(&path, item.origin, convert::wrong_kind(item, &wanted));
             continue;
         };
@@ -70,7 +70,7 @@ fn profile(context: &Context, path: &str, table: &Table) -> Option<BufferProfile
                 complaint.help("a queue has one threshold: keep one of the two"),
             );
         }
-        if let Err(complaint) = value(&mut profile, &entry.item, &spec.wanted()) {
+        if let Err(complaint) = value(&mut profile, &entry.item, &spec.expected()) {
             let help = format!("{}\n{}", complaint.help.clone().unwrap_or_default(), spec.doc);
             context.error(&path, entry.item.origin, complaint.help(help.trim_start()));
         }
@@ -78,7 +78,7 @@ fn profile(context: &Context, path: &str, table: &Table) -> Option<BufferProfile
     (!context.failed_since(mark)).then_some(profile)
 }
 
-fn value(profile: &mut BufferProfile, item: &Item, wanted: &Wanted<'_>) -> Result<(), Complaint> {
+fn value(profile: &mut BufferProfile, item: &Item, wanted: &Expected<'_>) -> Result<(), Complaint> {
     match wanted.kind {
         Kind::Words(_) => profile.direction = convert::choice(item, wanted)?,
         Kind::Counts { min, max } => {
@@ -86,7 +86,7 @@ fn value(profile: &mut BufferProfile, item: &Item, wanted: &Wanted<'_>) -> Resul
             let numbers: Vec<u64> = numbers
                 .map(|item| {
                     let kind = Kind::Count { min, max };
-                    convert::count(item, &Wanted { kind, ..*wanted }, min, max)
+                    convert::count(item, &Expected { kind, ..*wanted }, min, max)
                 })
                 .collect::<Result<_, _>>()?;
             if numbers.is_empty() {

@@ -15,7 +15,7 @@ pub(crate) fn read(switch: &mut Reader<'_>, queues_per_port: u8) -> Option<Vec<G
         Value::String(name) => named(switch, name, queues_per_port),
         Value::Array(groups) => grouped(switch, groups, queues_per_port),
         _ => {
-            let wanted = switch.spec_of("scheduler").wanted();
+            let wanted = switch.spec_of("scheduler").expected();
             switch.error("scheduler", convert::wrong_kind(&item, &wanted));
             None
         }

@@ -23,7 +23,7 @@ const ACK_EVERY_MAX: u32 = 64;
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
 /// A complete scenario, and the keys that its files set.
-pub(super) struct Sight<'a> {
+pub(super) struct ScenarioCheck<'a> {
     pub(super) context: &'a Context,
     /// Content of all files, merged.
     pub(super) root: &'a Item,
@@ -33,22 +33,22 @@ pub(super) struct Sight<'a> {
 }
 
 /// Shows every setting of the scenario that is suspicious in itself.
-pub(super) fn warn(sight: &Sight<'_>) {
-    for (index, transport) in sight.scenario.transports.iter().enumerate() {
-        sight.warn_about_acknowledgements(index, transport);
-        sight.warn_about_timeouts(index, transport);
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
+    for (index, transport) in check.scenario.transports.iter().enumerate() {
+        check.warn_about_acknowledgements(index, transport);
+        check.warn_about_timeouts(index, transport);
     }
-    cards::warn(sight);
-    switches::warn(sight);
-    idle::warn(sight);
-    marks::warn(sight);
-    constants::warn(sight);
-    sight.warn_about_overload();
-    sight.warn_about_samples();
-    sight.warn_about_changes();
+    cards::warn(check);
+    switches::warn(check);
+    idle::warn(check);
+    marks::warn(check);
+    constants::warn(check);
+    check.warn_about_overload();
+    check.warn_about_samples();
+    check.warn_about_changes();
 }
 
-impl Sight<'_> {
+impl ScenarioCheck<'_> {
     /// Place of the value of a dotted key, if it was written. Numbers select entries of lists.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)

@@ -185,7 +185,7 @@ fn a_variant_is_what_the_same_keys_set_by_hand_are() {
 }
 
 #[test]
-fn the_scenarios_own_policy_keeps_its_parameters_and_another_one_starts_afresh() {
+fn the_policy_of_the_scenario_keeps_its_parameters_and_another_one_starts_afresh() {
     // The scenario has the policy sonic-dt with a headroom of 20 KB.
     let path = Path::new(SCENARIOS).join("reverie-reduced.toml");
     let resolved = |variant: &str| {

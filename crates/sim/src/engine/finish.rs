@@ -8,7 +8,7 @@ use crate::error::{FailedControl, FullCard};
 use crate::host::{FailedFlow, Hosts};
 use crate::ids::Id;
 use crate::limits::ALIVE_MAX;
-use crate::pfc::Sight;
+use crate::pfc::PauseView;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_units::Time;
@@ -70,7 +70,7 @@ impl Simulation {
             self.records.write_switch(node, sink)?;
         }
         if let Some(pfc) = &mut self.pfc {
-            pfc.finish(Sight { now: end, links: self.world.links(), switches: &self.switches }, sink)?;
+            pfc.finish(PauseView { now: end, links: self.world.links(), switches: &self.switches }, sink)?;
         }
         self.records.write_links(self.view(), sink)?;
         if let Some(explainer) = &self.records.explainer {

@@ -5,7 +5,7 @@ use super::Simulation;
 use crate::SimError;
 use crate::host::Hosts;
 use crate::ids::{LinkId, SwitchId};
-use crate::pfc::{Sight, Target};
+use crate::pfc::{PauseView, Target};
 use crate::world::link::End;
 use crate::world::timers::{PauseTimer, Timer};
 
@@ -45,8 +45,9 @@ impl Simulation {
             End::Host(host) => self.hosts.pause(host, target.priority),
         }
         if let Some(pfc) = &mut self.pfc {
-            let sight = Sight { now: self.world.now(), links: self.world.links(), switches: &self.switches };
-            pfc.look_for_cycle(sight, target);
+            let view =
+                PauseView { now: self.world.now(), links: self.world.links(), switches: &self.switches };
+            pfc.look_for_cycle(view, target);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::host::Effect;
 use crate::ids::{PacketId, SwitchId};
 use crate::observe::explain::{EventContext, ExplainedEvent};
 use crate::observe::{Records, View};
-use crate::switch::{Evicted, Logged, Refused, Seen};
+use crate::switch::{Evicted, Logged, QueuedPacket, Refused};
 use crate::world::timers::Timer;
 use bufferlab_core::{DropReason, IngressId};
 
@@ -112,7 +112,7 @@ impl Simulation {
 
     fn settle_eviction(&mut self, switch: SwitchId, evicted: &Evicted) {
         let Evicted { queue, packet, size, reason, ingress_port } = *evicted;
-        let seen = Seen { packet, queue, size };
+        let seen = QueuedPacket { packet, queue, size };
         self.count_drop(switch, seen, reason);
         if let Some(pfc) = self.pfc.as_mut().filter(|_| reason != DropReason::Watchdog) {
             let node = &self.switches[switch];
@@ -122,7 +122,7 @@ impl Simulation {
         self.lose(packet);
     }
 
-    fn count_drop(&mut self, switch: SwitchId, seen: Seen, reason: DropReason) {
+    fn count_drop(&mut self, switch: SwitchId, seen: QueuedPacket, reason: DropReason) {
         let class = self.class_of(seen.packet);
         self.switches[switch].record.count_drop(seen.queue, class, reason, seen.size);
     }
@@ -137,7 +137,7 @@ impl Simulation {
         &mut self,
         event: ExplainedEvent,
         switch: SwitchId,
-        seen: Seen,
+        seen: QueuedPacket,
         reason: &'static str,
         ingress: Option<IngressId>,
     ) {

@@ -5,7 +5,7 @@ use super::Simulation;
 use crate::SimError;
 use crate::host::Hosts;
 use crate::ids::{CableId, Id, LinkId, PacketId, SwitchId};
-use crate::pfc::Sight;
+use crate::pfc::PauseView;
 use crate::world::link::End;
 use crate::world::routing::Routes;
 
@@ -25,7 +25,7 @@ impl Simulation {
             return self.settle(switch);
         };
         // A packet that bypasses the queue has no other effects.
-        if self.is_plain && ports.is_idle(egress) && node.pass(&mut ports, port, egress, packet) {
+        if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }
         self.receive_to_wait(switch, port, egress, packet)
@@ -109,8 +109,8 @@ impl Simulation {
         let (link, priority) =
             (node.first_link.at_port(ports.1), self.world.packets()[packet].header.priority);
         let Some(pfc) = self.pfc.as_mut().filter(|pfc| pfc.is_held(link, priority)) else { return };
-        let sight = Sight { now: self.world.now(), links: self.world.links(), switches: &self.switches };
-        pfc.look_for_cycle_through(sight, node, ports, priority);
+        let view = PauseView { now: self.world.now(), links: self.world.links(), switches: &self.switches };
+        pfc.look_for_cycle_through(view, node, ports, priority);
     }
 
     pub(super) fn handle_policy_timer(&mut self, switch: SwitchId) -> Result<(), SimError> {

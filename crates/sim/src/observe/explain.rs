@@ -3,7 +3,7 @@
 
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
-use crate::switch::{Seen, Slice};
+use crate::switch::{QueuedPacket, Slice};
 use bufferlab_core::{
     Account, Bound, BoundPlace, DropReason, IngressId, Opinion, Policy, QueueId, Tags, Verdict,
 };
@@ -99,7 +99,7 @@ pub(crate) struct Explainer {
 pub(crate) struct EventContext {
     pub(crate) event: ExplainedEvent,
     pub(crate) switch: SwitchId,
-    pub(crate) seen: Seen,
+    pub(crate) seen: QueuedPacket,
     pub(crate) reason: &'static str,
     /// Ingress queue whose sender must stop, for a pause.
     pub(crate) ingress: Option<IngressId>,

@@ -52,7 +52,7 @@ impl Cycle {
 
 /// Read-only view of the network for the search for cycles.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct PauseView<'a> {
     pub(crate) now: Time,
     pub(crate) links: &'a Table<LinkId, Link>,
     pub(crate) switches: &'a Table<SwitchId, SwitchNode>,
@@ -64,7 +64,7 @@ impl Pfc {
     #[cold]
     pub(crate) fn look_for_cycle_through(
         &mut self,
-        sight: Sight<'_>,
+        view: PauseView<'_>,
         node: &SwitchNode,
         ports: (u16, u16),
         priority: u8,
@@ -78,14 +78,14 @@ impl Pfc {
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
         if buffer.packets(queue).filter(|stored| stored.ingress == ingress).nth(1).is_none() {
-            self.look_for_cycle(sight, target);
+            self.look_for_cycle(view, target);
         }
     }
 
     /// Records a cycle through `target` if one has just closed.
-    pub(crate) fn look_for_cycle(&mut self, sight: Sight<'_>, target: Target) {
-        let Some(links) = self.circle_through(sight, target) else { return };
-        let now = sight.now;
+    pub(crate) fn look_for_cycle(&mut self, view: PauseView<'_>, target: Target) {
+        let Some(links) = self.circle_through(view, target) else { return };
+        let now = view.now;
         let priority = target.priority;
         match self.cycles.iter_mut().find(|cycle| cycle.links == links && cycle.priority == priority) {
             Some(cycle) if cycle.since.is_some() => {}
@@ -108,10 +108,10 @@ impl Pfc {
 
     /// Finds a cycle of blocked links through `target`, smallest id first. Each link has packets
     /// that wait for the next.
-    fn circle_through(&self, sight: Sight<'_>, target: Target) -> Option<Vec<LinkId>> {
+    fn circle_through(&self, view: PauseView<'_>, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
-        let mut choices = vec![self.waits_for(sight, target.link, target.priority)];
+        let mut choices = vec![self.waits_for(view, target.link, target.priority)];
         while let Some(open) = choices.last_mut() {
             match open.pop() {
                 None => {
@@ -127,7 +127,7 @@ impl Pfc {
                 Some(next) => {
                     visited.push(next);
                     path.push(next);
-                    choices.push(self.waits_for(sight, next, target.priority));
+                    choices.push(self.waits_for(view, next, target.priority));
                 }
             }
         }
@@ -135,9 +135,9 @@ impl Pfc {
     }
 
     /// Blocked links that packets from `link` wait for.
-    fn waits_for(&self, sight: Sight<'_>, link: LinkId, priority: u8) -> Vec<LinkId> {
-        let End::Switch(switch, ingress_port) = sight.links[link].to else { return Vec::new() };
-        let node = &sight.switches[switch];
+    fn waits_for(&self, view: PauseView<'_>, link: LinkId, priority: u8) -> Vec<LinkId> {
+        let End::Switch(switch, ingress_port) = view.links[link].to else { return Vec::new() };
+        let node = &view.switches[switch];
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ingress_port, priority).0);
         let waits = |port: &u16| {
@@ -149,19 +149,19 @@ impl Pfc {
     }
 
     /// Rows of all cycles at the end of the run, in the order in which they first closed.
-    pub(super) fn cycle_rows(&self, sight: Sight<'_>) -> Vec<PauseCycleRow> {
+    pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
         // An eviction by a policy may have opened a cycle unnoticed.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];
-                self.waits_for(sight, cycle.links[at], cycle.priority).contains(&next)
+                self.waits_for(view, cycle.links[at], cycle.priority).contains(&next)
             };
             cycle.since.is_some() && (0..cycle.links.len()).all(waits)
         };
         let row = |cycle: &Cycle| {
             let lasts = is_closed(cycle);
             let mut cycle = cycle.clone();
-            cycle.open(sight.now);
+            cycle.open(view.now);
             PauseCycleRow {
                 time_ns: cycle.first.as_ns(),
                 priority: cycle.priority,

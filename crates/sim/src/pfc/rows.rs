@@ -1,6 +1,6 @@
 //! Rows of the tables of flow control.
 
-use super::cycles::Sight;
+use super::cycles::PauseView;
 use super::{Pfc, Target};
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};
@@ -70,15 +70,15 @@ impl Pfc {
     }
 
     /// Writes the summary of all pauses at the end of the run.
-    pub(crate) fn finish(&mut self, sight: Sight<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
+    pub(crate) fn finish(&mut self, view: PauseView<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.flush(sink)?;
-        for row in self.lasting_storms(sight.switches) {
+        for row in self.lasting_storms(view.switches) {
             sink.watchdog(&row)?;
         }
-        for row in self.cycle_rows(sight) {
+        for row in self.cycle_rows(view) {
             sink.pause_cycle(&row)?;
         }
-        let until_now = |since: Option<Time>| since.map_or(Time::ZERO, |since| sight.now - since);
+        let until_now = |since: Option<Time>| since.map_or(Time::ZERO, |since| view.now - since);
         for at in 0..self.states.len() {
             if let Some(start) = self.states[at].paused {
                 sink.pause_span(&self.span(self.target_at(at), start, None))?;
@@ -87,7 +87,7 @@ impl Pfc {
             state.demanded_total += until_now(state.demanded);
             state.paused_total += until_now(state.paused);
         }
-        for node in sight.switches.iter() {
+        for node in view.switches.iter() {
             for port in 0..node.ports() {
                 for target in self.targets(node.first_link.at_port(port)) {
                     let row = PauseRow {

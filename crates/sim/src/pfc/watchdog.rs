@@ -36,7 +36,7 @@ struct Storm {
 
 /// A queue of a switch, with its egress link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct WatchedQueue {
     port: u16,
     queue: QueueId,
     target: Target,
@@ -49,14 +49,18 @@ impl Pfc {
     }
 
     /// Queues that the watchdog of `node` polls: all lossless ones.
-    pub(crate) fn watched(&self, node: &SwitchNode) -> Vec<Place> {
+    pub(crate) fn watched(&self, node: &SwitchNode) -> Vec<WatchedQueue> {
         let Some(spec) = &self.specs[node.id] else { return Vec::new() };
         let mut places = Vec::new();
         for port in 0..node.ports() {
             let lossless = spec.mask_at(port);
             for priority in (0..32_u8).filter(|priority| lossless >> priority & 1 != 0) {
                 let target = Target { link: node.first_link.at_port(port), priority };
-                places.push(Place { port, queue: node.first.core.buffer().queue_of(port, priority), target });
+                places.push(WatchedQueue {
+                    port,
+                    queue: node.first.core.buffer().queue_of(port, priority),
+                    target,
+                });
             }
         }
         places
@@ -70,7 +74,7 @@ impl Pfc {
         &mut self,
         now: Time,
         node: &mut SwitchNode,
-        place: Place,
+        place: WatchedQueue,
         spec: WatchdogSpec,
     ) -> Option<u16> {
         let core = &node.first.core;
@@ -99,10 +103,10 @@ impl Pfc {
         &mut self,
         now: Time,
         node: &mut SwitchNode,
-        place: Place,
+        place: WatchedQueue,
         spec: WatchdogSpec,
     ) -> Option<u16> {
-        let Place { port, queue, target } = place;
+        let WatchedQueue { port, queue, target } = place;
         let core = &node.first.core;
         let discards = spec.action.discards();
         let stored = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));

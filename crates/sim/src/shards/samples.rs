@@ -9,11 +9,11 @@ use std::io;
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) at: Time,
-    row: Row,
+    row: SampleRow,
 }
 
 #[derive(Clone, Debug)]
-enum Row {
+enum SampleRow {
     Series(SeriesRow),
     Probe(ProbeRow),
 }
@@ -22,8 +22,8 @@ impl Sample {
     /// Writes the row to the sink of the run.
     pub(super) fn write(&self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         match &self.row {
-            Row::Series(row) => sink.series(row)?,
-            Row::Probe(row) => sink.probe(row)?,
+            SampleRow::Series(row) => sink.series(row)?,
+            SampleRow::Probe(row) => sink.probe(row)?,
         }
         Ok(())
     }
@@ -38,12 +38,12 @@ pub(super) struct Keep<'a> {
 
 impl RunSink for Keep<'_> {
     fn series(&mut self, row: &SeriesRow) -> io::Result<()> {
-        self.samples.push(Sample { at: self.at, row: Row::Series(row.clone()) });
+        self.samples.push(Sample { at: self.at, row: SampleRow::Series(row.clone()) });
         Ok(())
     }
 
     fn probe(&mut self, row: &ProbeRow) -> io::Result<()> {
-        self.samples.push(Sample { at: self.at, row: Row::Probe(row.clone()) });
+        self.samples.push(Sample { at: self.at, row: SampleRow::Probe(row.clone()) });
         Ok(())
     }
 }

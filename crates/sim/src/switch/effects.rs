@@ -11,7 +11,7 @@ use bufferlab_units::Time;
 
 /// A packet at a queue of the switch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct QueuedPacket {
     pub(crate) packet: PacketId,
     pub(crate) queue: QueueId,
     pub(crate) size: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Seen {
 /// A packet that found no space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refused {
-    pub(crate) seen: Seen,
+    pub(crate) seen: QueuedPacket,
     pub(crate) reason: DropReason,
     pub(crate) ingress_port: u16,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Evicted {
 pub(crate) struct Effects {
     pending: bool,
     /// Arrival that was stored; set only if events are explained.
-    pub(crate) stored: Option<Seen>,
+    pub(crate) stored: Option<QueuedPacket>,
     /// Whether the stored arrival was marked.
     pub(crate) marked: bool,
     /// Arrival that was refused.
@@ -89,7 +89,7 @@ impl Effects {
     }
 
     #[cold]
-    pub(super) fn note_stored(&mut self, seen: Seen, marked: bool) {
+    pub(super) fn note_stored(&mut self, seen: QueuedPacket, marked: bool) {
         self.pending = true;
         (self.stored, self.marked) = (Some(seen), marked);
     }

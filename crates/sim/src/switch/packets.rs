@@ -4,7 +4,7 @@
 //! limits and packet numbers are looked up when the event is settled (`observe::packets`), before
 //! any of the packets is freed.
 
-use super::record::Place;
+use super::record::MemoryOffset;
 use crate::ids::PacketId;
 use bufferlab_core::{
     Account, Arrival, Buffer, Departure, DropReason, End, IngressId, QueueId, Stored, SwitchEvent, Tags,
@@ -39,7 +39,7 @@ pub(crate) struct Logged {
 impl Logged {
     /// Log entry of `event`, if the table of packets records it. `last` is the previous entry.
     pub(super) fn new(
-        place: Place,
+        place: MemoryOffset,
         event: &SwitchEvent<'_>,
         buffer: &Buffer,
         last: Option<&Self>,
@@ -61,7 +61,13 @@ impl Logged {
         }
     }
 
-    fn of_arrival(place: Place, arrival: &Arrival, id: u32, event: PacketEvent, buffer: &Buffer) -> Self {
+    fn of_arrival(
+        place: MemoryOffset,
+        arrival: &Arrival,
+        id: u32,
+        event: PacketEvent,
+        buffer: &Buffer,
+    ) -> Self {
         Self {
             now: arrival.now,
             event,
@@ -80,13 +86,13 @@ impl Logged {
         }
     }
 
-    fn stored(place: Place, arrival: &Arrival, id: u32, buffer: &Buffer) -> Self {
+    fn stored(place: MemoryOffset, arrival: &Arrival, id: u32, buffer: &Buffer) -> Self {
         let account = buffer.peek(arrival.queue, End::Tail).map(|stored| stored.account);
         Self { account, ..Self::of_arrival(place, arrival, id, PacketEvent::Admitted, buffer) }
     }
 
     fn evicted(
-        (place, now): (Place, Time),
+        (place, now): (MemoryOffset, Time),
         queue: QueueId,
         stored: &Stored,
         reason: DropReason,
@@ -112,7 +118,7 @@ impl Logged {
 
     /// Entry of a departure, without the packet: the core does not name it here, and
     /// [`super::SwitchNode`] adds it afterwards.
-    fn departed(place: Place, departure: &Departure, buffer: &Buffer) -> Self {
+    fn departed(place: MemoryOffset, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
             event: PacketEvent::Departed,
@@ -133,7 +139,12 @@ impl Logged {
 
     /// Creates the entry of a pause or resume. `last` is the packet event that caused it, if any.
     /// Settlement looks up the bytes of the ingress queue.
-    fn pause((place, now): (Place, Time), ingress: IngressId, paused: bool, last: Option<&Self>) -> Self {
+    fn pause(
+        (place, now): (MemoryOffset, Time),
+        ingress: IngressId,
+        paused: bool,
+        last: Option<&Self>,
+    ) -> Self {
         let event = if paused { PacketEvent::Paused } else { PacketEvent::Resumed };
         let nothing = Self {
             now,

@@ -67,7 +67,7 @@ impl SwitchRecord {
     }
 
     /// Closes the records of one memory, `core` at `place`, at the end of the run.
-    pub(super) fn close<P: Policy>(&mut self, place: Place, end: Time, core: &Switch<P>) {
+    pub(super) fn close<P: Policy>(&mut self, place: MemoryOffset, end: Time, core: &Switch<P>) {
         let buffer = core.buffer();
         // Repeated for every memory; the total includes the bytes in all others.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
@@ -78,7 +78,7 @@ impl SwitchRecord {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
             record.times.hold(end.0, buffer.queue_bytes(queue));
             // A packet that bypassed the queue was alone in it.
-            record.max = record.max.max(u64::from(core.largest_passed(queue)));
+            record.max = record.max.max(u64::from(core.largest_bypassed(queue)));
             for stored in buffer.packets(queue) {
                 record.note_stay(stored.header.size, end - stored.enqueued_at);
             }
@@ -93,7 +93,7 @@ impl SwitchRecord {
 
     /// Records that a packet was stored in the memory at `place`.
     #[inline(always)] // The compiler can so drop a `place` of all zeros.
-    fn rise(&mut self, place: Place, arrival: &Arrival, buffer: &Buffer) {
+    fn rise(&mut self, place: MemoryOffset, arrival: &Arrival, buffer: &Buffer) {
         let (now, size) = (arrival.now.0, u64::from(arrival.header.size));
         self.total.hold(now, place.elsewhere_bytes + buffer.occupancy() - size);
         self.ports[usize::from(place.first_port + arrival.port)]
@@ -106,7 +106,7 @@ impl SwitchRecord {
 
     /// Records that a packet has left the memory at `place`.
     #[inline(always)] // The compiler can so drop a `place` of all zeros.
-    fn fall(&mut self, place: Place, leaving: Leaving, buffer: &Buffer) {
+    fn fall(&mut self, place: MemoryOffset, leaving: Leaving, buffer: &Buffer) {
         let Leaving { now, queue, port, size, stay } = leaving;
         let bytes = u64::from(size);
         self.total.hold(now.0, place.elsewhere_bytes + buffer.occupancy() + bytes);
@@ -117,7 +117,14 @@ impl SwitchRecord {
         self.last_sojourn = stay;
     }
 
-    fn note_eviction(&mut self, now: Time, stay: Time, evicted: Evicted, buffer: &Buffer, place: Place) {
+    fn note_eviction(
+        &mut self,
+        now: Time,
+        stay: Time,
+        evicted: Evicted,
+        buffer: &Buffer,
+        place: MemoryOffset,
+    ) {
         let (port, _) = buffer.port_and_priority(evicted.queue);
         let last_sojourn = self.last_sojourn;
         self.fall(place, Leaving { now, queue: evicted.queue, port, size: evicted.size, stay }, buffer);
@@ -155,7 +162,7 @@ fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer)
 
 /// Position of a memory within its switch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct MemoryOffset {
     pub(super) first_port: u16,
     pub(super) first_queue: u16,
     /// Bytes in the switch's other memories.
@@ -166,14 +173,14 @@ pub(super) struct Place {
 impl Observer for SwitchRecord {
     #[inline(always)] // Each caller has one kind of event, so one arm remains.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
-        self.record(event, buffer, Place::default());
+        self.record(event, buffer, MemoryOffset::default());
     }
 }
 
 impl SwitchRecord {
     /// Records an event of the memory at `place`.
     #[inline(always)] // Each caller has one kind of event, so one arm remains.
-    fn record(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer, place: Place) {
+    fn record(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer, place: MemoryOffset) {
         match *event {
             SwitchEvent::Stored { arrival, .. } => self.rise(place, arrival, buffer),
             SwitchEvent::Departed(departure) => self.fall(place, departure.into(), buffer),
@@ -194,7 +201,7 @@ impl SwitchRecord {
 pub(super) struct Listener<'a> {
     pub(super) record: &'a mut SwitchRecord,
     pub(super) panel: Option<&'a mut Panel>,
-    pub(super) place: Place,
+    pub(super) place: MemoryOffset,
 }
 
 impl Observer for Listener<'_> {

@@ -18,7 +18,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Totals of one packet of `wire` bytes.
-    pub(super) fn of(wire: u32, marked: bool) -> Self {
+    pub(super) fn for_packet(wire: u32, marked: bool) -> Self {
         Self { packets: 1, bytes: u64::from(wire), marked: u64::from(marked) }
     }
 }
@@ -90,11 +90,11 @@ mod tests {
     #[test]
     fn there_is_room_again_when_the_first_one_begins_to_leave() {
         let mut device = DeviceQueue::new(2);
-        let (packet, at) = (Pending::of(1_500, false), Time::from_us);
+        let (packet, at) = (Pending::for_packet(1_500, false), Time::from_us);
         device.push(at(0), at(0), packet);
         assert_eq!((device.next_place(at(0)), device.pending(at(0)).packets), (at(0), 0), "it is being sent");
         device.push(at(0), at(1), packet);
-        device.push(at(0), at(2), Pending::of(100, true));
+        device.push(at(0), at(2), Pending::for_packet(100, true));
         assert_eq!(device.next_place(at(0)), at(1));
         assert_eq!(device.pending(at(0)), Pending { packets: 2, bytes: 1_600, marked: 1 });
         assert_eq!(device.pending(at(1)), Pending { packets: 1, bytes: 100, marked: 1 });

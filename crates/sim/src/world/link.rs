@@ -177,7 +177,7 @@ impl Link {
             Some(header) => start + self.serializer.time(wire.min(header)),
         };
         let Some(device) = &mut special.device else { return (arrived, self.busy_until) };
-        device.push(now, start, Pending::of(wire, marked));
+        device.push(now, start, Pending::for_packet(wire, marked));
         (arrived, device.next_place(now))
     }
 

@@ -11,16 +11,16 @@ use bufferlab_transport::{HopReport, MAX_HOPS};
 /// Telemetry reports of all live packets.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
-    rows: Vec<Row>,
+    rows: Vec<PacketReports>,
     is_wanted: bool,
 }
 
 /// Reports of a packet that moves from one part of the network to another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reports(Row);
+pub(crate) struct Reports(PacketReports);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct PacketReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
     /// Scope of the reports that an ACK collects; data packets carry their scope themselves.
@@ -48,7 +48,7 @@ impl Telemetry {
 
     fn clear(&mut self, index: usize) {
         if index >= self.rows.len() {
-            self.rows.resize(index + 1, Row::default());
+            self.rows.resize(index + 1, PacketReports::default());
         }
         let row = &mut self.rows[index];
         (row.count, row.of_ack) = (0, None);
@@ -87,7 +87,7 @@ impl Telemetry {
 
     /// Telemetry reports of a packet.
     #[inline]
-    pub(crate) fn of(&self, packet: PacketId) -> &[HopReport] {
+    pub(crate) fn reports(&self, packet: PacketId) -> &[HopReport] {
         if !self.is_wanted {
             return &[];
         }

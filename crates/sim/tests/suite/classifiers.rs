@@ -52,13 +52,13 @@ impl Classify for BySize {
 }
 
 #[test]
-fn an_own_classifier_is_named_in_a_scenario() {
+fn a_custom_classifier_is_named_in_a_scenario() {
     register_classifier(ClassifierInfo {
         name: "own-by-size",
         title: "By size",
         summary: "Large packets join queue 1, others queue 0.",
         source: "A test.",
-        build: &|_, queues| Ok(Classifier::own(Box::new(BySize), queues)),
+        build: &|_, queues| Ok(Classifier::custom(Box::new(BySize), queues)),
         ..ClassifierInfo::PLAIN
     })
     .expect("the name is free");

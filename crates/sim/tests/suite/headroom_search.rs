@@ -175,14 +175,14 @@ fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
 
 /// Number of networks and seed from the environment, as set by `cargo xtask headroom-search`, or a
 /// small sample by default.
-fn asked() -> (u64, u64) {
+fn sample_and_seed() -> (u64, u64) {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))
 }
 
 #[test]
 fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_does_with_a_packet_less() {
-    let (networks, seed) = asked();
+    let (networks, seed) = sample_and_seed();
     let findings = search(seed, 0, networks).expect("every network can be built");
     println!("{findings}");
     assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

@@ -1,7 +1,7 @@
 //! The way of a packet through a port: class, group, queue, and all limits.
 
 use crate::config::{Config, MapKind, Profile, Threshold};
-use crate::keys::Port;
+use crate::keys::PortName;
 use crate::lint::{need, spare_metres};
 use crate::resolve::Resolved;
 use crate::silicon::{Chip, Memory};
@@ -101,7 +101,7 @@ pub struct PortKind {
 
 /// Kinds of ports, each with the ways of all classes.
 pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>) -> Vec<PortKind> {
-    let mut kinds: Vec<(Port, PortKind)> = Vec::new();
+    let mut kinds: Vec<(PortName, PortKind)> = Vec::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         let ways: Vec<Way> =
             classes(config, &port).into_iter().map(|class| way(config, memory, chip, &port, class)).collect();
@@ -111,7 +111,7 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
         let speed_mbps =
             config.ports.get(&port).and_then(|port| port.speed_mbps.as_ref()).map(|speed| speed.value);
         let cable_metres = config.cables.get(&port).map(|cable| cable.value);
-        let same = |kind: &&mut (Port, PortKind)| {
+        let same = |kind: &&mut (PortName, PortKind)| {
             let kind = &kind.1;
             kind.speed_mbps == speed_mbps && kind.cable_metres == cable_metres && kind.ways == ways
         };
@@ -128,7 +128,7 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
 
 /// Traffic classes of a port, from its maps. Without maps there is a class for each group and
 /// queue.
-fn classes(config: &Config, port: &Port) -> Vec<u8> {
+fn classes(config: &Config, port: &PortName) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();
     if classes.is_empty() {
@@ -142,7 +142,13 @@ fn classes(config: &Config, port: &Port) -> Vec<u8> {
     classes
 }
 
-fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, port: &Port, class: u8) -> Way {
+fn way(
+    config: &Config,
+    memory: Option<&Memory>,
+    chip: Option<&'static Chip>,
+    port: &PortName,
+    class: u8,
+) -> Way {
     let to = |kind| match config.map(port, kind) {
         Some((_, map)) => map.get(class),
         None => Some(class),
@@ -195,7 +201,7 @@ fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, po
 fn group_profile(
     config: &Config,
     chip: Option<&'static Chip>,
-    port: &Port,
+    port: &PortName,
     group: u8,
 ) -> Option<Box<Profile>> {
     match config.group(port, group) {
@@ -207,7 +213,7 @@ fn group_profile(
     }
 }
 
-fn marking(config: &Config, port: &Port, queue: u8) -> Option<Wred> {
+fn marking(config: &Config, port: &PortName, queue: u8) -> Option<Wred> {
     let name = config.queue_settings.get(&(port.clone(), queue))?.wred.as_ref()?;
     let profile = config.wred.get(&name.value)?;
     let green = &profile.colours[0];
@@ -274,7 +280,7 @@ fn headroom(
     config: &Config,
     memory: Option<&Memory>,
     chip: Option<&'static Chip>,
-    port: &Port,
+    port: &PortName,
     profile: &Profile,
 ) -> Option<Headroom> {
     let speed_mbps = config.ports.get(port)?.speed_mbps.as_ref()?.value;
@@ -303,7 +309,7 @@ fn headroom(
 
 /// Reasons why lossless groups cannot be explained, each once with its ports.
 pub(super) fn gaps(config: &Config) -> Vec<String> {
-    let mut found: BTreeMap<String, Vec<Port>> = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         for group in config.lossless_priorities(&port) {
             let why = match config.group(&port, group) {

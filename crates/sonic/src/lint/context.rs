@@ -2,7 +2,7 @@
 
 use super::Options;
 use crate::config::{Config, Pool, Profile, Threshold};
-use crate::keys::Port;
+use crate::keys::PortName;
 use crate::silicon::{Class, GENERIC, Memory, classes, share};
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl<'c> Context<'c> {
 }
 
 /// The first ports by name, and the number of the others.
-pub(crate) fn some(ports: &[Port]) -> String {
+pub(crate) fn some(ports: &[PortName]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<_> = ports.iter().take(SHOWN).map(ToString::to_string).collect();
     match ports.len().saturating_sub(SHOWN) {

@@ -3,7 +3,7 @@
 use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Config, Model, Threshold};
-use crate::keys::Port;
+use crate::keys::PortName;
 use crate::resolve::Resolved;
 use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
@@ -63,8 +63,8 @@ pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> N
 }
 
 /// The largest lossless packet on these ports (bytes).
-pub(crate) fn mtu(config: &Config, ports: &[Port]) -> u64 {
-    let written = |port: &Port| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
+pub(crate) fn mtu(config: &Config, ports: &[PortName]) -> u64 {
+    let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
     let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
     // Lossless packets may be smaller than the largest that the ports carry.
     config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
@@ -140,7 +140,7 @@ pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
     if config.lookup.is_empty() || config.model() == Model::Dynamic {
         return;
     }
-    let mut missing: BTreeMap<(u64, u64), Vec<Port>> = BTreeMap::new();
+    let mut missing: BTreeMap<(u64, u64), Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         let lossless = config.lossless_priorities(&port);
         let no_row = lossless.into_iter().find_map(|index| match config.group(&port, index) {
@@ -203,7 +203,7 @@ pub(super) fn xon_above_threshold(context: &Context<'_>, findings: &mut Findings
 
 pub(super) fn pfc_without_headroom(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    let mut found: BTreeMap<(String, u8), Vec<Port>> = BTreeMap::new();
+    let mut found: BTreeMap<(String, u8), Vec<PortName>> = BTreeMap::new();
     for (port, qos) in config.port_qos.iter().filter(|(port, _)| config.in_use(port)) {
         for priority in qos.pfc_enable.iter().flat_map(|enabled| enabled.value.iter().copied()) {
             let group =
@@ -246,7 +246,7 @@ pub(super) fn pfc_without_headroom(context: &Context<'_>, findings: &mut Finding
     }
 }
 
-fn has_exempt_cable(context: &Context<'_>, port: &Port) -> bool {
+fn has_exempt_cable(context: &Context<'_>, port: &PortName) -> bool {
     context.config.cables.get(port).is_some_and(|cable| cable.value == 0.0)
 }
 

@@ -3,17 +3,17 @@
 use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{MapKind, WredProfile};
-use crate::keys::Port;
-use crate::place::Place;
+use crate::keys::PortName;
+use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of colours, in the order of `WredProfile::colours`.
 const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 
 /// Marking profiles of lossless queues, with the queues' ports.
-fn marking_of_lossless<'c>(context: &Context<'c>) -> BTreeMap<&'c str, (&'c WredProfile, Vec<Port>)> {
+fn marking_of_lossless<'c>(context: &Context<'c>) -> BTreeMap<&'c str, (&'c WredProfile, Vec<PortName>)> {
     let config = context.config;
-    let mut found: BTreeMap<&str, (&WredProfile, Vec<Port>)> = BTreeMap::new();
+    let mut found: BTreeMap<&str, (&WredProfile, Vec<PortName>)> = BTreeMap::new();
     for ((port, index), setting) in config.queue_settings.iter().filter(|((port, _), _)| !port.is_remote()) {
         let is_lossless = match config.queue(port, *index).profile() {
             Some(profile) => config.is_lossless_queue_profile(&profile.name),
@@ -105,7 +105,7 @@ pub(super) fn wred_drops_lossless(context: &Context<'_>, findings: &mut Findings
 
 pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    let mut short: BTreeMap<(u64, u64), Vec<Port>> = BTreeMap::new();
+    let mut short: BTreeMap<(u64, u64), Vec<PortName>> = BTreeMap::new();
     for (port, watchdog) in &config.watchdogs {
         let Some(detection) = &watchdog.detection_ms else { continue };
         if let Some(poll) = &config.watchdog_poll_ms
@@ -151,44 +151,52 @@ fn longest_pause(context: &Context<'_>) -> Option<f64> {
 }
 
 /// Mismatches by message and suggestion, each with all its ports.
-type Told = BTreeMap<(String, String), (Severity, Place, Vec<Port>)>;
+type Mismatches = BTreeMap<(String, String), (Severity, ConfigPlace, Vec<PortName>)>;
 
 pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    let mut told = Told::new();
+    let mut mismatches = Mismatches::new();
     for (port, qos) in &config.port_qos {
         let Some(enabled) = &qos.pfc_enable else { continue };
         for priority in &enabled.value {
-            one_priority(context, port, *priority, &enabled.place, &mut told);
+            one_priority(context, port, *priority, &enabled.place, &mut mismatches);
         }
-        lossy_classes(context, port, &enabled.value, &enabled.place, &mut told);
+        lossy_classes(context, port, &enabled.value, &enabled.place, &mut mismatches);
         if let Some(watched) = &qos.watchdog {
             let more: Vec<_> = watched.value.difference(&enabled.value).collect();
             if !more.is_empty() {
                 let message = format!("the watchdog watches priorities {more:?} that have no PFC");
                 let key = (message, "let pfcwd_sw_enable name priorities of pfc_enable only".to_owned());
-                told.entry(key)
+                mismatches
+                    .entry(key)
                     .or_insert_with(|| (Severity::Warning, watched.place.clone(), Vec::new()))
                     .2
                     .push(port.clone());
             }
         }
     }
-    for ((message, suggestion), (severity, place, ports)) in told {
+    for ((message, suggestion), (severity, place, ports)) in mismatches {
         findings.add_as(severity, &place, format!("{}: {message}", some(&ports)), suggestion);
     }
 }
 
 /// Checks a priority with PFC: a class must use its group, and its pauses must stop the queue of
 /// that class.
-fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place, told: &mut Told) {
+fn one_priority(
+    context: &Context<'_>,
+    port: &PortName,
+    priority: u8,
+    place: &ConfigPlace,
+    mismatches: &mut Mismatches,
+) {
     let config = context.config;
     let group = config.map(port, MapKind::PfcToPg).and_then(|(_, map)| map.get(priority)).unwrap_or(priority);
     let Some((pg_name, to_group)) = config.map(port, MapKind::TcToPg) else { return };
     let classes: Vec<u8> =
         to_group.entries.iter().filter(|(_, to)| to.value == group).map(|(tc, _)| *tc).collect();
     let mut tell = |severity, message: String, suggestion: String| {
-        told.entry((message, suggestion))
+        mismatches
+            .entry((message, suggestion))
             .or_insert_with(|| (severity, place.clone(), Vec::new()))
             .2
             .push(port.clone());
@@ -240,7 +248,13 @@ fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place,
 }
 
 /// Checks the classes that DSCP selects on this port for a lossy group with a lossless queue.
-fn lossy_classes(context: &Context<'_>, port: &Port, enabled: &BTreeSet<u8>, place: &Place, told: &mut Told) {
+fn lossy_classes(
+    context: &Context<'_>,
+    port: &PortName,
+    enabled: &BTreeSet<u8>,
+    place: &ConfigPlace,
+    mismatches: &mut Mismatches,
+) {
     let config = context.config;
     let maps = (
         config.map(port, MapKind::DscpToTc),
@@ -263,7 +277,8 @@ fn lossy_classes(context: &Context<'_>, port: &Port, enabled: &BTreeSet<u8>, pla
                  which is lossless"
             );
             let suggestion = format!("add {group} to pfc_enable, or assign a lossy profile to queue {queue}");
-            told.entry((message, suggestion))
+            mismatches
+                .entry((message, suggestion))
                 .or_insert_with(|| (Severity::Warning, place.clone(), Vec::new()))
                 .2
                 .push(port.clone());
@@ -282,8 +297,8 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     }
-    let in_use = |port: &&Port| config.in_use(port) && !port.is_remote();
-    let (with, without): (Vec<&Port>, Vec<&Port>) =
+    let in_use = |port: &&PortName| config.in_use(port) && !port.is_remote();
+    let (with, without): (Vec<&PortName>, Vec<&PortName>) =
         config.port_qos.keys().filter(in_use).partition(|port| !config.pfc_priorities(port).is_empty());
     if !with.is_empty() && !without.is_empty() {
         let ports: Vec<_> = without.into_iter().cloned().collect();
@@ -298,7 +313,7 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             "enable the same priorities on every port that lossless traffic uses",
         );
     }
-    let mut sets: BTreeMap<BTreeSet<u8>, Vec<&Port>> = BTreeMap::new();
+    let mut sets: BTreeMap<BTreeSet<u8>, Vec<&PortName>> = BTreeMap::new();
     for port in with {
         sets.entry(config.pfc_priorities(port)).or_default().push(port);
     }

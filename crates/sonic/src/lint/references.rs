@@ -3,7 +3,7 @@
 use super::Findings;
 use super::context::Context;
 use crate::config::{Assigned, MapKind};
-use crate::place::{Place, Placed, Weight, printable};
+use crate::place::{ConfigPlace, Placed, Weight, printable};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn not_understood(context: &Context<'_>, findings: &mut Findings) {
@@ -17,7 +17,7 @@ pub(super) fn not_understood(context: &Context<'_>, findings: &mut Findings) {
 }
 
 /// Names with the place of the first reference.
-type Named<'c> = BTreeMap<&'c str, &'c Place>;
+type Named<'c> = BTreeMap<&'c str, &'c ConfigPlace>;
 
 fn add<'c>(to: &mut Named<'c>, reference: &'c Placed<String>) {
     to.entry(reference.value.as_str()).or_insert(&reference.place);

@@ -3,7 +3,7 @@
 use super::entry::Entry;
 use crate::config::{Assigned, Config, Mode, Model, Pool, PortInfo, Profile, Side, Threshold};
 use crate::ini::metres;
-use crate::keys::{self, Port};
+use crate::keys::{self, PortName};
 use crate::place::Placed;
 use crate::raw::KEYS_MAX;
 use std::collections::BTreeMap;
@@ -73,14 +73,14 @@ fn port(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
     };
     // All other fields of a port are about optics and names.
     let _ = entry.rest();
-    config.ports.insert(Port::new(key), info);
+    config.ports.insert(PortName::new(key), info);
 }
 
 fn cables(entry: &mut Entry<'_>, config: &mut Config) {
     for (name, text, place) in entry.rest() {
         match metres(text) {
             Some(value) => {
-                config.cables.insert(Port::new(name), Placed { value, place });
+                config.cables.insert(PortName::new(name), Placed { value, place });
             }
             None => {
                 let message = format!("\"{}\" is not a length", crate::place::printable(text));
@@ -142,7 +142,7 @@ fn profile(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
     config.profiles.insert(key.to_owned(), profile);
 }
 
-fn assignments(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<(Port, u8), Placed<Assigned>>) {
+fn assignments(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<(PortName, u8), Placed<Assigned>>) {
     let (ports, indices) = match keys::ports_and_indices(key) {
         Ok(both) => both,
         Err(message) => return entry.refuse_key(message, "correct the key; the entry is left out"),
@@ -172,7 +172,7 @@ fn assignments(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<(Port, u8), P
     }
 }
 
-fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<Port, Placed<Vec<String>>>) {
+fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<PortName, Placed<Vec<String>>>) {
     let ports = match keys::ports(key) {
         Ok(ports) => ports,
         Err(message) => return entry.refuse_key(message, "correct the key; the entry is left out"),

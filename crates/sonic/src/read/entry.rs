@@ -2,7 +2,7 @@
 //! reported as unknown.
 
 use crate::keys;
-use crate::place::{Place, Placed, Problem, Weight, printable};
+use crate::place::{ConfigPlace, Placed, Problem, Weight, printable};
 use crate::raw::{NUMBER_MAX, RawEntry, RawField, SIZE_MAX};
 use std::collections::BTreeSet;
 
@@ -17,15 +17,15 @@ impl<'a> Entry<'a> {
         Self { raw, taken: BTreeSet::new(), problems }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> ConfigPlace {
         self.raw.place.clone()
     }
 
-    fn field_place(&self, name: &str, field: &RawField) -> Place {
-        Place { file: field.file.clone(), ..self.raw.place.field(name, field.line) }
+    fn field_place(&self, name: &str, field: &RawField) -> ConfigPlace {
+        ConfigPlace { file: field.file.clone(), ..self.raw.place.field(name, field.line) }
     }
 
-    fn take(&mut self, name: &str) -> Option<(&'a RawField, Place)> {
+    fn take(&mut self, name: &str) -> Option<(&'a RawField, ConfigPlace)> {
         let (key, field) = self.raw.fields.get_key_value(name)?;
         self.taken.insert(key);
         Some((field, self.field_place(name, field)))
@@ -119,7 +119,7 @@ impl<'a> Entry<'a> {
     }
 
     /// All fields that were not taken, as name, text and place.
-    pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, Place)> {
+    pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, ConfigPlace)> {
         let raw = self.raw;
         let names: Vec<_> = raw.fields.keys().filter(|name| !self.taken.contains(name.as_str())).collect();
         names
@@ -131,7 +131,7 @@ impl<'a> Entry<'a> {
             .collect()
     }
 
-    pub(super) fn refuse(&mut self, place: Place, message: String, help: &str) {
+    pub(super) fn refuse(&mut self, place: ConfigPlace, message: String, help: &str) {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 

@@ -3,7 +3,7 @@
 use super::buffers::too_many;
 use super::entry::Entry;
 use crate::config::{Config, Map, MapKind, PortQos, QueueSetting, Scheduler, Watchdog, Wred, WredProfile};
-use crate::keys::{self, Port};
+use crate::keys::{self, PortName};
 use crate::place::{Placed, printable};
 use crate::raw::KEYS_MAX;
 use std::collections::BTreeMap;
@@ -159,7 +159,9 @@ fn watchdog(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
         Ok(ports) if config.watchdogs.len() + ports.len() > KEYS_MAX => {
             entry.refuse_key(too_many(), "no switch has that many; the entry is left out");
         }
-        Ok(ports) => config.watchdogs.extend(ports.into_iter().map(|port: Port| (port, watchdog.clone()))),
+        Ok(ports) => {
+            config.watchdogs.extend(ports.into_iter().map(|port: PortName| (port, watchdog.clone())))
+        }
         Err(message) => entry.refuse_key(message, "correct the key; the entry is left out"),
     }
 }

@@ -6,7 +6,7 @@ use super::chips::{Chip, Rule};
 use super::memory::{Memory, Term};
 use super::queues::QueuePoint;
 use crate::config::{Config, Profile, Threshold};
-use crate::keys::Port;
+use crate::keys::PortName;
 use crate::resolve::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ fn short_pools(groups: &[GroupPoint]) -> impl Iterator<Item = String> + '_ {
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub(crate) profile: Profile,
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: Vec<PortName>,
     pub(crate) groups: Vec<u8>,
     pub(crate) speed_mbps: Option<u64>,
     pub(crate) cable_metres: Option<f64>,
@@ -189,7 +189,7 @@ pub fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
     Some((parts.next()?.parse().ok()?, crate::ini::metres(parts.next()?)?))
 }
 
-fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {
+fn why_not(port: &PortName, index: u8, resolved: &Resolved) -> Option<String> {
     let why = match resolved {
         Resolved::Nothing | Resolved::Profile(_) => return None,
         Resolved::Computed(_) => "the switch computes the profile".to_owned(),
@@ -297,7 +297,7 @@ impl Memory {
         })
     }
 
-    fn limit(&self, config: &Config, ports: &[Port], threshold: Threshold, shared: u64) -> u64 {
+    fn limit(&self, config: &Config, ports: &[PortName], threshold: Threshold, shared: u64) -> u64 {
         match threshold {
             Threshold::Dynamic(exponent) => match self.chip.rule {
                 Rule::TwoLevels => match port_exponent(config, ports.first(), &self.pool) {
@@ -351,7 +351,7 @@ impl Memory {
 
 /// Exponent of alpha of a port in a pool, if its profile list has a dynamic limit for the pool.
 #[must_use]
-pub fn port_exponent(config: &Config, port: Option<&Port>, pool: &str) -> Option<i8> {
+pub fn port_exponent(config: &Config, port: Option<&PortName>, pool: &str) -> Option<i8> {
     let list = &config.ingress_lists.get(port?)?.value;
     let profiles = list.iter().filter_map(|name| config.profiles.get(name));
     let of_pool = |profile: &&Profile| profile.pool.as_ref().is_some_and(|name| name.value == pool);

@@ -308,7 +308,7 @@ fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
     let buffer = text("rendered/buffer-arista7260-t0.json");
     let cables = read("buffer", buffer.as_bytes()).expect("JSON").cables;
     // The rendered parts have no ports. The speed of a T0's port follows from its cable.
-    let port = |(port, cable): (&bufferlab_sonic::Port, &bufferlab_sonic::Placed<f64>)| {
+    let port = |(port, cable): (&bufferlab_sonic::PortName, &bufferlab_sonic::Placed<f64>)| {
         format!("\"{port}\": {{\"speed\": \"{}\"}}", if cable.value < 10.0 { 50_000 } else { 100_000 })
     };
     let ports = format!("{{\"PORT\": {{{}}}}}", cables.iter().map(port).collect::<Vec<_>>().join(","));

@@ -2,7 +2,7 @@
 
 use crate::support::{example, switch};
 use bufferlab_sonic::config::{MapKind, Mode, Model, Side, Threshold};
-use bufferlab_sonic::{Port, Reader, Resolved, Weight, read};
+use bufferlab_sonic::{PortName, Reader, Resolved, Weight, read};
 
 fn unchanged(_: &str, text: String) -> String {
     text
@@ -18,7 +18,7 @@ fn a_whole_switch_is_read_from_its_parts_and_nothing_is_left_over() {
     assert_eq!(pool.xoff.as_ref().map(|xoff| xoff.value), Some(800_000));
     let kinds = (pool.side.as_ref().map(|side| side.value), pool.mode.as_ref().map(|mode| mode.value));
     assert_eq!(kinds, (Some(Side::Ingress), Some(Mode::Dynamic)));
-    let port = Port::new("Ethernet8");
+    let port = PortName::new("Ethernet8");
     assert_eq!(config.ports[&port].speed_mbps.as_ref().map(|speed| speed.value), Some(100_000));
     assert_eq!(config.cables[&port].value, 300.0);
     assert_eq!(config.named_ports().len(), 4);
@@ -30,17 +30,17 @@ fn a_whole_switch_is_read_from_its_parts_and_nothing_is_left_over() {
 #[test]
 fn a_lossless_group_gets_the_row_of_its_speed_and_cable() {
     let config = switch(unchanged);
-    let group = config.group(&Port::new("Ethernet8"), 3);
+    let group = config.group(&PortName::new("Ethernet8"), 3);
     let profile = group.profile().expect("a row");
     assert_eq!(profile.name, "pg_lossless_100000_300m_profile");
     assert_eq!(profile.xoff.as_ref().map(|xoff| xoff.value), Some(159_744));
     assert_eq!(profile.threshold.as_ref().map(|limit| limit.value), Some(Threshold::Dynamic(-1)));
     assert_eq!(profile.place.to_string(), "pg_profile_lookup.ini:4: pg_profile_lookup|100000 300m");
-    assert!(matches!(config.group(&Port::new("Ethernet8"), 5), Resolved::Nothing));
+    assert!(matches!(config.group(&PortName::new("Ethernet8"), 5), Resolved::Nothing));
     let longer = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"301m\""));
-    assert!(matches!(longer.group(&Port::new("Ethernet8"), 3), Resolved::NoRow(100_000, 301.0)));
+    assert!(matches!(longer.group(&PortName::new("Ethernet8"), 3), Resolved::NoRow(100_000, 301.0)));
     let none = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"0m\""));
-    assert!(matches!(none.group(&Port::new("Ethernet8"), 3), Resolved::Nothing));
+    assert!(matches!(none.group(&PortName::new("Ethernet8"), 3), Resolved::Nothing));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_dump_with_flat_keys_is_the_same_configuration() {
         config.profiles["p"].threshold.as_ref().map(|limit| limit.value),
         Some(Threshold::Dynamic(-3))
     );
-    assert!(matches!(config.group(&Port::new("Ethernet0"), 4), Resolved::Computed(0)));
+    assert!(matches!(config.group(&PortName::new("Ethernet0"), 4), Resolved::Computed(0)));
     assert_eq!(config.model(), Model::Dynamic);
     assert_eq!(config.others.get("ACL_RULE"), Some(&1));
 }
@@ -140,7 +140,7 @@ fn what_runs_completes_what_was_configured() {
     let config = reader.finish();
     assert_eq!(config.problems, []);
     assert_eq!(config.pools["ingress_lossless_pool"].size.as_ref().map(|size| size.value), Some(1_000_000));
-    let group = config.group(&Port::new("Ethernet0"), 4);
+    let group = config.group(&PortName::new("Ethernet0"), 4);
     assert_eq!(group.profile().map(|profile| profile.name.as_str()), Some("computed"));
     assert_eq!(config.others.get("COUNTERS"), Some(&1));
 }

@@ -2,7 +2,9 @@
 
 use super::compare::{Answers, Comparison};
 use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, Header, QueueId, Refusal, find_policy};
-use bufferlab_dataplane::{Core, Departing, Driver, Fate, Incoming, Recorded, SwitchFile, Wire, core_of};
+use bufferlab_dataplane::{
+    Core, Departing, Driver, Fate, Incoming, PacketEvents, Recorded, SwitchFile, core_of,
+};
 use bufferlab_metrics::{DropRow, FlowRow, RunSink};
 use bufferlab_params::Params;
 use bufferlab_scenario::{Scenario, TieOrder, Workload, WorkloadSpec};
@@ -53,7 +55,7 @@ pub fn drive(file: &SwitchFile, arrivals: &[Incoming]) -> Result<Vec<Recorded>, 
 
 struct Rows(Vec<Recorded>);
 
-impl Wire for Rows {
+impl PacketEvents for Rows {
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core) {
         let row = &mut self.0[id as usize];
         row.queue = core.buffer().port_and_priority(queue).1;

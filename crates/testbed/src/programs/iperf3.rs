@@ -4,7 +4,7 @@
 //! from the switch: the first frame of the connection that is longer than iperf3's cookie.
 
 use super::{Running, start_in, wait_for};
-use crate::apps::Event;
+use crate::apps::AppEvent;
 use crate::error::TestbedError;
 use crate::lab::address;
 use crate::outcome::{Outcome, ProgressSample};
@@ -118,7 +118,7 @@ impl Flow {
         flow: usize,
         left: Time,
         transport: &TransportSpec,
-        events: &Sender<Event>,
+        events: &Sender<AppEvent>,
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
@@ -154,8 +154,8 @@ impl Flow {
                 Ok(Measured { flow, arrived: read(&report)?.arrived() })
             });
             let event = match measured {
-                Ok(measured) => Event::Measured(measured),
-                Err(why) => Event::Failed { program: PROGRAM, why },
+                Ok(measured) => AppEvent::Measured(measured),
+                Err(why) => AppEvent::Failed { program: PROGRAM, why },
             };
             let _ = events.send(event);
         });

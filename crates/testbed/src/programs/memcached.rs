@@ -10,7 +10,7 @@
 //! that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
-use crate::apps::{Connection, Event, Message};
+use crate::apps::{AppEvent, Connection, Message};
 use crate::clock::now_ns;
 use crate::error::TestbedError;
 use crate::lab::{CARD, address, in_network, run_in, set};
@@ -100,7 +100,7 @@ impl Memcached {
         &self,
         (dst, name): (u32, &str),
         transport: &TransportSpec,
-        events: &Sender<Event>,
+        events: &Sender<AppEvent>,
     ) -> Result<Connection, TestbedError> {
         let control = kernel_name(&transport.congestion_control);
         let route = format!("{}/32 dev {CARD} src {}", address(dst), address(self.host));
@@ -132,7 +132,7 @@ impl Memcached {
         let (counted, events) = (Arc::clone(&received), events.clone());
         std::thread::spawn(move || {
             if let Err(error) = ask_all(stream, &asked, &events, &counted) {
-                let _ = events.send(Event::Failed { program: PROGRAM, why: error.to_string() });
+                let _ = events.send(AppEvent::Failed { program: PROGRAM, why: error.to_string() });
             }
         });
         let hash = bufferlab_dataplane::frame::tcp_flow((address(self.host), PORT), (address(dst), port));
@@ -163,7 +163,7 @@ fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
 fn ask_all(
     mut stream: TcpStream,
     asked: &Receiver<Message>,
-    events: &Sender<Event>,
+    events: &Sender<AppEvent>,
     received: &AtomicU64,
 ) -> std::io::Result<()> {
     let mut chunk = vec![0; 1 << 16];
@@ -184,7 +184,7 @@ fn ask_all(
         if &chunk[..TAIL.len()] != TAIL.as_bytes() {
             return Err(Error::other("an answer does not end where it should"));
         }
-        if events.send(Event::Arrived { flow, at_ns: now_ns(), bytes: size }).is_err() {
+        if events.send(AppEvent::Arrived { flow, at_ns: now_ns(), bytes: size }).is_err() {
             return Ok(());
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     /// A server that answers every request with `answer`.
-    fn asked_once(answer: Vec<u8>, size: u64) -> (std::io::Result<()>, Vec<Event>) {
+    fn asked_once(answer: Vec<u8>, size: u64) -> (std::io::Result<()>, Vec<AppEvent>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at = listener.local_addr().expect("it has one");
         let server = std::thread::spawn(move || {
@@ -222,7 +222,7 @@ mod tests {
         let answer = [head(5).as_bytes(), b"zzzzz", TAIL.as_bytes()].concat();
         let (result, events) = asked_once(answer.clone(), 5);
         result.expect("it is right");
-        assert!(matches!(events[..], [Event::Arrived { flow: 3, bytes: 5, .. }]), "{events:?}");
+        assert!(matches!(events[..], [AppEvent::Arrived { flow: 3, bytes: 5, .. }]), "{events:?}");
         let (result, events) = asked_once(answer[..answer.len() - 1].to_vec(), 5);
         assert!(result.is_err() && events.is_empty(), "its last byte is missing: {events:?}");
     }

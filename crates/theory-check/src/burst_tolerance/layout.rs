@@ -1,6 +1,6 @@
 //! The switch of the calculator `burst-tolerance`: its full queues, and the burst's queues.
 
-use crate::bench::{Bench, Burst, Place};
+use crate::bench::{Bench, Burst, PortQueue};
 use crate::schemes::{abm, ratios, settled, strict, switch, word};
 use bufferlab_core::{ParamValue, SwitchConfig, Tags};
 use bufferlab_params::Params;
@@ -185,16 +185,16 @@ impl Layout {
     }
 
     /// The congested queues: `per_port` on each port from `first` on, after the burst's queue.
-    fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<Place> {
+    fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<PortQueue> {
         (first..first + ports)
             .flat_map(|port| {
-                (0..per_port).map(move |queue| Place { port: port as u16, priority: queue as u8 + shift })
+                (0..per_port).map(move |queue| PortQueue { port: port as u16, priority: queue as u8 + shift })
             })
             .collect()
     }
 
     fn burst(&self, tags: Tags, priority: u8) -> Burst {
-        let port = |number| Place { port: (self.congested + number) as u16, priority };
+        let port = |number| PortQueue { port: (self.congested + number) as u16, priority };
         Burst { queues: (0..self.burst_ports).map(port).collect(), rate: self.rate, tags }
     }
 

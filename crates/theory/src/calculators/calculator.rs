@@ -5,32 +5,20 @@ use crate::forms::{Domain, DomainError};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, Profile, ResolveError, entry};
 use std::fmt;
 
-/// A calculator.
-#[derive(Clone, Copy, Debug)]
-pub struct CalculatorInfo {
-    /// Name of the calculator on the command line: `burst-tolerance`.
-    pub name: &'static str,
-    /// Other accepted names of the calculator.
-    pub aliases: &'static [&'static str],
-    /// Full name of the calculator.
-    pub title: &'static str,
-    /// The question that the calculator answers, in one line.
-    pub summary: &'static str,
-    /// Papers and equations of the calculation.
-    pub source: &'static str,
-    /// Parameters.
-    pub params: &'static [ParamInfo],
-    /// Rules for combining parameters.
-    pub rules: &'static [Rule],
-    /// Calls shown in the documentation with their output: pairs of a parameter and its value as
-    /// typed.
-    pub examples: &'static [&'static [(&'static str, &'static str)]],
-    /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a
-    /// list's element), and the valid range.
-    pub run: fn(&Params) -> Domain<Derivation>,
+entry! {
+    /// A calculator.
+    #[derive(Clone, Copy)]
+    pub struct CalculatorInfo("calculator") {
+        /// Rules for combining parameters.
+        pub rules: &'static [Rule],
+        /// Calls shown in the documentation with their output: pairs of a parameter and its value
+        /// as typed.
+        pub examples: &'static [&'static [(&'static str, &'static str)]],
+        /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a
+        /// list's element), and the valid range.
+        pub run: fn(&Params) -> Domain<Derivation>,
+    }
 }
-
-entry!(CalculatorInfo, "calculator");
 
 impl CalculatorInfo {
     /// Name of a parameter's option on the command line, without dashes. `rate` is the rate of the

@@ -6,7 +6,7 @@ use crate::forms::headroom::{
     CABLE_SECONDS_PER_METRE, EndDelays, Link, PAUSE_FRAME_BITS, artifact_bytes, hpcc_bytes, ieee_bytes,
     in_cells, in_cells_by_packet, shorthand_bytes, tabulated_delays,
 };
-use crate::forms::sonic_headroom::{Generation, Port, Profile};
+use crate::forms::sonic_headroom::{Generation, PortInputs, Profile};
 use crate::forms::{Domain, DomainError, check, not_negative, positive};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
@@ -111,7 +111,7 @@ const PARAMS: &[ParamInfo] = &[
 const KIBIBYTE: f64 = 1024.0;
 
 fn run(params: &Params) -> Domain<Derivation> {
-    let port = Port {
+    let port = PortInputs {
         speed_mbps: input::rate(params, "rate") / 1e6,
         cable_metres: params.ratio("cable"),
         port_mtu_bytes: input::size(params, "mtu"),
@@ -151,7 +151,7 @@ fn as_parameter(error: DomainError) -> DomainError {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Headroom {
     /// The port in SONiC's terms; the other formulas also use its speed, cable, MTU and cell.
-    port: Port,
+    port: PortInputs,
     /// Delays of both ends, for speeds that are not tabulated.
     delays: Option<EndDelays>,
     /// Reaction time of the sender in bufferlab's model.
@@ -270,7 +270,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
 }
 
 /// The port in the formulas' terms, and the memory that its packets occupy.
-fn link_and_packets(port: Port) -> Domain<(Link, PacketMemory)> {
+fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
     let mtu_bytes = positive("mtu", port.port_mtu_bytes)?;
@@ -310,7 +310,7 @@ fn number_of_bytes(value: f64) -> String {
 const SONIC: &str = "SONiC dynamic model";
 
 /// Adds SONiC's steps and the answers `SONiC xon` and `SONiC size`.
-fn sonic(port: Port, profile: &Profile, derivation: &mut Derivation) {
+fn sonic(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     cell_occupancy(port, profile, derivation);
     let (cable, rate) = (number(port.cable_metres), super::rate(port.speed_mbps * 1e6));
     let (formula, numbers) = ("2 length speed / 1.98e8 m/s", format!("2 * {cable} m * {rate} / 1.98e8 m/s"));
@@ -343,7 +343,7 @@ fn sonic(port: Port, profile: &Profile, derivation: &mut Derivation) {
 }
 
 /// Adds the bytes of cells that a byte of lossless traffic occupies.
-fn cell_occupancy(port: Port, profile: &Profile, derivation: &mut Derivation) {
+fn cell_occupancy(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     let cell = number(port.cell_bytes);
     let (formula, numbers) = if port.cell_bytes > 128.0 {
         ("ceil(cell / 64)", format!("ceil({cell} / 64)"))
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     const ASKED: Headroom = Headroom {
-        port: Port {
+        port: PortInputs {
             speed_mbps: 25_000.0,
             cable_metres: 400.0,
             port_mtu_bytes: 1_048.0,
@@ -408,12 +408,12 @@ mod tests {
 
     #[test]
     fn an_untabulated_speed_leaves_formulas_out_and_says_so() -> Domain<()> {
-        let odd = Headroom { port: Port { speed_mbps: 56_000.0, ..ASKED.port }, ..ASKED };
+        let odd = Headroom { port: PortInputs { speed_mbps: 56_000.0, ..ASKED.port }, ..ASKED };
         let found = headroom(&odd)?;
         assert_eq!((found.value("IEEE 802.1Qbb"), found.value("SONiC xoff")), (None, None));
         assert!(found.value("shorthand").is_some() && found.notes.len() == 5, "{:?}", found.notes);
         let delays = Some(EndDelays { interface_bits: 1e4, response_bits: 1e5 });
-        let port = Port { peer_response_quanta: Some(200.0), ..odd.port };
+        let port = PortInputs { peer_response_quanta: Some(200.0), ..odd.port };
         let found = headroom(&Headroom { delays, port, ..ASKED })?;
         assert!(found.value("IEEE 802.1Qbb").is_some() && found.value("SONiC xoff").is_some());
         Ok(())
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_percentage_above_100_is_refused() {
-        let port = Port { small_packet_percent: 101.0, ..ASKED.port };
+        let port = PortInputs { small_packet_percent: 101.0, ..ASKED.port };
         assert_eq!(
             headroom(&Headroom { port, ..ASKED }).expect_err("more than all").input,
             "small_packet_percent"

@@ -74,7 +74,7 @@ impl Control for Enhanced {
         let (law, now) = (self.law, view.now);
         let mut changed = false;
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let flow = Flow::of(index, law.packet, view);
+            let flow = Flow::from_view(index, law.packet, view);
             if flow.refused > 0.0 {
                 port.growth = 0.0;
             }
@@ -109,7 +109,7 @@ impl Control for Enhanced {
     fn until_next(&self, view: &View<'_>) -> f64 {
         let law = self.law;
         let next = |(index, port): (usize, &EnhancedPort)| {
-            let flow = Flow::of(index, law.packet, view);
+            let flow = Flow::from_view(index, law.packet, view);
             let row = if flow.has_rows_of(law.c1, flow.stored) {
                 until(port.row, law.c1, flow.sent)
             } else {
@@ -129,7 +129,7 @@ impl Control for Enhanced {
 
     fn advance(&mut self, time: f64, view: &View<'_>) {
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let flow = Flow::of(index, self.law.packet, view);
+            let flow = Flow::from_view(index, self.law.packet, view);
             let net = flow.stored - flow.sent;
             if port.uncontrolled_since.is_none() && flow.refused <= 0.0 {
                 port.growth = (port.growth + time * net).max(0.0);

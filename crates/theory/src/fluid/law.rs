@@ -5,7 +5,7 @@ use super::control::{Constant, Control};
 use super::enhanced::{Enhanced, EnhancedLimits};
 
 use super::model::{FluidError, Shape, not_negative};
-use super::rates::{Group, Limit, Place, Pool, Tank};
+use super::rates::{Group, Limit, LimitSide, Pool, Tank};
 use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
 /// A threshold law, checked against its switch.
@@ -82,7 +82,7 @@ impl Law {
     ///
     /// # Errors
     /// If a parameter is out of its range or does not fit the switch.
-    pub fn counted(shape: &Shape, law: CongestionCount) -> Result<Self, FluidError> {
+    pub fn congestion_count(shape: &Shape, law: CongestionCount) -> Result<Self, FluidError> {
         law.validate(shape)?;
         Ok(Self { shape: shape.clone(), kind: Kind::CongestionCount(law) })
     }
@@ -136,7 +136,7 @@ impl Law {
             .map(|group| Group {
                 queues: group * per_group..(group + 1) * per_group,
                 limit: self.first_limit(group),
-                place: Place::Under,
+                place: LimitSide::Under,
             })
             .collect();
         Tank {

@@ -37,7 +37,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn of(port: usize, packet: f64, view: &View<'_>) -> Self {
+    pub(super) fn from_view(port: usize, packet: f64, view: &View<'_>) -> Self {
         let (tank, queues) = (view.tank, view.tank.port_queues(port));
         let arriving = tank.sum(&tank.arriving, queues.clone()) / packet;
         let stored = tank.sum(&view.rates.accepted, queues.clone()) / packet;

@@ -1,6 +1,6 @@
 //! Division of the space that becomes free in a full buffer.
 
-use super::rates::{Group, Limit, Place, Rates, Tank};
+use super::rates::{Group, Limit, LimitSide, Rates, Tank};
 
 impl Tank {
     /// Solves for a full buffer with more arrivals than departures. Every arrival that no limit
@@ -22,12 +22,12 @@ impl Tank {
                 let Group { queues, limit, place } = &self.groups[group];
                 *ceiling = match (limit, place) {
                     (&Limit::Free { pool, .. }, _) if exhausted[pool] => 0.0,
-                    (_, Place::Over) => 0.0,
-                    (_, Place::At) => {
+                    (_, LimitSide::Over) => 0.0,
+                    (_, LimitSide::At) => {
                         let keeps = self.sum(&rates.served, queues.clone()) + rates.limit_growth[group];
                         keeps.clamp(0.0, arriving[group])
                     }
-                    (_, Place::Under) => arriving[group],
+                    (_, LimitSide::Under) => arriving[group],
                 };
             }
             let share = self.let_in(&ceilings, &arriving, &mut rates.scratch.bends);

@@ -15,7 +15,7 @@
 
 /// Position of a group relative to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LimitSide {
     Under,
     At,
     Over,
@@ -37,7 +37,7 @@ pub(super) enum Limit {
 pub(super) struct Group {
     pub(super) queues: std::ops::Range<usize>,
     pub(super) limit: Limit,
-    pub(super) place: Place,
+    pub(super) place: LimitSide,
 }
 
 /// A pool of space: its size, and the queues that it counts.
@@ -143,7 +143,7 @@ impl Tank {
     pub(super) fn solve(&self, rates: &mut Rates) {
         rates.resize(self);
         for queue in 0..self.queues() {
-            let takes = self.groups[self.group_of[queue]].place != Place::Over;
+            let takes = self.groups[self.group_of[queue]].place != LimitSide::Over;
             rates.accepted[queue] = if takes { self.arriving[queue] } else { 0.0 };
         }
         self.serve(rates);
@@ -160,7 +160,7 @@ impl Tank {
             self.overflow(rates);
         } else {
             for group in 0..self.groups.len() {
-                if self.groups[group].place == Place::At {
+                if self.groups[group].place == LimitSide::At {
                     let queues = self.groups[group].queues.clone();
                     let (arriving, served) =
                         (self.sum(&self.arriving, queues.clone()), self.sum(&rates.served, queues.clone()));
@@ -225,14 +225,14 @@ impl Tank {
         let highest = (arriving - served).max(lowest);
         rates.scratch.lowest[group] = lowest;
         rates.scratch.highest[group] = highest;
-        rates.group_growth[group] = if *place == Place::Over { lowest } else { highest };
+        rates.group_growth[group] = if *place == LimitSide::Over { lowest } else { highest };
         rates.limit_growth[group] = 0.0;
     }
 
     /// Solves for the growth of one pool, and of the groups at limits that follow the pool.
     fn solve_pool(&self, pool: usize, rates: &mut Rates) {
         let slides = |group: usize| match self.groups[group] {
-            Group { limit: Limit::Free { pool: of, weight }, place: Place::At, .. } if of == pool => {
+            Group { limit: Limit::Free { pool: of, weight }, place: LimitSide::At, .. } if of == pool => {
                 Some(weight)
             }
             _ => None,
@@ -247,7 +247,7 @@ impl Tank {
                 rates.scratch.bends.push(-rates.scratch.lowest[group] / weight);
                 rates.scratch.bends.push(-rates.scratch.highest[group] / weight);
             } else {
-                if self.groups[group].place == Place::At {
+                if self.groups[group].place == LimitSide::At {
                     // A limit that is constant.
                     rates.group_growth[group] =
                         0.0_f64.clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
@@ -295,7 +295,7 @@ impl Tank {
                 && of == pool
             {
                 rates.limit_growth[group] = -weight * x;
-                if self.groups[group].place == Place::At {
+                if self.groups[group].place == LimitSide::At {
                     rates.group_growth[group] =
                         (-weight * x).clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
                 }

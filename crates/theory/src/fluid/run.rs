@@ -2,7 +2,7 @@
 
 use super::control::{Changes, Constant, Control, View};
 use super::model::FluidError;
-use super::rates::{Place, Rates, Tank};
+use super::rates::{LimitSide, Rates, Tank};
 use super::setup::Fluid;
 use super::trajectory::{Breakpoint, Refusal, Trajectory};
 
@@ -140,11 +140,11 @@ impl<'a> Run<'a> {
     fn place(&mut self, group: usize) {
         let gap = self.limits[group] - self.tank.group_length(group);
         self.tank.groups[group].place = if gap > self.small_length {
-            Place::Under
+            LimitSide::Under
         } else if gap < -self.small_length {
-            Place::Over
+            LimitSide::Over
         } else {
-            Place::At
+            LimitSide::At
         };
     }
 
@@ -170,12 +170,12 @@ impl<'a> Run<'a> {
         // Groups that cannot follow their limit, or fall behind it, leave the limit.
         let small_rate = 1e-12 * self.tank.port_rates.iter().copied().fold(0.0, f64::max);
         for group in 0..self.limits.len() {
-            if self.tank.groups[group].place == Place::At {
+            if self.tank.groups[group].place == LimitSide::At {
                 let apart = self.rates.group_growth[group] - self.rates.limit_growth[group];
                 if apart > small_rate {
-                    self.tank.groups[group].place = Place::Over;
+                    self.tank.groups[group].place = LimitSide::Over;
                 } else if apart < -small_rate {
-                    self.tank.groups[group].place = Place::Under;
+                    self.tank.groups[group].place = LimitSide::Under;
                 }
             }
         }
@@ -226,9 +226,9 @@ impl<'a> Run<'a> {
             let gap = self.limits[group] - tank.group_length(group);
             let closing = rates.group_growth[group] - rates.limit_growth[group];
             let meets = match tank.groups[group].place {
-                Place::Under => closing > 0.0 && gap < f64::INFINITY,
-                Place::Over => closing < 0.0,
-                Place::At => false,
+                LimitSide::Under => closing > 0.0 && gap < f64::INFINITY,
+                LimitSide::Over => closing < 0.0,
+                LimitSide::At => false,
             };
             if meets {
                 step = step.min((gap / closing).max(0.0));
@@ -268,11 +268,11 @@ impl<'a> Run<'a> {
             let gap = self.limits[group] - self.tank.group_length(group);
             let closing = self.rates.group_growth[group] - self.rates.limit_growth[group];
             match self.tank.groups[group].place {
-                Place::Under if gap <= self.small_length && closing > 0.0 => {
-                    self.tank.groups[group].place = Place::At;
+                LimitSide::Under if gap <= self.small_length && closing > 0.0 => {
+                    self.tank.groups[group].place = LimitSide::At;
                 }
-                Place::Over if gap >= -self.small_length && closing < 0.0 => {
-                    self.tank.groups[group].place = Place::At;
+                LimitSide::Over if gap >= -self.small_length && closing < 0.0 => {
+                    self.tank.groups[group].place = LimitSide::At;
                 }
                 _ => {}
             }

@@ -31,10 +31,10 @@ impl Fluid {
         if found != expected || *law.shape() != shape {
             return Err(FluidError::WrongLength { what: "queues of the law's switch", found, expected });
         }
-        Ok(Self::of(law.tank(), Some(law), shape))
+        Ok(Self::with_tank(law.tank(), Some(law), shape))
     }
 
-    pub(super) fn of(tank: Tank, law: Option<Law>, shape: Shape) -> Self {
+    pub(super) fn with_tank(tank: Tank, law: Option<Law>, shape: Shape) -> Self {
         Self { tank, law, shape, sources: Vec::new(), record: true, max_events: EVENTS }
     }
 

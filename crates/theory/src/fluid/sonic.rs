@@ -8,7 +8,7 @@
 //! so that no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
-use super::rates::{Group, Limit, Place, Pool, Tank};
+use super::rates::{Group, Limit, LimitSide, Pool, Tank};
 use super::setup::Fluid;
 use super::trajectory::Trajectory;
 
@@ -60,7 +60,7 @@ impl Sonic {
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,
             groups: (0..queues)
-                .map(|queue| Group { queues: queue..queue + 1, limit: limit(queue), place: Place::Under })
+                .map(|queue| Group { queues: queue..queue + 1, limit: limit(queue), place: LimitSide::Under })
                 .collect(),
             group_of: (0..queues).collect(),
             pools: vec![
@@ -72,7 +72,7 @@ impl Sonic {
             arriving: vec![0.0; queues],
             full: false,
         };
-        Ok(Fluid::of(tank, None, shape))
+        Ok(Fluid::with_tank(tank, None, shape))
     }
 
     /// Occupancy of all lossless and of all lossy queues at `time`.

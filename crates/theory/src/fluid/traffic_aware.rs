@@ -112,7 +112,7 @@ impl Control for TrafficAware {
         let law = self.law;
         let mut changed = false;
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let flow = Flow::of(index, law.packet, view);
+            let flow = Flow::from_view(index, law.packet, view);
             let underloaded = is_reached(port.dec, law.dec);
             let next = match port.state {
                 PortState::Normal => {
@@ -165,7 +165,7 @@ impl Control for TrafficAware {
     fn until_next(&self, view: &View<'_>) -> f64 {
         let law = self.law;
         let next = |(index, port): (usize, &TrafficPort)| {
-            let flow = Flow::of(index, law.packet, view);
+            let flow = Flow::from_view(index, law.packet, view);
             let row = if flow.has_rows_of(law.dec, flow.arriving) {
                 until(port.dec, law.dec, flow.sent)
             } else {
@@ -193,7 +193,7 @@ impl Control for TrafficAware {
 
     fn advance(&mut self, time: f64, view: &View<'_>) {
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let flow = Flow::of(index, self.law.packet, view);
+            let flow = Flow::from_view(index, self.law.packet, view);
             match port.state {
                 PortState::Normal if flow.refused > 0.0 => port.dc += time * flow.refused,
                 PortState::Normal => {

@@ -27,7 +27,7 @@ choices! {
 
 /// Inputs of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Port {
+pub struct PortInputs {
     /// Speed (Mb/s).
     pub speed_mbps: f64,
     /// Cable (metres).
@@ -107,7 +107,7 @@ fn kibibytes(bytes: f64) -> f64 {
     (bytes / KIBIBYTE).ceil() * KIBIBYTE
 }
 
-impl Port {
+impl PortInputs {
     fn check(&self) -> Domain<f64> {
         positive("speed_mbps", self.speed_mbps)?;
         not_negative("cable_metres", self.cable_metres)?;
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     /// A port of 100 Gb/s with 5 m of cable and the usual values of the second generation.
-    const PORT: Port = Port {
+    const PORT: PortInputs = PortInputs {
         speed_mbps: 100_000.0,
         cable_metres: 5.0,
         port_mtu_bytes: 9_100.0,
@@ -240,10 +240,10 @@ mod tests {
 
     #[test]
     fn small_packets_only_need_more_and_a_shared_pool_reserves_less() -> Domain<()> {
-        let small = Port { small_packet_percent: 100.0, ..PORT }.profile()?;
+        let small = PortInputs { small_packet_percent: 100.0, ..PORT }.profile()?;
         assert_eq!(small.xoff_bytes, kibibytes(1024.0 + 3.0 * small.delay_bytes));
         assert!(small.xoff_bytes > 2.0 * PORT.profile()?.xoff_bytes);
-        let shared = Port { shared_headroom_pool: true, ..PORT }.profile()?;
+        let shared = PortInputs { shared_headroom_pool: true, ..PORT }.profile()?;
         assert_eq!((shared.size_bytes, shared.xoff_bytes), (shared.xon_bytes, 45.0 * KIBIBYTE));
         assert_eq!(shared_headroom_pool_bytes(&[(shared, 64)], 2.0)?, 64.0 * 45.0 * KIBIBYTE / 2.0);
         assert_eq!(shared_headroom_pool_bytes(&[(shared, 2)], 2.0)?, 655_360.0);
@@ -252,22 +252,22 @@ mod tests {
 
     #[test]
     fn eight_lanes_double_the_pipeline_and_generations_add_what_they_need() -> Domain<()> {
-        let wide = Port { lanes: 8, speed_mbps: 400_000.0, ..PORT }.profile()?;
+        let wide = PortInputs { lanes: 8, speed_mbps: 400_000.0, ..PORT }.profile()?;
         assert_eq!(wide.xon_bytes, 36.0 * KIBIBYTE);
         assert_eq!(wide.size_bytes, kibibytes(wide.xoff_bytes + wide.xon_bytes + 9_100.0));
-        let tiled = Port { generation: Generation::Spectrum4, ..PORT }.profile()?;
+        let tiled = PortInputs { generation: Generation::Spectrum4, ..PORT }.profile()?;
         assert_eq!(tiled.tile_bytes, 1500.0);
-        let newest = Port { generation: Generation::Spectrum6, ..PORT }.profile()?;
+        let newest = PortInputs { generation: Generation::Spectrum6, ..PORT }.profile()?;
         assert_eq!(newest.xoff_bytes, PORT.profile()?.xoff_bytes + 18.0 * KIBIBYTE);
-        let unknown = Port { speed_mbps: 123.0, ..PORT };
+        let unknown = PortInputs { speed_mbps: 123.0, ..PORT };
         assert_eq!(unknown.profile().expect_err("not tabulated").input, "speed_mbps");
-        assert!(Port { peer_response_quanta: Some(10.0), ..unknown }.profile().is_ok());
+        assert!(PortInputs { peer_response_quanta: Some(10.0), ..unknown }.profile().is_ok());
         Ok(())
     }
 
     #[test]
     fn a_cell_of_at_most_128_bytes_has_a_worst_factor_of_2() -> Domain<()> {
-        assert_eq!(Port { cell_bytes: 96.0, ..PORT }.profile()?.worst_factor, 2.0);
+        assert_eq!(PortInputs { cell_bytes: 96.0, ..PORT }.profile()?.worst_factor, 2.0);
         Ok(())
     }
 }

@@ -104,7 +104,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(old: &[OldQueues], new: &NewQueues) -> Self {
+    fn over(old: &[OldQueues], new: &NewQueues) -> Self {
         Self {
             before: 1.0 + sum(old, |_| true, |q| q.omega_before),
             unaffected: 1.0 + sum(old, |q| !q.is_affected(), |q| q.omega),
@@ -143,7 +143,7 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
     // The limit does not depend on the arrival rate; any valid one passes the check.
     let new = NewQueues { arrival_rate: new.drain_rate + 1.0, ..*new };
     check_state(1.0, old, &new)?;
-    let sums = Sums::of(old, &new);
+    let sums = Sums::over(old, &new);
     let room = sums.affected_drain + sums.unaffected * drain_per_omega;
     Ok(new.drain_rate + room / f64::from(new.count))
 }
@@ -161,7 +161,7 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
 /// drain rate.
 pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     check_state(buffer, old, new)?;
-    let sums = Sums::of(old, new);
+    let sums = Sums::over(old, new);
     let slope = (sums.growth - sums.affected_drain) / sums.unaffected;
     Ok(touch(buffer / sums.before, 0.0, slope, new))
 }
@@ -173,7 +173,7 @@ pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
 /// Returns the errors of [`t1_case_1`].
 pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     check_state(buffer, old, new)?;
-    let sums = Sums::of(old, new);
+    let sums = Sums::over(old, new);
     Ok(touch(buffer / sums.before, 0.0, sums.growth - sums.drain, new))
 }
 
@@ -206,7 +206,7 @@ impl Trajectory {
     /// Returns the errors of [`t1_case_1`].
     pub fn case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
         check_state(buffer, old, new)?;
-        let sums = Sums::of(old, new);
+        let sums = Sums::over(old, new);
         let occupancy_slope = (sums.growth - sums.affected_drain) / sums.unaffected;
         Ok(Self { free_before: buffer / sums.before, occupancy_slope })
     }
@@ -217,7 +217,7 @@ impl Trajectory {
     /// Returns the errors of [`t1_case_1`].
     pub fn case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
         check_state(buffer, old, new)?;
-        let sums = Sums::of(old, new);
+        let sums = Sums::over(old, new);
         Ok(Self { free_before: buffer / sums.before, occupancy_slope: sums.growth - sums.drain })
     }
 
@@ -286,7 +286,7 @@ const ROUNDING: f64 = 1e-12;
 /// Returns the errors of [`t1_case_1`].
 pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Touch> {
     check_state(buffer, old, new)?;
-    let mut free = buffer / Sums::of(old, new).before;
+    let mut free = buffer / Sums::over(old, new).before;
     let mut lengths: Vec<f64> = old.iter().map(|q| q.omega_before * free).collect();
     let mut follows: Vec<bool> = old.iter().map(|q| !q.is_affected()).collect();
     let (mut time, mut rejoined) = (0.0, 0);

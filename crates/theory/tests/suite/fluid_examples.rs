@@ -99,7 +99,7 @@ fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
         let shape = Shape::new(60.0, vec![1.0; ports], queues).expect("in domain");
         let counted =
             CongestionCount::plasticine(&shape, &vec![1.0; queues], 0, DrainRate::Computed, refresh);
-        let law = Law::counted(&shape, counted.expect("in domain")).expect("in domain");
+        let law = Law::congestion_count(&shape, counted.expect("in domain")).expect("in domain");
         let mut fluid = Fluid::new(shape, law).expect("it fits");
         for queue in 0..ports * queues {
             fluid = fluid.with(Source { queue, rate: 5.0, start: 0.0, end: 1e4 }).expect("in domain");

@@ -64,7 +64,7 @@ fn what_is_out_of_domain_is_refused_with_the_valid_range() {
 fn parameters_of_laws_are_checked_too() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
     let abm = |refresh, rate| CongestionCount::abm(&shape, &[0.5], rate, refresh).expect("one alpha");
-    let counted = |law| message(Law::counted(&shape, law));
+    let counted = |law| message(Law::congestion_count(&shape, law));
     assert!(counted(abm(Refresh::Every(0.0), DrainRate::One)).starts_with("the refresh interval is 0"));
     let found = counted(abm(Refresh::Continuous, DrainRate::Measured));
     assert!(found.contains("an interval in which a drain rate can be measured"), "{found}");
@@ -98,7 +98,7 @@ fn busy(record: bool) -> Trajectory {
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
     let counted =
         CongestionCount::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
-    let law = Law::counted(&shape, counted.expect("in domain")).expect("in domain");
+    let law = Law::congestion_count(&shape, counted.expect("in domain")).expect("in domain");
     let mut fluid = Fluid::new(shape, law).expect("it fits");
     let mut stream = RandomStream::new(1, "test/fluid/busy", 0);
     for queue in 0..64 {
@@ -207,7 +207,7 @@ fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
     let counted =
         CongestionCount::abm(&shape, &[1.0], DrainRate::Computed, Refresh::Continuous).expect("in domain");
-    let law = Law::counted(&shape, counted).expect("in domain");
+    let law = Law::congestion_count(&shape, counted).expect("in domain");
     let run = Fluid::new(shape, law)
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 2.0, start: 0.0, end: 50.0 }))
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 2.0, start: 5.0, end: 50.0 }))
@@ -232,7 +232,7 @@ fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() 
     let lengths = |rate| {
         let shape = Shape::new(1.0, vec![1.0; 2], 4).expect("in domain");
         let counted = CongestionCount::abm(&shape, &[0.5; 4], rate, Refresh::Every(0.05)).expect("in domain");
-        let law = Law::counted(&shape, counted).expect("in domain");
+        let law = Law::congestion_count(&shape, counted).expect("in domain");
         let mut fluid = Fluid::new(shape, law).expect("it fits");
         for queue in [0, 1, 4, 5, 6] {
             fluid = fluid.with(Source { queue, rate: 2.0, start: 0.0, end: 50.0 }).expect("in domain");
@@ -286,7 +286,7 @@ fn random_traffic_under_every_law_runs_through() {
         let continuous = |high| {
             let law =
                 CongestionCount::plasticine(&shape, &alphas, high, DrainRate::Computed, Refresh::Continuous);
-            Law::counted(&shape, law.expect("in domain")).expect("in domain")
+            Law::congestion_count(&shape, law.expect("in domain")).expect("in domain")
         };
         let packet = 0.005;
         let kind = round % 7;
@@ -296,7 +296,7 @@ fn random_traffic_under_every_law_runs_through() {
             2 => continuous(1),
             3 => {
                 let law = CongestionCount::abm(&shape, &alphas, DrainRate::Measured, Refresh::Every(0.02));
-                Law::counted(&shape, law.expect("in domain")).expect("in domain")
+                Law::congestion_count(&shape, law.expect("in domain")).expect("in domain")
             }
             4 => {
                 let limits =

@@ -123,7 +123,7 @@ impl Cell {
     }
 
     /// A cell with the grid's buffer and the policy's default refresh interval.
-    pub(crate) fn of(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
+    pub(crate) fn on_grid(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
         let refresh = if policy == "abm" { Time::from_us(80) } else { Time::from_us(10) };
         Self { policy, layout, alphas, rate, buffer: BUFFER, refresh }
     }
@@ -197,9 +197,9 @@ impl Cell {
             "cs" => Ok(Law::complete_sharing(shape)),
             "dt" => Law::dynamic_threshold(shape, &alphas),
             "abm" => CongestionCount::abm(shape, &alphas, DrainRate::Computed, refresh)
-                .and_then(|law| Law::counted(shape, law)),
+                .and_then(|law| Law::congestion_count(shape, law)),
             "plasticine" => CongestionCount::plasticine(shape, &alphas, 1, DrainRate::Computed, refresh)
-                .and_then(|law| Law::counted(shape, law)),
+                .and_then(|law| Law::congestion_count(shape, law)),
             "edt" => {
                 let (tm1, tm2) = (2.1e-3, 10e-3);
                 Law::enhanced(shape, EnhancedLimits { alpha: 1.0, packet, c1: 3.0, c2: 8.0, tm1, tm2 })

@@ -78,7 +78,7 @@ fn grid() -> Vec<Cell> {
                 let trivial = policy == "cs" && matches!(layout, Layout::Ports(1..) | Layout::Queues(_));
                 for rate in [2.5, 5.0, 12.0] {
                     if !trivial {
-                        cells.push(Cell::of(policy, layout, alphas, rate));
+                        cells.push(Cell::on_grid(policy, layout, alphas, rate));
                     }
                 }
             }
@@ -237,7 +237,7 @@ fn the_page_and_its_table_show_what_is_measured() {
 /// The comparison can fail: another policy's fluid model is not within the tolerance.
 #[test]
 fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
-    let cell = Cell::of("dt", Layout::Ports(4), (1.0, 1.0), 5.0);
+    let cell = Cell::on_grid("dt", Layout::Ports(4), (1.0, 1.0), 5.0);
     let (packets, reason) = cell.by_packets();
     let fluid = Cell { policy: "abm", ..cell }.by_fluid();
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
@@ -248,7 +248,7 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {
-        let cell = Cell { buffer, ..Cell::of("plasticine", layout, (0.5, 20.0), 5.0) };
+        let cell = Cell { buffer, ..Cell::on_grid("plasticine", layout, (0.5, 20.0), 5.0) };
         let (packets, reason) = cell.by_packets();
         Outcome { cell, fluid: cell.by_fluid(), packets, reason }
     };
@@ -267,7 +267,8 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {
     let deviation = |us| {
-        let cell = Cell { refresh: Time::from_us(us), ..Cell::of("abm", Layout::Ports(8), (0.5, 20.0), 5.0) };
+        let cell =
+            Cell { refresh: Time::from_us(us), ..Cell::on_grid("abm", Layout::Ports(8), (0.5, 20.0), 5.0) };
         (cell.by_packets().0.stored / cell.by_fluid().stored - 1.0).abs()
     };
     let (in_step, out_of_step) = (deviation(12), deviation(10));

@@ -3,7 +3,7 @@
 use super::{DELAY, RATE};
 use crate::{GraphProblem, LinkSpec, Topology, TopologyInfo};
 use bufferlab_params::{
-    Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo, first_names, suggestion,
+    Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, TableInfo, first_names, suggestion,
 };
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     let nodes = Topology { hosts: hosts.to_vec(), switches: switches.to_vec(), ..Topology::default() };
     let (mut links, mut places, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for (index, link) in params.tables("links").iter().enumerate() {
-        let place = Place::new("links").element(index);
+        let place = ParamPlace::new("links").element(index);
         let mut end = |key: &'static str| {
             let node = nodes.node(link.text(key));
             if node.is_none() {
@@ -93,11 +93,11 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
 
 /// Finds names used twice; hosts and switches share one namespace.
 fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
-    let mut known: BTreeMap<&str, Place> = BTreeMap::new();
+    let mut known: BTreeMap<&str, ParamPlace> = BTreeMap::new();
     let mut faults = Vec::new();
     for (key, nodes) in [("hosts", hosts), ("switches", switches)] {
         for (index, name) in nodes.iter().enumerate() {
-            let place = Place::new(key).element(index);
+            let place = ParamPlace::new(key).element(index);
             if let Some(&first) = known.get(name.as_str()) {
                 let fault = Fault::new(place, format!("two nodes are called \"{name}\""), "the second one");
                 let help = "rename one of them; hosts and switches share one set of names";
@@ -111,7 +111,7 @@ fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
 }
 
 /// The error for a cable end that names no known node.
-fn stranger(nodes: &Topology, place: Place, name: &str) -> Fault {
+fn stranger(nodes: &Topology, place: ParamPlace, name: &str) -> Fault {
     let all = || nodes.hosts.iter().chain(&nodes.switches).map(String::as_str);
     let help = match suggestion(name, all()) {
         Some(near) => format!("did you mean \"{near}\"?"),
@@ -122,7 +122,7 @@ fn stranger(nodes: &Topology, place: Place, name: &str) -> Fault {
 
 /// Turns a problem into an error at the scenario line that causes it. `links` has the place of
 /// every cable.
-fn fault(topology: &Topology, links: &[Place], problem: &GraphProblem) -> Fault {
+fn fault(topology: &Topology, links: &[ParamPlace], problem: &GraphProblem) -> Fault {
     match problem {
         GraphProblem::DuplicateName(_) => unreachable!("names were compared before"),
         GraphProblem::SelfLoop { link } => {
@@ -139,7 +139,7 @@ fn fault(topology: &Topology, links: &[Place], problem: &GraphProblem) -> Fault 
         GraphProblem::HostWithoutLink { host } => {
             let name = &topology.hosts[*host as usize];
             let switch = topology.switches.first().map_or("s0", String::as_str);
-            let place = Place::new("hosts").element(*host as usize);
+            let place = ParamPlace::new("hosts").element(*host as usize);
             let label = "every host needs exactly one entry in topology.links";
             Fault::new(place, format!("host \"{name}\" has no cable"), label).help(format!(
                 "add {{ a = \"{name}\", b = \"{switch}\", rate = \"10 Gb/s\", delay = \"1 us\" }} to topology.links, \

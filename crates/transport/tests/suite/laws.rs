@@ -28,7 +28,7 @@ struct Flow {
 
 /// An ACK; fields that most tests ignore have their usual value.
 #[derive(Clone, Copy)]
-struct Event<'a> {
+struct TestAck<'a> {
     at: Time,
     rtt: Time,
     delivered: u32,
@@ -39,7 +39,7 @@ struct Event<'a> {
     telemetry: &'a [HopReport],
 }
 
-impl Default for Event<'_> {
+impl Default for TestAck<'_> {
     fn default() -> Self {
         Self {
             at: Time::ZERO,
@@ -65,8 +65,8 @@ impl Flow {
         Self { config, control, window, acknowledged: 0, next: 1_000 }
     }
 
-    fn ack(&mut self, event: Event<'_>) {
-        let Event { at: now, rtt, delivered, marked, may_grow, new_round, telemetry } = event;
+    fn ack(&mut self, event: TestAck<'_>) {
+        let TestAck { at: now, rtt, delivered, marked, may_grow, new_round, telemetry } = event;
         self.acknowledged += delivered;
         if new_round {
             self.acknowledged = self.next + 1;
@@ -114,12 +114,12 @@ fn names_are_unique_and_every_control_starts_with_a_window() {
 fn newreno_and_ecn_star_halve_and_add_one_segment_per_round_trip() {
     for name in ["newreno", "ecn-star"] {
         let mut flow = Flow::new(name, TcpConfig { initial_window: 10, ..config() });
-        flow.ack(Event { delivered: 10, ..Event::default() });
+        flow.ack(TestAck { delivered: 10, ..TestAck::default() });
         near(flow.window.size, 20.0, 0.0);
         flow.congestion(CongestionEvent::Mark, 18, Time::ZERO);
         near(flow.window.size, 10.0, 0.0);
         for _ in 0..10 {
-            flow.ack(Event::default());
+            flow.ack(TestAck::default());
         }
         near(flow.window.size, 11.0, 0.06);
         flow.congestion(CongestionEvent::Loss, 30, Time::ZERO);
@@ -139,12 +139,12 @@ fn dctcp_alpha(flow: &Flow) -> f64 {
 fn dctcp_moves_alpha_by_a_sixteenth_of_its_error_per_window() {
     // RFC 8257 section 3.3: alpha = (1 - g) alpha + g M.
     let mut flow = Flow::with("dctcp", &[("initial_alpha", ParamValue::Ratio(0.0))], config());
-    flow.ack(Event { new_round: true, delivered: 0, ..Event::default() });
+    flow.ack(TestAck { new_round: true, delivered: 0, ..TestAck::default() });
     let mut expected = 0.0;
     for marked_of_four in [4, 4, 1, 0, 2, 3] {
         for n in 0..4 {
             let (marked, last) = (n < marked_of_four, n == 3);
-            flow.ack(Event { marked, new_round: last, ..Event::default() });
+            flow.ack(TestAck { marked, new_round: last, ..TestAck::default() });
         }
         expected = 15.0 / 16.0 * expected + f64::from(marked_of_four) / 4.0 / 16.0;
         near(dctcp_alpha(&flow), expected, 1e-12);
@@ -158,7 +158,7 @@ fn dctcp_moves_alpha_by_a_sixteenth_of_its_error_per_window() {
 fn run_until(flow: &mut Flow, mut now: Time, until: Time, rtt: Time) -> Time {
     while now < until {
         now += Time((rtt.0 as f64 / flow.window.size) as u64);
-        flow.ack(Event { at: now, rtt, ..Event::default() });
+        flow.ack(TestAck { at: now, rtt, ..TestAck::default() });
     }
     now
 }
@@ -173,7 +173,7 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     // Eq. 2: K = cbrt((W_max - cwnd)/C) = cbrt(300/0.4) = 9.086 s.
     let k = (300.0_f64 / 0.4).cbrt();
     let start = Time::from_ms(50);
-    flow.ack(Event { at: start, rtt, ..Event::default() });
+    flow.ack(TestAck { at: start, rtt, ..TestAck::default() });
     near(probed(&flow.control, "plateau"), 1_000.0, 1e-9);
     near(probed(&flow.control, "flat_at"), k, 1e-9);
     let mut now = start;
@@ -223,7 +223,7 @@ fn cubic_gives_way_by_fast_convergence_and_starts_flat_after_a_timeout() {
     // begins.
     flow.congestion(CongestionEvent::Timeout, 40, Time::ZERO);
     near(flow.window.slow_start_threshold, 28.0, 1e-9);
-    flow.ack(Event::default());
+    flow.ack(TestAck::default());
     assert_eq!(plateau(&flow), (28.0, 0.0));
 }
 
@@ -236,7 +236,7 @@ fn time_in_which_the_window_may_not_grow_does_not_count_for_cubic() {
         flow.congestion(CongestionEvent::Loss, 1_000, Time::ZERO);
         let now = run_until(&mut flow, Time::ZERO, Time::from_ms(2_000), rtt);
         let before = flow.window.size;
-        flow.ack(Event { at: now + idle, rtt, may_grow: false, ..Event::default() });
+        flow.ack(TestAck { at: now + idle, rtt, may_grow: false, ..TestAck::default() });
         near(flow.window.size, before, 0.0);
         run_until(&mut flow, now + idle, now + idle + Time::from_ms(2_000), rtt);
         sizes.push(flow.window.size);
@@ -252,7 +252,7 @@ fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f6
     for round in 0..rounds {
         let count = flow.window.size as u32;
         for n in 0..count {
-            flow.ack(Event { at: now, rtt: rtt(round), new_round: n == 0, ..Event::default() });
+            flow.ack(TestAck { at: now, rtt: rtt(round), new_round: n == 0, ..TestAck::default() });
             now += Time::from_us(1);
         }
         sizes.push(flow.window.size);
@@ -297,10 +297,10 @@ fn timely_follows_algorithm_1() {
     let mut flow = Flow::new("timely", config());
     let rate = |flow: &Flow| probed(&flow.control, "rate").floor() / 1e6;
     let update = |flow: &mut Flow, rtt_us: u64| {
-        flow.ack(Event { rtt: Time::from_us(rtt_us), new_round: true, ..Event::default() });
+        flow.ack(TestAck { rtt: Time::from_us(rtt_us), new_round: true, ..TestAck::default() });
         // A second ACK of the same round changes nothing.
         let before = rate(flow);
-        flow.ack(Event { rtt: Time::from_us(5 * rtt_us), ..Event::default() });
+        flow.ack(TestAck { rtt: Time::from_us(5 * rtt_us), ..TestAck::default() });
         near(rate(flow), before, 0.0);
         before
     };
@@ -330,10 +330,10 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     // alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us; target = 100 + 163.277/sqrt(10) -
     // 16.328.
     near(state(&flow).1, 135.305, 0.001);
-    flow.ack(Event { at: Time::from_us(1_000), ..Event::default() });
+    flow.ack(TestAck { at: Time::from_us(1_000), ..TestAck::default() });
     near(flow.window.size, 10.1, 1e-9);
     let target = 100.0 + 163.277 / 10.1_f64.sqrt() - 16.3277;
-    let late = |at_us| Event { at: Time::from_us(at_us), rtt: Time::from_us(200), ..Event::default() };
+    let late = |at_us| TestAck { at: Time::from_us(at_us), rtt: Time::from_us(200), ..TestAck::default() };
     flow.ack(late(1_001));
     let expected = 10.1 * (1.0 - 0.8 * (200.0 - target) / 200.0);
     near(flow.window.size, expected, 1e-3);
@@ -343,7 +343,7 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     assert!(flow.window.size < expected - 1.0);
     // A decrease is at most a half.
     let before = flow.window.size;
-    flow.ack(Event { at: Time::from_ms(99), rtt: Time::from_ms(90), ..Event::default() });
+    flow.ack(TestAck { at: Time::from_ms(99), rtt: Time::from_ms(90), ..TestAck::default() });
     near(flow.window.size, before / 2.0, 1e-9);
     // A loss halves the window; below one segment the flow is paced.
     for n in 0..5 {
@@ -360,7 +360,7 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(flow.window.size, 1.0, 0.0);
     near(flow.window.pacing_gap.as_secs_f64(), 90e-3 / window, 1e-9);
     // Below one segment an ACK adds a whole segment.
-    flow.ack(Event { at: Time::from_ms(900), ..Event::default() });
+    flow.ack(TestAck { at: Time::from_ms(900), ..TestAck::default() });
     near(state(&flow).0, window + 1.0, 1e-9);
     assert_eq!(flow.window.pacing_gap, Time::ZERO);
 }
@@ -370,19 +370,19 @@ fn hpcc_follows_algorithm_1() {
     let mut flow = Flow::new("hpcc", config());
     let utilisation = |flow: &Flow| probed(&flow.control, "utilisation");
     near(flow.paced_window(), 100.0, 1e-3);
-    flow.ack(Event { new_round: true, telemetry: &[report(0, 20_000, 0)], ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &[report(0, 20_000, 0)], ..TestAck::default() });
     near(flow.paced_window(), 100.0, 1e-3);
     // In 8 us, a tenth of T, the port sent 10 kB, which is its rate. u = 20 kB/100 kB + 1; U =
     // 0.9 + 0.1 * 1.2.
     let busy = [report(8, 20_000, 10_000)];
-    flow.ack(Event { telemetry: &busy, ..Event::default() });
+    flow.ack(TestAck { telemetry: &busy, ..TestAck::default() });
     near(utilisation(&flow), 1.02, 1e-9);
     // W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
     // Within the round trip the reference stays: the same U gives the same window. The shorter of
     // two queues counts.
-    flow.ack(Event { telemetry: &[report(16, 0, 20_000)], ..Event::default() });
+    flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
     near(flow.paced_window(), second, 1e-2);
@@ -392,7 +392,7 @@ fn hpcc_follows_algorithm_1() {
     for round in 0..7 {
         sent += 50_000;
         let half = [report(16 + 80 * (round + 1), 0, sent)];
-        flow.ack(Event { new_round: true, telemetry: &half, ..Event::default() });
+        flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
             // The reference is still the window at the start of the first round, at the limit of
@@ -407,14 +407,14 @@ fn hpcc_follows_algorithm_1() {
 #[test]
 fn hpcc_increases_by_stages_below_its_target() {
     let mut flow = Flow::new("hpcc", TcpConfig { initial_window: 40, ..config() });
-    flow.ack(Event { new_round: true, telemetry: &[report(0, 0, 0)], ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
     for round in 1..=5 {
         let half = [report(80 * round, 0, 50_000 * round)];
-        flow.ack(Event { new_round: true, telemetry: &half, ..Event::default() });
+        flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(flow.paced_window(), 40.0 + 0.05 * round as f64, 1e-2);
     }
     let sixth = [report(480, 0, 300_000)];
-    flow.ack(Event { new_round: true, telemetry: &sixth, ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &sixth, ..TestAck::default() });
     near(flow.paced_window(), 40.25 * 0.95 / 0.5 + 0.05, 1e-2);
 }
 
@@ -422,27 +422,27 @@ fn hpcc_increases_by_stages_below_its_target() {
 fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
-    flow.ack(Event { new_round: true, telemetry: &[report(0, 0, 0)], ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
     // In 8 us the queue grew by 10 kB while 10 kB were sent: current 2 b; voltage 100 + 10 kB;
     // power 2.2; smoothed 1 + 0.1 * 1.2.
-    flow.ack(Event { telemetry: &[report(8, 10_000, 10_000)], ..Event::default() });
+    flow.ack(TestAck { telemetry: &[report(8, 10_000, 10_000)], ..TestAck::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
     // The old window stays for the round trip, the present one moves: gradient 2 b for a tenth of
     // T.
-    flow.ack(Event { telemetry: &[report(16, 30_000, 20_000)], ..Event::default() });
+    flow.ack(TestAck { telemetry: &[report(16, 30_000, 20_000)], ..TestAck::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);
     let second = 0.9 * (100.0 / smoothed + 10.0) + 0.1 * first;
     near(flow.paced_window(), second, 1e-2);
     // The next round refers to the present window.
     let third_power = 0.9 * smoothed + 0.1 * 1.3;
-    flow.ack(Event { new_round: true, telemetry: &[report(24, 30_000, 30_000)], ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &[report(24, 30_000, 30_000)], ..TestAck::default() });
     let third = 0.9 * (100.0 / third_power + 10.0) + 0.1 * second;
     near(flow.paced_window(), third, 1e-2);
     let fourth_power = 0.9 * third_power + 0.1 * 1.3;
-    flow.ack(Event { telemetry: &[report(32, 30_000, 40_000)], ..Event::default() });
+    flow.ack(TestAck { telemetry: &[report(32, 30_000, 40_000)], ..TestAck::default() });
     near(flow.paced_window(), 0.9 * (third / fourth_power + 10.0) + 0.1 * third, 1e-2);
 }
 
@@ -457,7 +457,7 @@ fn the_most_loaded_port_decides_and_an_idle_one_does_not_matter() {
                 let busy = report(8 * step, 200_000, 10_000 * step);
                 let both = [idle(8 * step), busy];
                 let reports = if with_idle_port { &both[..] } else { &both[1..] };
-                flow.ack(Event { telemetry: reports, ..Event::default() });
+                flow.ack(TestAck { telemetry: reports, ..TestAck::default() });
             }
             windows.push(flow.paced_window());
         }
@@ -468,11 +468,11 @@ fn the_most_loaded_port_decides_and_an_idle_one_does_not_matter() {
 #[test]
 fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip() {
     let mut flow = Flow::new("theta-powertcp", config());
-    let event = |at, rtt, new_round| Event {
+    let event = |at, rtt, new_round| TestAck {
         at: Time::from_us(at),
         rtt: Time::from_us(rtt),
         new_round,
-        ..Event::default()
+        ..TestAck::default()
     };
     flow.ack(event(0, 80, true));
     // Gradient 4/8, round trip 84: 1.5 * 1.05 = 1.575, smoothed 1.0575; no update within the round.
@@ -490,14 +490,14 @@ fn the_artifacts_laws_differ_where_their_code_does() {
     // The artifact uses a current of at least half the rate, a target of 0.95, and the average with
     // the old window.
     let mut flow = Flow::with("powertcp", &[("flows", ParamValue::Count(100))], artifact.clone());
-    flow.ack(Event { new_round: true, telemetry: &[report(0, 10_000, 0)], ..Event::default() });
-    flow.ack(Event { telemetry: &[report(8, 10_000, 0)], ..Event::default() });
+    flow.ack(TestAck { new_round: true, telemetry: &[report(0, 10_000, 0)], ..TestAck::default() });
+    flow.ack(TestAck { telemetry: &[report(8, 10_000, 0)], ..TestAck::default() });
     let power = (0.9 + 0.1 * 0.5 * 1.1) / 0.95;
     near(flow.paced_window(), f64::min(100.0, 0.9 * (100.0 / power + 1.0) + 0.1 * 100.0), 1e-2);
     // Rates do not fall below 100 Mb/s.
     let mut flow = Flow::new("timely", artifact);
     for _ in 0..100 {
-        flow.ack(Event { rtt: Time::from_ms(90), new_round: true, ..Event::default() });
+        flow.ack(TestAck { rtt: Time::from_ms(90), new_round: true, ..TestAck::default() });
     }
     near(probed(&flow.control, "rate"), 1e8, 1e3);
 }

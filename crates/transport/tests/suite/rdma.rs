@@ -44,13 +44,13 @@ enum InFlight {
 
 /// Behaviour of the wire: the transmissions that it loses in either direction, and the segments
 /// that it marks.
-struct Wire<'a> {
+struct WireFaults<'a> {
     lose: &'a mut dyn FnMut(u32, Segment) -> bool,
     lose_ack: &'a mut dyn FnMut(u32) -> bool,
     mark: &'a mut dyn FnMut(u32) -> bool,
 }
 
-fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut Wire<'_>) -> Outcome {
+fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut WireFaults<'_>) -> Outcome {
     let congestion = crate::support::control(control, &[], config);
     let (mut sender, mut responder) = (QueuePair::new(config, &congestion, total), Responder::new(total));
     let mut pipe: Vec<(Time, u32, InFlight)> = Vec::new();
@@ -125,7 +125,7 @@ fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut Wire<'_>) -> Ou
 }
 
 fn transfer(config: &TcpConfig, total: u32, lose: &mut dyn FnMut(u32, Segment) -> bool) -> Outcome {
-    let mut wire = Wire { lose, lose_ack: &mut |_| false, mark: &mut |_| false };
+    let mut wire = WireFaults { lose, lose_ack: &mut |_| false, mark: &mut |_| false };
     run("dcqcn", config, total, &mut wire)
 }
 
@@ -171,7 +171,8 @@ fn a_lost_nack_is_repeated_by_interval_and_else_waits_for_the_timeout() {
         let mut nacked = false;
         // ACKs 0 to 9 are for segments before the gap; number 10 is the first negative one.
         let mut lose_ack = |n: u32| n == 10 && !std::mem::replace(&mut nacked, true);
-        let mut wire = Wire { lose: &mut |n, _| n == 10, lose_ack: &mut lose_ack, mark: &mut |_| false };
+        let mut wire =
+            WireFaults { lose: &mut |n, _| n == 10, lose_ack: &mut lose_ack, mark: &mut |_| false };
         let outcome = run("dcqcn", &config, 60, &mut wire);
         assert_eq!((outcome.counters.timeouts, outcome.delivered), (timeouts, 60));
     }
@@ -247,7 +248,7 @@ fn notifications_are_fifty_microseconds_apart_however_many_segments_are_marked()
     });
     let notified: Vec<_> = notified.map(|seq| Time(u64::from(seq) * SERIALIZATION.0)).collect();
     assert_eq!(notified, (0..8).map(|k| Time::from_us(50 * k)).collect::<Vec<_>>());
-    let mut wire = Wire { lose: &mut |_, _| false, lose_ack: &mut |_| false, mark: &mut |_| true };
+    let mut wire = WireFaults { lose: &mut |_, _| false, lose_ack: &mut |_| false, mark: &mut |_| true };
     let outcome = run("dcqcn", &config, 1_000, &mut wire);
     assert!(
         outcome.notifications > 10 && outcome.finished_at > Time(1_500 * SERIALIZATION.0),
@@ -275,7 +276,7 @@ fn ten_thousand_random_loss_patterns_end_with_every_segment_delivered_once() {
         let ack_loss = [0.0, 0.05, 0.3][stream.below(3) as usize];
         let marking = [0.0, 0.02][stream.below(2) as usize];
         let control = controls[seed as usize % controls.len()];
-        let mut wire = Wire {
+        let mut wire = WireFaults {
             lose: &mut |_, _| stream.next_f64() < loss,
             lose_ack: &mut |_| acks.next_f64() < ack_loss,
             mark: &mut |_| marks.next_f64() < marking,

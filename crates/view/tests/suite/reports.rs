@@ -32,7 +32,7 @@ fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, 
 }
 
 fn policies(names: &[&str]) -> Vec<PolicySelection> {
-    names.iter().map(|name| PolicySelection::of(name).expect("a policy")).collect()
+    names.iter().map(|name| PolicySelection::from_name(name).expect("a policy")).collect()
 }
 
 fn seeds(count: u32) -> NonZero<u32> {
@@ -136,7 +136,8 @@ metric = "qct"
 
 /// The explorer has drawn, and the script that adds the buttons of charts has run after it. A text
 /// read earlier lacks the buttons' labels.
-const EXPLORED: &str = "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
+const EXPLORED: &str =
+    "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
 
 /// Sets every control of the explorer to each of its values, one after the other, and back. Each
 /// change must change the displayed text. Returns the number of changes.

@@ -14,7 +14,7 @@ pub(crate) struct LineTooLong {
 
 impl LineTooLong {
     /// Line that an error of [`LimitedLines`] concerns.
-    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn find_in(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
@@ -61,12 +61,12 @@ pub(crate) struct LimitedLines<R> {
     /// Number of the current line; `length` is the number of bytes read of it.
     line: u64,
     length: usize,
-    place: Place,
+    place: CsvState,
 }
 
 /// Position of the next byte in a line of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CsvState {
     LineStart,
     FieldStart,
     Field,
@@ -78,25 +78,25 @@ enum Place {
 
 impl<R: Read> LimitedLines<R> {
     pub(crate) fn new(inner: R) -> Self {
-        Self { inner, line: 1, length: 0, place: Place::LineStart }
+        Self { inner, line: 1, length: 0, place: CsvState::LineStart }
     }
 
     fn take(&mut self, byte: u8) {
         self.length += 1;
         if byte == b'\n' {
             self.line += 1;
-            if self.place != Place::Quotes {
-                (self.length, self.place) = (0, Place::LineStart);
+            if self.place != CsvState::Quotes {
+                (self.length, self.place) = (0, CsvState::LineStart);
             }
             return;
         }
         self.place = match (self.place, byte) {
-            (Place::Comment, _) | (Place::LineStart, b'#') => Place::Comment,
-            (Place::Quotes, b'"') => Place::QuotesEnd,
-            (Place::Quotes, _) => Place::Quotes,
-            (Place::LineStart | Place::FieldStart | Place::QuotesEnd, b'"') => Place::Quotes,
-            (_, b',') => Place::FieldStart,
-            _ => Place::Field,
+            (CsvState::Comment, _) | (CsvState::LineStart, b'#') => CsvState::Comment,
+            (CsvState::Quotes, b'"') => CsvState::QuotesEnd,
+            (CsvState::Quotes, _) => CsvState::Quotes,
+            (CsvState::LineStart | CsvState::FieldStart | CsvState::QuotesEnd, b'"') => CsvState::Quotes,
+            (_, b',') => CsvState::FieldStart,
+            _ => CsvState::Field,
         };
     }
 }
@@ -106,7 +106,7 @@ impl<R: Read> Read for LimitedLines<R> {
         let read = self.inner.read(buffer)?;
         for &byte in &buffer[..read] {
             self.take(byte);
-            if self.length > LINE_BYTES_MAX + usize::from(self.place == Place::LineStart) {
+            if self.length > LINE_BYTES_MAX + usize::from(self.place == CsvState::LineStart) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, LineTooLong { line: self.line }));
             }
         }
@@ -121,7 +121,7 @@ mod tests {
     fn outcome(text: &[u8]) -> Result<usize, u64> {
         let mut all = Vec::new();
         let read = LimitedLines::new(text).read_to_end(&mut all);
-        read.map_err(|error| LineTooLong::of(&error).expect("why").line)
+        read.map_err(|error| LineTooLong::find_in(&error).expect("why").line)
     }
 
     #[test]

@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
             csv::ErrorKind::Utf8 { pos, .. } => {
                 FlowListError::NotUtf8 { path, line: self.line(pos.as_ref()) }
             }
-            csv::ErrorKind::Io(cause) => match LineTooLong::of(cause) {
+            csv::ErrorKind::Io(cause) => match LineTooLong::find_in(cause) {
                 Some(LineTooLong { line }) => FlowListError::LineTooLong { path, line },
                 None => FlowListError::Io { path, cause: error.into() },
             },

@@ -1,11 +1,11 @@
 //! Workload of listed bursts.
 
-use super::parts::{burst_kind, counted, warn_about_uplinks};
+use super::parts::{burst_kind, count_of, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use crate::{DurationShape, Durations, FlowSpec, SourceError};
-use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, Place, TableInfo};
+use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamPlace, Params, TableInfo};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
@@ -60,7 +60,7 @@ struct Bursts {
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let (mut flows, mut faults, mut is_complete) = (Vec::new(), Vec::new(), true);
     for (index, table) in params.tables("bursts").iter().enumerate() {
-        match burst(table, context, Place::new("bursts").element(index)) {
+        match burst(table, context, ParamPlace::new("bursts").element(index)) {
             Ok(flow) => flows.push(flow),
             Err(found) => {
                 is_complete = false;
@@ -77,7 +77,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(Bursts { flows }))
 }
 
-fn burst(table: &Params, context: &WorkloadContext<'_>, place: Place) -> Result<FlowSpec, Faults> {
+fn burst(table: &Params, context: &WorkloadContext<'_>, place: ParamPlace) -> Result<FlowSpec, Faults> {
     let src = context.host(place.key("src"), table.text("src"))?;
     let dst = context.host(place.key("dst"), table.text("dst"))?;
     let (start, until) = (table.time("start"), context.duration()?);
@@ -101,7 +101,7 @@ fn burst(table: &Params, context: &WorkloadContext<'_>, place: Place) -> Result<
 }
 
 /// Payload of a burst. Without a duration or size it lasts for `rest`.
-fn size(table: &Params, carrier: &Carrier, rest: Time, place: Place) -> Result<u64, Faults> {
+fn size(table: &Params, carrier: &Carrier, rest: Time, place: ParamPlace) -> Result<u64, Faults> {
     if let Some(size) = table.given_bytes("size") {
         return Ok(size);
     }
@@ -138,6 +138,6 @@ impl Workload for Bursts {
     }
 
     fn in_words(&self) -> String {
-        counted(self.flows.len(), "listed burst", "listed bursts")
+        count_of(self.flows.len(), "listed burst", "listed bursts")
     }
 }

@@ -1,6 +1,6 @@
 //! Workload that sends exactly the flows of a list.
 
-use super::parts::counted;
+use super::parts::count_of;
 use crate::context::WorkloadContext;
 use crate::foreign::{Foreign, LIST_OF_FLOWS};
 use crate::traffic::TrafficBuilder;
@@ -99,7 +99,7 @@ impl Workload for FlowListWorkload {
     }
 
     fn in_words(&self) -> String {
-        format!("{} of {}", counted(self.flows.len(), "flow", "flows"), self.file)
+        format!("{} of {}", count_of(self.flows.len(), "flow", "flows"), self.file)
     }
 
     fn queries(&self) -> Queries {

@@ -1,11 +1,11 @@
 //! Workload of closed loops: clients that query several servers at once.
 
-use super::parts::{PARETO_SHAPE, counted, durations, pareto_shape, scatter};
+use super::parts::{PARETO_SHAPE, count_of, durations, pareto_shape, scatter};
 use crate::context::WorkloadContext;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
 use crate::{AnswersPer, Durations, MultiGet, MultiGetParams, QueryNumbers, SourceError};
-use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place};
+use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::{format_size, format_time};
 use std::borrow::Cow;
@@ -106,7 +106,7 @@ struct MultiGets {
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let clients = context.hosts(params, "clients")?;
     let servers = servers(params, context, &clients)?;
-    let shape = pareto_shape(params, context, &["think_distribution"], Place::new);
+    let shape = pareto_shape(params, context, &["think_distribution"], ParamPlace::new);
     let think = durations(params, "think_time", "think_distribution", shape);
     let others = |client: &u32| servers.iter().filter(|server| *server != client).count() as u64;
     let all = clients.iter().map(others).min().expect("there is a client");
@@ -207,9 +207,9 @@ impl Workload for MultiGets {
     fn in_words(&self) -> String {
         format!(
             "closed loops: {} of {} ask for {} of {} from {} servers{}",
-            counted(self.threads as usize, "thread", "threads"),
-            counted(self.clients.len(), "client", "clients"),
-            counted(self.items as usize, "item", "items"),
+            count_of(self.threads as usize, "thread", "threads"),
+            count_of(self.clients.len(), "client", "clients"),
+            count_of(self.items as usize, "item", "items"),
             format_size(self.item_bytes),
             self.fan_in,
             self.queries.map_or_else(String::new, |queries| format!(", {queries} queries"))

@@ -8,7 +8,7 @@ use crate::context::{Carrier, WorkloadContext};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use crate::{BurstKind, Durations, OnOffParams, OnOffPartners, OnOffSource, Pattern, SourceError};
-use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, Place, TableInfo};
+use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamPlace, Params, TableInfo};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
@@ -118,10 +118,10 @@ struct OtherBurst {
 
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let between = between(params, context)?;
-    let shape = pareto_shape(params, context, &["on_distribution", "off_distribution"], Place::new);
+    let shape = pareto_shape(params, context, &["on_distribution", "off_distribution"], ParamPlace::new);
     let on = durations(params, "on_time", "on_distribution", shape);
     let off = durations(params, "off_time", "off_distribution", shape);
-    let carrier = paced(context.transport()?, Place::new("transport"))?;
+    let carrier = paced(context.transport()?, ParamPlace::new("transport"))?;
     let others = others(params, context)?;
     check_uplinks(context, carrier, &between)?;
     let share: f64 = others.iter().map(|other| other.kind.weight).sum();
@@ -143,7 +143,7 @@ fn between(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Between
         let fault = Fault::new("pattern", "the partners are given twice", "so are they here");
         return Err(fault.also("pairs", "and here").help("remove `pairs` or `pattern`").into());
     }
-    let place = |index, end| Place::new("pairs").element(index).inner(end);
+    let place = |index, end| ParamPlace::new("pairs").element(index).inner(end);
     let pairs = params.pairs("pairs").iter().enumerate();
     let pairs = pairs.map(|(index, (from, to))| {
         Ok((context.host(place(index, 0), from)?, context.host(place(index, 1), to)?))
@@ -154,7 +154,7 @@ fn between(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Between
 fn others(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Vec<OtherBurst>, Faults> {
     let tables = params.tables_mut("others").iter_mut().enumerate();
     let burst = |(index, table): (usize, &mut Params)| {
-        let place = Place::new("others").element(index);
+        let place = ParamPlace::new("others").element(index);
         let carrier = context.transport_of(table, place)?;
         let shape = pareto_shape(table, context, &["on_distribution"], |key| place.key(key));
         let on = durations(table, "on_time", "on_distribution", shape);

@@ -3,12 +3,14 @@
 
 use crate::context::{Carrier, WorkloadContext};
 use crate::{BurstKind, DurationShape, Durations, Pattern};
-use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, choices};
+use bufferlab_params::{
+    Choice, Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, choices,
+};
 use bufferlab_units::quantity::format_rate;
 use std::borrow::Cow;
 
 /// Number with its noun, such as "1 flow" or "2 flows".
-pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+pub(super) fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
@@ -57,7 +59,7 @@ pub(super) fn pareto_shape(
     params: &mut Params,
     context: &WorkloadContext<'_>,
     scatters: &[&'static str],
-    place: impl Fn(&'static str) -> Place,
+    place: impl Fn(&'static str) -> ParamPlace,
 ) -> f64 {
     let shape = params.given_ratio("pareto_shape");
     let is_asked = scatters.iter().any(|name| params.choice::<Scatter>(name) == Scatter::Pareto);
@@ -83,7 +85,7 @@ pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape
 }
 
 /// Returns the transport if it has a rate; otherwise an error at `place`, which names it.
-pub(super) fn paced(carrier: &Carrier, place: Place) -> Result<&Carrier, Faults> {
+pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Faults> {
     if carrier.rate.is_some() {
         return Ok(carrier);
     }
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_number_of_things_is_in_words() {
-        let flows = |number| counted(number, "flow", "flows");
+        let flows = |number| count_of(number, "flow", "flows");
         assert_eq!([flows(0), flows(1), flows(2)], ["0 flows", "1 flow", "2 flows"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Workload that replays the packets of a file at their times.
 
-use super::parts::{counted, paced};
+use super::parts::{count_of, paced};
 use crate::context::WorkloadContext;
 use crate::foreign::{Foreign, PACKET_TRACE};
 use crate::traffic::TrafficBuilder;
@@ -10,7 +10,8 @@ use crate::{
     parse_trace,
 };
 use bufferlab_params::{
-    Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo, choices, quoted_list,
+    Choice, Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, TableInfo, choices,
+    quoted_list,
 };
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
@@ -104,7 +105,7 @@ struct Packets {
 }
 
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
-    let carrier = paced(context.transport()?, Place::new("transport"))?;
+    let carrier = paced(context.transport()?, ParamPlace::new("transport"))?;
     let rules = rules(params, context)?;
     let computed = if params.has("addresses") { Unmapped::Refuse } else { Unmapped::RoundRobin };
     let unmapped = params.choice_or("unmapped", computed);
@@ -142,7 +143,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
 fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRule>, Faults> {
     let (mut rules, mut faults, mut is_complete) = (Vec::new(), Vec::new(), true);
     for (index, table) in params.tables("addresses").iter().enumerate() {
-        let place = Place::new("addresses").element(index);
+        let place = ParamPlace::new("addresses").element(index);
         let rule = context.host(place.key("host"), table.text("host")).and_then(|host| {
             AddressRule::new(table.text("address"), host).map_err(|why| {
                 Fault::new(place.key("address"), why, "no range").help("a single address has no /").into()
@@ -224,6 +225,6 @@ impl Workload for Packets {
     }
 
     fn in_words(&self) -> String {
-        format!("{} of {}", counted(self.packets.len(), "packet", "packets"), self.file)
+        format!("{} of {}", count_of(self.packets.len(), "packet", "packets"), self.file)
     }
 }

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// Place of a point of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SizePlace {
     /// Number of the point, from 1.
     Point(usize),
     /// Line of the text, from 1.
     Line(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SizePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Point(number) => write!(f, "point {number}"),
@@ -30,29 +30,29 @@ pub enum SizeError {
     NoPoints { name: String },
     /// A line that is not a pair of numbers.
     #[error("sizes {name}, {place}: expected `bytes,cumulative` (two numbers and a comma), found `{text}`")]
-    NotAPair { name: String, place: Place, text: String },
+    NotAPair { name: String, place: SizePlace, text: String },
     /// A size that is invalid for flows.
     #[error(
         "sizes {name}, {place}: {bytes} is not a size in bytes; sizes are finite, not negative, and the \
          largest is at least 1"
     )]
-    NotASize { name: String, place: Place, bytes: f64 },
+    NotASize { name: String, place: SizePlace, bytes: f64 },
     /// A size below the size of the previous point.
     #[error("sizes {name}, {place}: {bytes} bytes after {before}; sort the points by size")]
-    SizeFalls { name: String, place: Place, bytes: f64, before: f64 },
+    SizeFalls { name: String, place: SizePlace, bytes: f64, before: f64 },
     /// A probability outside of 0..=1.
     #[error(
         "sizes {name}, {place}: {cumulative} is not a cumulative probability between 0 and 1; divide \
          percentages by 100"
     )]
-    NotAProbability { name: String, place: Place, cumulative: f64 },
+    NotAProbability { name: String, place: SizePlace, cumulative: f64 },
     /// A cumulative probability that decreases.
     #[error(
         "sizes {name}, {place}: cumulative probability {cumulative} after {before}; it counts all flows up \
          to that size, so it never falls"
     )]
-    ProbabilityFalls { name: String, place: Place, cumulative: f64, before: f64 },
+    ProbabilityFalls { name: String, place: SizePlace, cumulative: f64, before: f64 },
     /// A last cumulative probability below 1: some flows would have no size.
     #[error("sizes {name}, {place}: the last cumulative probability is {cumulative}, expected 1")]
-    EndsBelowOne { name: String, place: Place, cumulative: f64 },
+    EndsBelowOne { name: String, place: SizePlace, cumulative: f64 },
 }

@@ -4,10 +4,10 @@
 //! be in per cent, as in the files of ns-3's and HPCC's traffic generators; the last one is
 //! then 100.
 
-use super::{Place, SizeError};
+use super::{SizeError, SizePlace};
 
 /// Points of a table, with the line of each.
-type PlacedPoints = (Vec<(f64, f64)>, Vec<Place>);
+type PlacedPoints = (Vec<(f64, f64)>, Vec<SizePlace>);
 
 /// Reads the points of `text`.
 pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
@@ -24,7 +24,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
             true => content.split(',').map(number).collect(),
             false => content.split_whitespace().map(number).collect(),
         };
-        let place = Place::Line(index + 1);
+        let place = SizePlace::Line(index + 1);
         match fields[..] {
             [Some(bytes), Some(cumulative)] => {
                 points.push((bytes, cumulative));

@@ -137,7 +137,7 @@ impl TraceError {
     /// Converts a read error, which may be a line beyond the limit.
     pub(super) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
-        match LineTooLong::of(&cause) {
+        match LineTooLong::find_in(&cause) {
             Some(LineTooLong { line }) => Self::LineTooLong { path, line },
             None => Self::Io { path, cause },
         }

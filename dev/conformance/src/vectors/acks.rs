@@ -105,14 +105,14 @@ pub struct ReceiverCase {
 struct Step {
     line: usize,
     at: Option<Time>,
-    event: Event,
+    event: ReceiverInput,
     answer: Option<Answer>,
     timer: Option<Time>,
     complete: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum ReceiverInput {
     None,
     /// A data segment: its number, time of sending and mark.
     Data(u32, Option<Time>, bool),
@@ -184,12 +184,12 @@ impl Written for CaseText {
 impl StepText {
     fn resolve(self, line: usize, segments: u32) -> Result<Step, String> {
         let event = match (self.data, self.timeout) {
-            (None, false) => Event::None,
+            (None, false) => ReceiverInput::None,
             (Some(seq), false) if seq < segments => {
-                Event::Data(seq, self.sent_us.map(Time::from_us), self.marked)
+                ReceiverInput::Data(seq, self.sent_us.map(Time::from_us), self.marked)
             }
             (Some(seq), false) => return Err(format!("there is no segment {seq}")),
-            (None, true) => Event::Timeout,
+            (None, true) => ReceiverInput::Timeout,
             (Some(_), true) => return Err("a step is one of data and timeout".to_owned()),
         };
         let answer = match self.ack {
@@ -243,15 +243,15 @@ impl ReceiverCase {
         }
         let now = *now;
         let ack = match step.event {
-            Event::None => None,
-            Event::Data(seq, sent, marked) => {
+            ReceiverInput::None => None,
+            ReceiverInput::Data(seq, sent, marked) => {
                 let sent = sent.unwrap_or(now.saturating_sub(Time::from_us(50)));
                 receiver.handle_data(&self.config, now, seq, sent, marked)
             }
-            Event::Timeout if receiver.deadline() != now => {
+            ReceiverInput::Timeout if receiver.deadline() != now => {
                 return Err(format!("the timer is due at {}", receiver.deadline()));
             }
-            Event::Timeout => receiver.handle_timeout(now),
+            ReceiverInput::Timeout => receiver.handle_timeout(now),
         };
         let agrees = match (&step.answer, &ack) {
             (None, None) => true,

@@ -85,7 +85,7 @@ pub struct ControlCase {
 struct Step {
     line: usize,
     at: Option<Time>,
-    event: Event,
+    event: ControlInput,
     repeat: u64,
     window: Option<f64>,
     threshold: Option<f64>,
@@ -95,7 +95,7 @@ struct Step {
 }
 
 #[derive(Clone, Debug)]
-enum Event {
+enum ControlInput {
     None,
     Ack(AckText),
     Congestion(CongestionEvent, u32),
@@ -262,7 +262,7 @@ impl StepText {
             return Err("congestion and flight belong together".to_owned());
         }
         let event = match (self.ack, self.congestion.as_deref(), self.sent) {
-            (Some(delivered), ..) => Event::Ack(AckText {
+            (Some(delivered), ..) => ControlInput::Ack(AckText {
                 delivered,
                 rtt: self.rtt_us.map(micros),
                 marked: self.marked,
@@ -279,11 +279,11 @@ impl StepText {
                     "timeout" => CongestionEvent::Timeout,
                     other => return Err(format!("congestion = \"{other}\"; expected loss, mark or timeout")),
                 };
-                Event::Congestion(event, self.flight.unwrap_or_default())
+                ControlInput::Congestion(event, self.flight.unwrap_or_default())
             }
-            (_, _, Some(bytes)) => Event::Sent(bytes),
-            _ if self.notification => Event::Notification,
-            _ => Event::None,
+            (_, _, Some(bytes)) => ControlInput::Sent(bytes),
+            _ if self.notification => ControlInput::Notification,
+            _ => ControlInput::None,
         };
         Ok(Step {
             line,
@@ -373,9 +373,9 @@ impl Flow<'_> {
         }
         for _ in 0..step.repeat {
             match &step.event {
-                Event::None => {}
-                Event::Ack(ack) => self.ack(ack),
-                Event::Congestion(event, flight) => {
+                ControlInput::None => {}
+                ControlInput::Ack(ack) => self.ack(ack),
+                ControlInput::Congestion(event, flight) => {
                     self.control.on_congestion(self.config, &mut self.window, *event, *flight, self.now);
                     if *event == CongestionEvent::Timeout {
                         self.window.size = 1.0;
@@ -383,8 +383,12 @@ impl Flow<'_> {
                         self.window.size = self.window.slow_start_threshold;
                     }
                 }
-                Event::Notification => self.control.on_notification(self.config, &mut self.window, self.now),
-                Event::Sent(bytes) => self.control.on_sent(self.config, &mut self.window, self.now, *bytes),
+                ControlInput::Notification => {
+                    self.control.on_notification(self.config, &mut self.window, self.now)
+                }
+                ControlInput::Sent(bytes) => {
+                    self.control.on_sent(self.config, &mut self.window, self.now, *bytes)
+                }
             }
         }
         Ok(())

@@ -46,7 +46,7 @@ pub struct Case {
 
 /// Event of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum VectorEvent {
     /// Time passes, or nothing happens.
     None,
     /// A packet arrives.
@@ -94,7 +94,7 @@ pub struct Step {
     /// Time of the step, if given.
     pub at: Option<Time>,
     /// Event of the step.
-    pub event: Event,
+    pub event: VectorEvent,
     /// Number of repetitions.
     pub repeat: u64,
     /// Name of the expected verdict.
@@ -339,16 +339,16 @@ fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
 }
 
 /// Converts the event of a step.
-fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<Event, String> {
+fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<VectorEvent, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
     let size = written.size.ok_or_else(|| "the packet has no size".to_owned());
     match (written.arrive, written.depart, written.fill.take()) {
-        (None, None, None) => Ok(Event::None),
+        (None, None, None) => Ok(VectorEvent::None),
         (Some(queue), None, None) => {
-            Ok(Event::Arrive { queue: existing("queue", queue, queues)?, size: size?, tags, flow, ecn })
+            Ok(VectorEvent::Arrive { queue: existing("queue", queue, queues)?, size: size?, tags, flow, ecn })
         }
-        (None, Some(port), None) => Ok(Event::Depart { port: existing("port", port, ports)? }),
+        (None, Some(port), None) => Ok(VectorEvent::Depart { port: existing("port", port, ports)? }),
         (None, None, Some(filled)) => {
             for &queue in &filled {
                 existing("queue", queue, queues)?;
@@ -360,21 +360,21 @@ fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<
             let rounds = written.rounds.ok_or("a fill needs its number of rounds")?;
             let round = Time::from_ns(written.round_ns.unwrap_or(0));
             let drain = std::mem::take(&mut written.drain);
-            Ok(Event::Fill { queues: filled, size, tags, flow, drain, rounds, round })
+            Ok(VectorEvent::Fill { queues: filled, size, tags, flow, drain, rounds, round })
         }
         _ => Err("a step is one of arrive, depart and fill".to_owned()),
     }
 }
 
 /// Rejects a verdict that the event cannot have, and a missing verdict that it must have.
-fn check_verdict(event: &Event, expect: Option<&str>) -> Result<(), String> {
+fn check_verdict(event: &VectorEvent, expect: Option<&str>) -> Result<(), String> {
     let verdicts: Vec<&str> = match event {
-        Event::Arrive { .. } => {
+        VectorEvent::Arrive { .. } => {
             let reasons = DropReason::ALL.iter().map(|reason| reason.name());
             ["admit", "admit-marked"].into_iter().chain(reasons).collect()
         }
-        Event::Depart { .. } => vec!["sent", "sent-marked", "idle"],
-        Event::None | Event::Fill { .. } => vec![],
+        VectorEvent::Depart { .. } => vec!["sent", "sent-marked", "idle"],
+        VectorEvent::None | VectorEvent::Fill { .. } => vec![],
     };
     match expect {
         Some(expect) if !verdicts.contains(&expect) => {
@@ -407,7 +407,7 @@ fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize)
     }
     // With an evicting policy, a fill would need a long list.
     let evicts = match event {
-        Event::Fill { .. } => written.evicts,
+        VectorEvent::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),
     };
     Ok(Step {

@@ -138,7 +138,7 @@ pub struct SenderCase {
 struct Step {
     line: usize,
     at: Option<Time>,
-    event: Event,
+    event: RecoveryInput,
     at_most: u32,
     sends: Vec<Segment>,
     window: Option<f64>,
@@ -150,7 +150,7 @@ struct Step {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum RecoveryInput {
     None,
     /// A sequence of ACKs: first and last cumulative ACK, SACK block, mark, round-trip time.
     Acks(u32, u32, (u32, u32), bool, Time),
@@ -232,19 +232,20 @@ impl StepText {
     fn resolve(self, line: usize) -> Result<Step, String> {
         let rtt = Time::from_us(self.rtt_us.unwrap_or(100));
         let event = match (self.ack, self.syn_ack, self.timeout) {
-            (None, false, false) => Event::None,
+            (None, false, false) => RecoveryInput::None,
             (Some(ack), false, false) => {
                 let last = self.through.unwrap_or(ack);
                 if last < ack {
                     return Err(format!("ACKs from {ack} through {last}"));
                 }
-                Event::Acks(ack, last, self.sack.unwrap_or((0, 0)), self.marked, rtt)
+                RecoveryInput::Acks(ack, last, self.sack.unwrap_or((0, 0)), self.marked, rtt)
             }
-            (None, true, false) => Event::SynAck(rtt),
-            (None, false, true) => Event::Timeout,
+            (None, true, false) => RecoveryInput::SynAck(rtt),
+            (None, false, true) => RecoveryInput::Timeout,
             _ => return Err("a step is one of ack, syn_ack and timeout".to_owned()),
         };
-        if !matches!(event, Event::Acks(..)) && (self.through.is_some() || self.sack.is_some() || self.marked)
+        if !matches!(event, RecoveryInput::Acks(..))
+            && (self.through.is_some() || self.sack.is_some() || self.marked)
         {
             return Err("through, sack and marked belong to an ack".to_owned());
         }
@@ -363,19 +364,19 @@ impl SenderCase {
         let now = *now;
         let mut sent = Vec::new();
         match step.event {
-            Event::None => self.poll(step, sender, now, &mut sent),
-            Event::SynAck(rtt) => {
+            RecoveryInput::None => self.poll(step, sender, now, &mut sent),
+            RecoveryInput::SynAck(rtt) => {
                 sender.handle_syn_ack(now, now.saturating_sub(rtt));
                 self.poll(step, sender, now, &mut sent);
             }
-            Event::Timeout if sender.deadline() != now => {
+            RecoveryInput::Timeout if sender.deadline() != now => {
                 return Err(format!("the timer is due at {}", sender.deadline()));
             }
-            Event::Timeout => {
+            RecoveryInput::Timeout => {
                 sender.handle_timeout(&self.config, now);
                 self.poll(step, sender, now, &mut sent);
             }
-            Event::Acks(first, last, sack, marked, rtt) => {
+            RecoveryInput::Acks(first, last, sack, marked, rtt) => {
                 for cumulative in first..=last {
                     let ack = Ack { cumulative, sack, echo: now.saturating_sub(rtt), marked };
                     sender.handle_ack(&self.config, now, &ack);

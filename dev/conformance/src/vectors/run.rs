@@ -1,6 +1,6 @@
 //! Runs a case on a device and compares the results.
 
-use super::file::{Case, Event, Step};
+use super::file::{Case, Step, VectorEvent};
 use super::read::Mismatch;
 use crate::device::Device;
 use bufferlab_core::{Admission, Ecn, Header, Packet, QueueId, Refusal, Tags};
@@ -15,8 +15,8 @@ const PROBE_TOLERANCE: f64 = 1e-6;
 pub struct Elementary {
     /// Time of the operation.
     pub now: Time,
-    /// The operation: [`Event::Arrive`] or [`Event::Depart`].
-    pub event: Event,
+    /// The operation: [`VectorEvent::Arrive`] or [`VectorEvent::Depart`].
+    pub event: VectorEvent,
     /// Name of the verdict: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
     /// Queue of a departure.
@@ -68,12 +68,12 @@ impl Runner<'_> {
         self.marked = 0;
         for turn in 1..=step.repeat {
             let (verdict, from) = match &step.event {
-                Event::None => continue,
-                Event::Arrive { queue, size, tags, flow, ecn } => {
+                VectorEvent::None => continue,
+                VectorEvent::Arrive { queue, size, tags, flow, ecn } => {
                     (self.arrive(*queue, *size, *tags, *flow, *ecn), None)
                 }
-                Event::Depart { port } => self.depart(*port),
-                Event::Fill { queues, size, tags, flow, drain, rounds, round } => {
+                VectorEvent::Depart { port } => self.depart(*port),
+                VectorEvent::Fill { queues, size, tags, flow, drain, rounds, round } => {
                     for _ in 0..*rounds {
                         self.advance(self.now + *round);
                         self.round(queues, *size, *tags, *flow, drain);
@@ -158,7 +158,7 @@ impl Runner<'_> {
             }
             Admission::Refused(Refusal { reason, .. }) => reason.name(),
         };
-        let event = Event::Arrive { queue, size, tags, flow, ecn };
+        let event = VectorEvent::Arrive { queue, size, tags, flow, ecn };
         (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);
         verdict
     }
@@ -175,7 +175,7 @@ impl Runner<'_> {
             Some(_) => "sent",
         };
         (self.observe)(
-            &Elementary { now: self.now, event: Event::Depart { port }, verdict, from },
+            &Elementary { now: self.now, event: VectorEvent::Depart { port }, verdict, from },
             &*self.device,
         );
         (verdict, from)
@@ -219,7 +219,7 @@ impl Runner<'_> {
         if let Some(expected) = &step.lengths {
             differs("length", expected, &some_lengths)?;
         }
-        if let (Some(expected), Event::Fill { queues, .. }) = (step.each, &step.event) {
+        if let (Some(expected), VectorEvent::Fill { queues, .. }) = (step.each, &step.event) {
             for &queue in queues {
                 let found = lengths[usize::from(queue)];
                 if !near(expected, found) {

@@ -87,14 +87,14 @@ pub struct WatchdogCase {
 #[derive(Clone, Debug)]
 struct Step {
     line: usize,
-    event: Event,
+    event: WatchdogInput,
     storm: Option<bool>,
     pauses_ignored: Option<bool>,
     packets_discarded: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
-enum Event {
+enum WatchdogInput {
     /// Number of polls, events before each, and the result of the last one.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
@@ -175,7 +175,7 @@ impl StepText {
         let event = match (self.polls, self.link_down) {
             (Some(_), true) => return Err("a step is a number of polls or link_down".to_owned()),
             (None, true) if self.expect.is_some() => return Err("nothing polls: expect nothing".to_owned()),
-            (None, true) => Event::LinkDown,
+            (None, true) => WatchdogInput::LinkDown,
             (polls, false) => {
                 let sample = QueueSample {
                     is_waiting: self.waiting,
@@ -193,7 +193,7 @@ impl StepText {
                 };
                 match polls.unwrap_or(1) {
                     0 => return Err("polls = 0: the step does nothing".to_owned()),
-                    polls => Event::Polls(polls, sample, found),
+                    polls => WatchdogInput::Polls(polls, sample, found),
                 }
             }
         };
@@ -251,8 +251,8 @@ impl WatchdogCase {
         counted: &mut QueueSample,
     ) -> Result<(), String> {
         match &step.event {
-            Event::LinkDown => watchdog.reset(),
-            Event::Polls(polls, since, at_last) => {
+            WatchdogInput::LinkDown => watchdog.reset(),
+            WatchdogInput::Polls(polls, since, at_last) => {
                 for turn in 1..=*polls {
                     *counted = advanced(counted, since);
                     let found = watchdog.poll(&self.spec, *counted);

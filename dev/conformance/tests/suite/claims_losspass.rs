@@ -62,7 +62,7 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
 }
 
 /// An arrival and its effect.
-struct Event {
+struct ArrivalEffect {
     size: u64,
     priority: u8,
     /// Q_s, Q_l and the port's limit, before the arrival.
@@ -89,7 +89,7 @@ impl Observer for Evictions {
 }
 
 /// Drives random arrivals and departures at four ports × two queues.
-fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl FnMut(&Event)) -> bool {
+fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalEffect)) -> bool {
     const LIMIT: u64 = 20_000;
     let all: Vec<_> = [static_port(LIMIT), params.to_vec()]
         .concat()
@@ -112,7 +112,7 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
         let mut evictions = Evictions::default();
         let admission = switch.handle_arrival(now, &packet, &mut evictions);
         let after = (bytes(&switch, 2 * egress_port), bytes(&switch, 2 * egress_port + 1));
-        check(&Event {
+        check(&ArrivalEffect {
             size: u64::from(size),
             priority,
             small,
@@ -329,7 +329,7 @@ fn evicting(end: &'static str) -> (f64, u64, f64) {
 
 claims! {
     Refuted "LP-ALG-1" lp_alg_1_line_4_as_printed_never_evicts_but_in_a_tie ("evict if P.len + Qs.len >= B - Bl") {
-        let chance = |event: &Event| event.priority == SMALL && event.large > 0 && event.small + event.large + event.size > event.limit;
+        let chance = |event: &ArrivalEffect| event.priority == SMALL && event.large > 0 && event.small + event.large + event.size > event.limit;
         let count = |printed: bool| {
             let (mut chances, mut evictions, mut ties) = (0_u64, 0_u64, 0_u64);
             drive(&[given("printed_line_4", ParamValue::Flag(printed))], 500_000, |event| {

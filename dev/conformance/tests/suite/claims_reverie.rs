@@ -21,7 +21,7 @@ const EVENTS: u64 = 1_000_000;
 /// Independent books of the switch's reports: bytes by ingress and by egress queue, and the
 /// headroom part of each ingress queue.
 #[derive(Default)]
-struct Books {
+struct ReportLedger {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
@@ -40,7 +40,7 @@ struct Books {
     repeated: u64,
 }
 
-impl Observer for Books {
+impl Observer for ReportLedger {
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         match *event {
             SwitchEvent::Arriving(_) => {
@@ -84,7 +84,7 @@ impl Observer for Books {
 
 /// Results of a million events.
 struct Found {
-    books: Books,
+    books: ReportLedger,
     /// Number of events after which an identity was broken.
     broken: u64,
     lossless_losses: u64,
@@ -93,7 +93,7 @@ struct Found {
 }
 
 /// Runs random events. Priority 0 is lossy, priority 1 lossless; senders react late to pauses.
-fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool) -> Found {
+fn fuzz(policy: &str, identities: impl Fn(&ReportLedger, &Buffer, &dyn Policy) -> bool) -> Found {
     fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
 }
 
@@ -104,7 +104,7 @@ fn fuzz_with(
     more: Vec<(String, ParamValue)>,
     lossless_by_port: Vec<u32>,
     seed: u64,
-    identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool,
+    identities: impl Fn(&ReportLedger, &Buffer, &dyn Policy) -> bool,
 ) -> Found {
     let loses_nothing = |port: u16, priority: u8| {
         lossless_by_port.get(usize::from(port)).map_or(priority == 1, |mask| mask >> priority & 1 != 0)
@@ -120,7 +120,7 @@ fn fuzz_with(
     params.extend(more);
     let mut switch: Switch<Box<dyn Policy>> = config.build(policy, &params).expect("it fits");
     let mut found =
-        Found { books: Books::default(), broken: 0, lossless_losses: 0, lossy_losses: 0, stored: 0 };
+        Found { books: ReportLedger::default(), broken: 0, lossless_losses: 0, lossy_losses: 0, stored: 0 };
     for (queue, is_lossless) in found.books.is_lossless.iter_mut().enumerate() {
         *is_lossless = loses_nothing(queue as u16 / 2, (queue % 2) as u8);
     }
@@ -181,7 +181,7 @@ fn probe(policy: &dyn Policy, buffer: &Buffer, wanted: &str) -> u64 {
 }
 
 /// Equations 7 to 9 and the total hold in these books and in the switch.
-fn counted_twice(books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
+fn counted_twice(books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let headroom = sum(&books.headroom, 1);
     let (lossy_in, lossless_in) = (sum(&books.ingress, 0), sum(&books.ingress, 1) - headroom);
     let (q_eo, q_el, q_in) = (sum(&books.egress, 0), sum(&books.egress, 1), lossy_in + lossless_in);
@@ -196,7 +196,7 @@ fn counted_twice(books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
 }
 
 /// Only lossy egress queues and lossless ingress queues are counted.
-fn counted_once(books: &Books, buffer: &Buffer, _: &dyn Policy) -> bool {
+fn counted_once(books: &ReportLedger, buffer: &Buffer, _: &dyn Policy) -> bool {
     let queues = sum(&books.egress, 0) + sum(&books.ingress, 1);
     let headroom = sum(&books.headroom, 1);
     let by_switch: u64 =
@@ -302,7 +302,7 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
 }
 
 /// Equations 7 to 9 with reserves beside the pools. A packet has the class of its ingress port.
-fn counted_twice_with(drawn: &Drawn, books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
+fn counted_twice_with(drawn: &Drawn, books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()
     };
@@ -333,7 +333,7 @@ fn with_random_profiles_and_lossless_ports_every_packet_is_still_counted_twice_a
         let drawn = draw(seed, policy == "sonic-dt");
         let profiles = ParamValue::Profiles(drawn.profiles.clone().into());
         let more = vec![("profiles".to_owned(), profiles)];
-        let identities = |books: &Books, buffer: &Buffer, policy: &dyn Policy| {
+        let identities = |books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy| {
             counted_twice_with(&drawn, books, buffer, policy)
         };
         let found = fuzz_with(policy, 20_000, more, drawn.lossless_by_port.clone(), seed, identities);

@@ -66,7 +66,7 @@ struct Load {
 }
 
 impl Load {
-    fn of(n: u16, m: u16, mbps: u64) -> Self {
+    fn new(n: u16, m: u16, mbps: u64) -> Self {
         let (n, m, r) = (f64::from(n), f64::from(m), mbps as f64 * 1e6);
         Self { n, m, r, c: 1e9, b: BUFFER as f64 * 8.0, a: 1.0 }
     }
@@ -112,7 +112,7 @@ impl Load {
 /// Returns the largest deviation of first losses from a formula over several loads (percent).
 fn worst(policy: &str, loads: &[(u16, u16, u64)], formula: impl Fn(&Load) -> f64) -> f64 {
     let deviation = |&(n, m, mbps): &(u16, u16, u64)| {
-        let expected = formula(&Load::of(n, m, mbps));
+        let expected = formula(&Load::new(n, m, mbps));
         (first_loss(policy, n, m, mbps).0 / expected - 1.0).abs() * 100.0
     };
     loads.iter().map(deviation).fold(0.0, f64::max)
@@ -224,7 +224,7 @@ claims! {
             same &= near(at.dt_slow(), at.dt_fast(), 1e-9);
         }
         let (below, above) = (first_loss("dt", 2, 1, 3_000).0, first_loss("dt", 2, 1, 6_000).0);
-        let (slow, fast) = (Load::of(2, 1, 3_000), Load::of(2, 1, 6_000));
+        let (slow, fast) = (Load::new(2, 1, 3_000), Load::new(2, 1, 6_000));
         let by_packets = near(below, slow.dt_slow(), 0.03) && !near(below, slow.dt_fast(), 0.03)
             && near(above, fast.dt_fast(), 0.03) && !near(above, fast.dt_slow(), 0.03);
         Finding::new(same && by_packets, format!(

@@ -57,7 +57,7 @@ fn classifiers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it(
     let is_caught = |caught: Vec<String>, name: &str| {
         assert!(caught.iter().any(|case| case == name), "\"{name}\" did not notice; noticed by {caught:?}");
     };
-    let blind = caught(|queues| Some(Classifier::own(Box::new(Blind), queues)));
+    let blind = caught(|queues| Some(Classifier::custom(Box::new(Blind), queues)));
     is_caught(blind.clone(), "two priorities share a queue, and the last entry holds for those that follow");
     is_caught(
         blind.clone(),

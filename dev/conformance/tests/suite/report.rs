@@ -108,7 +108,7 @@ fn an_error_inside_a_policy_is_shown_with_its_cause() {
 }
 
 #[test]
-fn vectors_of_an_own_policy_count_as_claims() {
+fn vectors_of_a_custom_policy_count_as_claims() {
     let build: PolicyConstructor = &|_, _| Ok(Box::new(bufferlab_core::policy::CompleteSharing));
     let info = register("with-vectors", build);
     let text = r#"

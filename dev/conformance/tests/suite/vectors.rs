@@ -1,7 +1,7 @@
 //! Registered policies give the verdicts of their golden vectors.
 
 use crate::support::{files, load};
-use bufferlab_conformance::vectors::{Event, VectorFile};
+use bufferlab_conformance::vectors::{VectorEvent, VectorFile};
 use bufferlab_core::{POLICIES, find_policy};
 
 #[test]
@@ -49,8 +49,8 @@ fn run(text: &str) -> Result<Vec<String>, String> {
         let mut device = case.build().map_err(|error| error.to_string())?;
         case.run(&mut device, &mut |operation, device| {
             let what = match &operation.event {
-                Event::Arrive { queue, size, .. } => format!("arrive {queue} {size}"),
-                Event::Depart { port } => format!("depart {port}"),
+                VectorEvent::Arrive { queue, size, .. } => format!("arrive {queue} {size}"),
+                VectorEvent::Depart { port } => format!("depart {port}"),
                 other => format!("{other:?}"),
             };
             log.push(format!(

@@ -267,7 +267,7 @@ impl Bench {
     /// Runs a command that must succeed.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
-        if output.status.success() { Ok(()) } else { Err(io::Error::other(told(arguments, &output))) }
+        if output.status.success() { Ok(()) } else { Err(io::Error::other(describe(arguments, &output))) }
     }
 
     /// All result files, except those with durations.
@@ -279,7 +279,7 @@ impl Bench {
 }
 
 /// Describes a command, its exit status, and the end of its output.
-pub(super) fn told(arguments: &[&str], output: &Output) -> String {
+pub(super) fn describe(arguments: &[&str], output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let last: Vec<_> = said.lines().rev().take(6).collect();
     let last: Vec<_> = last.into_iter().rev().collect();

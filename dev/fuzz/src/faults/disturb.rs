@@ -1,6 +1,6 @@
 //! Injects one fault and checks how the command copes with it.
 
-use super::bench::{Bench, Files, Trial, is_hidden, told};
+use super::bench::{Bench, Files, Trial, describe, is_hidden};
 use super::points::{Point, Shim, limited};
 use crate::findings::Finding;
 use bufferlab_units::RandomStream;
@@ -207,7 +207,7 @@ fn wrong(
 ) -> io::Result<Option<Wrong>> {
     let Some(output) = output else { return Ok(Some(("hang", "it did not end".to_owned()))) };
     let left = bench.files()?;
-    let said = told(trial.command, &output);
+    let said = describe(trial.command, &output);
     let log = fs::read_to_string(bench.beside("log")).unwrap_or_default();
     let fired = log.lines().find_map(|line| line.strip_prefix("fired "));
     let said = fired.map_or(said.clone(), |fired| format!("{said} (failed: {fired})"));
@@ -231,7 +231,7 @@ fn wrong(
     }
     let again = bench.command(program, trial.command).output()?;
     if !again.status.success() {
-        return Ok(Some(("not repeatable", format!("{said}; then {}", told(trial.command, &again)))));
+        return Ok(Some(("not repeatable", format!("{said}; then {}", describe(trial.command, &again)))));
     }
     let ended = bench.files()?;
     Ok(difference(&ended, whole, true)

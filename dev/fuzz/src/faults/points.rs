@@ -133,7 +133,7 @@ fn counts(program: &Path, shim: &Shim, trial: &Trial) -> io::Result<BTreeMap<Str
     Disturbance::Call { op: "none", error: 0, at: 0, sticky: false }.apply(&mut command, &bench, shim, &log);
     let output = command.output()?;
     if !output.status.success() {
-        return Err(io::Error::other(super::bench::told(trial.command, &output)));
+        return Err(io::Error::other(super::bench::describe(trial.command, &output)));
     }
     let text = fs::read_to_string(&log)?;
     let count = |line: &str| {

@@ -25,7 +25,7 @@ impl Hooks {
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// Hook [`crate::Policy::can_bypass`], for a packet that finds its port idle.
-    pub const PASS: Self = Self(1 << 7);
+    pub const BYPASS: Self = Self(1 << 7);
     /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
     /// must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);

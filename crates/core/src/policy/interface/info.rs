@@ -3,41 +3,22 @@
 use super::policy::Policy;
 use super::shape::SwitchShape;
 use crate::hardware::Accounting;
-use bufferlab_params::{BuildError, ParamInfo, ParamValue, Params};
-use std::fmt;
-
-bufferlab_params::entry!(PolicyInfo, "policy");
+use bufferlab_params::{BuildError, ParamValue, Params};
 
 /// Builds a policy for a switch. A boxed closure, because constructors of custom policies may need
 /// state.
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
-/// Registry entry of a policy: built-in in [`crate::POLICIES`], custom through
-/// [`crate::register_policy`].
-pub struct PolicyInfo {
-    /// Short name: scenario files, columns, reports (`dt`).
-    pub name: &'static str,
-    /// Other accepted names of the policy (`dynamic-threshold`).
-    pub aliases: &'static [&'static str],
-    /// Full name.
-    pub title: &'static str,
-    /// Summary of the policy in one line.
-    pub summary: &'static str,
-    /// Source: authors, venue, equation.
-    pub source: &'static str,
-    /// Work per decision, and what it depends on: "O(1)".
-    pub cost: &'static str,
-    /// Parameters of the policy.
-    pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain. The constructor
-    /// refuses only values that do not fit the switch.
-    pub build: PolicyConstructor,
-}
-
-impl fmt::Debug for PolicyInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PolicyInfo").field("name", &self.name).finish_non_exhaustive()
+bufferlab_params::entry! {
+    /// Registry entry of a policy: built-in in [`crate::POLICIES`], custom through
+    /// [`crate::register_policy`].
+    pub struct PolicyInfo("policy") {
+        /// Work per decision, and what it depends on: "O(1)".
+        pub cost: &'static str,
+        /// The constructor. `Params` is complete and every value is in its domain. The constructor
+        /// refuses only values that do not fit the switch.
+        pub build: PolicyConstructor,
     }
 }
 

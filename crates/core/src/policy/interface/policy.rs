@@ -81,10 +81,10 @@ pub trait Policy: fmt::Debug + Send + Any {
         false
     }
 
-    /// Whether an arrival may bypass its queue ([`crate::Switch::pass`]), so that none of these
+    /// Whether an arrival may bypass its queue ([`crate::Switch::bypass`]), so that none of these
     /// calls is made. Condition: [`Self::admit`] would charge `arrival` to the shared pool, and
     /// storing and sending the packet at this instant would leave no trace. That is, the hooks
-    /// would restore the present state, without any demand. Called only with [`Hooks::PASS`], if
+    /// would restore the present state, without any demand. Called only with [`Hooks::BYPASS`], if
     /// the port is idle and the queue empty. `false` is always safe.
     fn can_bypass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false

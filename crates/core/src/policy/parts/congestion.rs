@@ -159,7 +159,7 @@ pub(crate) struct Settings {
     /// Whether weights are rounded to powers of two.
     pub(crate) powers_of_two: bool,
     /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not at the next update.
-    pub(crate) at_once: bool,
+    pub(crate) immediate: bool,
 }
 
 impl Settings {
@@ -264,7 +264,7 @@ impl Tracker {
     /// Weight α·γ/n of `queue`.
     #[inline]
     pub(crate) fn weight(&self, queue: QueueId, favoured: bool) -> Weight {
-        if self.settings.at_once {
+        if self.settings.immediate {
             return self.weight_at_once(usize::from(queue.0), favoured);
         }
         let state = &self.queues[usize::from(queue.0)];
@@ -286,7 +286,7 @@ impl Tracker {
         state.peak = state.peak.max(bytes);
         if let Criterion::Fraction { full, .. } = self.settings.criterion {
             let before = std::mem::replace(&mut state.level, bytes.min(full));
-            if self.settings.at_once {
+            if self.settings.immediate {
                 let group = self.settings.group_of[usize::from(queue.0) % self.queues_per_port];
                 let sum = &mut self.levels[group];
                 *sum = *sum - before + bytes.min(full);
@@ -372,7 +372,7 @@ impl Tracker {
     fn is_congested(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> bool {
         let length = length(queue).bytes;
         let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
-        let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
+        let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.apply(remaining));
         // An empty queue is never congested, not even with a threshold of 0.
         bytes > 0
             && match self.settings.criterion {

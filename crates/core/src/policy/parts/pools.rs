@@ -196,7 +196,7 @@ impl Pools {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let free = self.ingress_free(slice, buffer);
-        if needs.at_ingress > self.lossy_ingress[usize::from(arrival.ingress.0)].of(free) {
+        if needs.at_ingress > self.lossy_ingress[usize::from(arrival.ingress.0)].at_free(free) {
             return Verdict::Drop(DropReason::OverIngressLimit);
         }
         if needs.at_egress > limit {
@@ -235,7 +235,7 @@ impl Pools {
             ],
             DropReason::OverIngressLimit => {
                 let limits = self.lossy_ingress[usize::from(arrival.ingress.0)];
-                let limit = limits.of(self.ingress_free(slice, buffer));
+                let limit = limits.at_free(self.ingress_free(slice, buffer));
                 [queue(BoundPlace::Ingress(arrival.ingress), needs.at_ingress, limit); 3]
             }
             DropReason::OverThreshold => [queue(BoundPlace::Queue(arrival.queue), needs.at_egress, limit); 3],
@@ -249,7 +249,7 @@ impl Pools {
         match (reason, &self.dynamic) {
             (DropReason::OverThreshold, _) => {
                 let free = self.sizes[slice].lossless_egress.saturating_sub(self.sums[slice].lossless);
-                let limit = self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free);
+                let limit = self.lossless_egress_limits[usize::from(arrival.queue.0)].at_free(free);
                 Bound::queue(arrival, limit, buffer).if_binding()
             }
             (_, Some(dynamic)) => dynamic.bound(arrival, reason, buffer),
@@ -320,7 +320,7 @@ impl Pools {
         let slice = self.slice_of(arrival.ingress);
         let free = self.sizes[slice].lossless_egress.saturating_sub(self.sums[slice].lossless);
         let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
-        length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
+        length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].at_free(free)
     }
 
     /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve, and whether
@@ -361,7 +361,8 @@ impl Pools {
             && size <= self.ingress_room(slice, buffer)
             && buffer.fits(arrival.header.size)
             && at_ingress
-                <= self.lossy_ingress[usize::from(arrival.ingress.0)].of(self.ingress_free(slice, buffer))
+                <= self.lossy_ingress[usize::from(arrival.ingress.0)]
+                    .at_free(self.ingress_free(slice, buffer))
     }
 
     /// Whether a lossless arrival may bypass the queue without a pause. `limit`: the threshold that
@@ -418,7 +419,7 @@ impl Pools {
     /// Recounts `ingress` after a packet entered or left `queue`.
     fn recount_split(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         let Some(slices) = &mut self.split else { return };
-        let (slice, lossless) = (slices.of(ingress), self.lossless.is_lossless(ingress));
+        let (slice, lossless) = (slices.slice_of(ingress), self.lossless.is_lossless(ingress));
         let before = slices.lossy(slice, queue);
         let (fewer, more) = slices.recount(queue, ingress, lossless, buffer);
         let sums = &mut self.sums[slice];

@@ -31,9 +31,9 @@ pub(crate) enum Limit {
 impl Limit {
     /// The limit in bytes, for `free` free bytes of the pool.
     #[inline]
-    pub(crate) fn of(self, free: u64) -> u64 {
+    pub(crate) fn at_free(self, free: u64) -> u64 {
         match self {
-            Self::Dynamic(weight) => weight.of(free),
+            Self::Dynamic(weight) => weight.apply(free),
             Self::Static(bytes) => bytes,
         }
     }

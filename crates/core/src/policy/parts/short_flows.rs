@@ -58,5 +58,5 @@ pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> 
         Knowledge::Tag => return Ok(None),
     }
     let (entries, idle) = (params.count("flow_entries") as usize, params.time("flow_idle"));
-    Ok(Some(ElephantTrap::new(entries, idle, ShortLimit::of(params)?, None)))
+    Ok(Some(ElephantTrap::new(entries, idle, ShortLimit::from_params(params)?, None)))
 }

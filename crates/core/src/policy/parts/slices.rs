@@ -52,7 +52,7 @@ impl Slices {
 
     /// The slice of an ingress queue.
     #[inline]
-    pub(crate) fn of(&self, ingress: IngressId) -> usize {
+    pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         usize::from(self.of_queues[usize::from(ingress.0)])
     }
 
@@ -77,7 +77,7 @@ impl Slices {
         lossless: bool,
         buffer: &Buffer,
     ) -> (u64, u64) {
-        let slice = self.of(ingress);
+        let slice = self.slice_of(ingress);
         let headroom = buffer.ingress_headroom_bytes(ingress);
         let now = Held { pool: buffer.ingress_bytes(ingress) - headroom, headroom };
         let before = std::mem::replace(&mut self.counted[usize::from(ingress.0)], now);

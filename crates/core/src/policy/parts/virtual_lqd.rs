@@ -32,7 +32,7 @@ choices! {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Port {
+struct VirtualPort {
     rate: BitRate,
     /// Time up to which the virtual port has sent.
     served_to: Time,
@@ -49,7 +49,7 @@ pub(crate) struct VirtualLqd {
     capacity: u64,
     queues_per_port: u16,
     idle: Idle,
-    ports: Vec<Port>,
+    ports: Vec<VirtualPort>,
     /// Ports with virtual packets but no real ones.
     idle_ports: Vec<u16>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct VirtualLqd {
 impl VirtualLqd {
     /// State for a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
     pub(crate) fn new(params: &Params, shape: &SwitchShape, stream: &str) -> Self {
-        let port = |&rate: &BitRate| Port { rate, served_to: Time::ZERO, is_listed: false };
+        let port = |&rate: &BitRate| VirtualPort { rate, served_to: Time::ZERO, is_listed: false };
         Self {
             lengths: Longest::new(shape.queues(), Ties::new(params, shape.seed, stream)),
             total: 0,
@@ -143,7 +143,7 @@ impl VirtualLqd {
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];
-            let Port { rate, served_to, .. } = self.ports[usize::from(port)];
+            let VirtualPort { rate, served_to, .. } = self.ports[usize::from(port)];
             let is_idle = buffer.shared_port_bytes(port) == 0;
             let mut bytes = if is_idle { rate.bytes_in(now.saturating_sub(served_to)) } else { 0 };
             self.ports[usize::from(port)].served_to = served_to.saturating_add(rate.serialization(bytes));

@@ -137,7 +137,7 @@ impl Abm {
             drain_rate,
             watermark: false,
             powers_of_two: matches!(params.choice("factor_steps"), AlphaSteps::PowersOfTwo),
-            at_once: false,
+            immediate: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),
@@ -167,7 +167,7 @@ impl Policy for Abm {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let weight = self.tracker.weight(arrival.queue, arrival.header.tags.contains(Tags::UNSCHEDULED));
-        if bytes + size > weight.of(remaining) {
+        if bytes + size > weight.apply(remaining) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -196,7 +196,7 @@ impl Policy for Abm {
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let weight = self.tracker.weight(queue, tags.contains(Tags::UNSCHEDULED));
-        Some(weight.of(self.pool.remaining(buffer)))
+        Some(weight.apply(self.pool.remaining(buffer)))
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {

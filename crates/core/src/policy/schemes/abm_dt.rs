@@ -114,7 +114,7 @@ impl AbmOnDt {
                 AlphaSteps::Exact => false,
                 AlphaSteps::PowersOfTwo => true,
             },
-            at_once: false,
+            immediate: false,
         };
         let unscheduled = params.flag("unscheduled");
         Self { tracker: Tracker::new(settings, shape), drain_rate, unscheduled }
@@ -134,7 +134,7 @@ impl Policy for AbmOnDt {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.weight(arrival.queue, arrival.header.tags).of(buffer.shared_free());
+        let limit = self.weight(arrival.queue, arrival.header.tags).apply(buffer.shared_free());
         if bytes + u64::from(arrival.header.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -159,7 +159,7 @@ impl Policy for AbmOnDt {
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.weight(queue, tags).of(buffer.shared_free()))
+        Some(self.weight(queue, tags).apply(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -136,7 +136,7 @@ impl BshareLike {
     #[inline]
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let state = &self.queues[usize::from(queue.0)];
-        if self.fixed > 0 { state.rate.of(self.fixed) } else { state.factor.of(buffer.shared_free()) }
+        if self.fixed > 0 { state.rate.apply(self.fixed) } else { state.factor.apply(buffer.shared_free()) }
     }
 }
 

@@ -37,7 +37,7 @@ impl Policy for CompleteSharing {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::PASS
+        Hooks::BYPASS
     }
 
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {

@@ -67,7 +67,7 @@ impl DynamicThreshold {
     /// Whether q + len ≤ α·(B − Q), where q is `length`.
     #[inline(always)] // On the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
-        length + u64::from(arrival.header.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
+        length + u64::from(arrival.header.size) <= self.alpha(arrival.priority).apply(buffer.shared_free())
     }
 }
 
@@ -84,7 +84,7 @@ impl Policy for DynamicThreshold {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::PASS
+        Hooks::BYPASS
     }
 
     #[inline(always)] // On the hot path.
@@ -95,6 +95,6 @@ impl Policy for DynamicThreshold {
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
-        Some(self.alpha(priority).of(buffer.shared_free()))
+        Some(self.alpha(priority).apply(buffer.shared_free()))
     }
 }

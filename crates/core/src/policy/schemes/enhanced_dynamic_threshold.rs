@@ -89,7 +89,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Port {
+struct PortState {
     /// Time at which the port became uncontrolled; `None`: it is controlled.
     uncontrolled_since: Option<Time>,
     /// Net packets stored in the window.
@@ -107,7 +107,7 @@ pub struct EnhancedDynamicThreshold {
     c2: u64,
     tm1: Time,
     tm2: Time,
-    ports: Vec<Port>,
+    ports: Vec<PortState>,
     /// Uncontrolled ports, n_U.
     uncontrolled: u64,
 }
@@ -126,7 +126,7 @@ impl EnhancedDynamicThreshold {
                 time => time,
             },
             tm2: params.time("tm2"),
-            ports: vec![Port::default(); shape.ports()],
+            ports: vec![PortState::default(); shape.ports()],
             uncontrolled: 0,
         }
     }
@@ -135,7 +135,7 @@ impl EnhancedDynamicThreshold {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].uncontrolled_since {
-            None => self.alpha.of(buffer.shared_free()),
+            None => self.alpha.apply(buffer.shared_free()),
             Some(_) => buffer.shared_capacity() / self.uncontrolled,
         }
     }

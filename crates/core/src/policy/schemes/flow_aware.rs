@@ -79,7 +79,7 @@ impl FlowAwareBuffer {
     fn limit(&self, priority: u8, tags: Tags, buffer: &Buffer) -> u64 {
         let short = tags.contains(Tags::SMALL);
         let alpha = if short { self.short_alpha } else { self.alphas[usize::from(priority)] };
-        alpha.of(buffer.shared_free())
+        alpha.apply(buffer.shared_free())
     }
 }
 

@@ -327,7 +327,7 @@ impl IntelligentBuffer {
 
     #[inline]
     fn limit(&self, priority: u8, buffer: &Buffer) -> u64 {
-        self.alphas[usize::from(priority)].of(self.pool.remaining(buffer))
+        self.alphas[usize::from(priority)].apply(self.pool.remaining(buffer))
     }
 
     /// Ends the port's interval at an arrival if it is over, with [`Updates::Arrivals`].

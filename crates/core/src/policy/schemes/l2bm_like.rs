@@ -123,7 +123,7 @@ impl Policy for L2bmLike {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.queues[usize::from(arrival.queue.0)].factor.of(buffer.shared_free());
+        let limit = self.queues[usize::from(arrival.queue.0)].factor.apply(buffer.shared_free());
         if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -140,7 +140,7 @@ impl Policy for L2bmLike {
         let average = &mut self.queues[usize::from(departure.queue.0)].sojourn.0;
         *average = match *average {
             0 => sample,
-            old => old - self.gain.of(old) + self.gain.of(sample),
+            old => old - self.gain.apply(old) + self.gain.apply(sample),
         };
     }
 
@@ -171,7 +171,7 @@ impl Policy for L2bmLike {
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.queues[usize::from(queue.0)].factor.of(buffer.shared_free()))
+        Some(self.queues[usize::from(queue.0)].factor.apply(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -263,7 +263,7 @@ impl LossPass {
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
             PortLimit::Static(bytes) => bytes,
-            PortLimit::Dynamic(alpha) => alpha.of(buffer.shared_free()),
+            PortLimit::Dynamic(alpha) => alpha.apply(buffer.shared_free()),
         }
     }
 

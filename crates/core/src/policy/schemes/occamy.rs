@@ -173,7 +173,7 @@ impl Occamy {
 
     #[inline]
     fn threshold_of(&self, priority: u8, buffer: &Buffer) -> u64 {
-        self.alphas[usize::from(priority)].of(buffer.shared_free())
+        self.alphas[usize::from(priority)].apply(buffer.shared_free())
     }
 
     #[inline]
@@ -244,7 +244,7 @@ impl Policy for Occamy {
         self.refill(now);
         // All queues together are within the smallest threshold, so none is above its own.
         let mut victim = None;
-        if buffer.shared_occupancy() > self.smallest_alpha.of(buffer.shared_free()) {
+        if buffer.shared_occupancy() > self.smallest_alpha.apply(buffer.shared_free()) {
             if self.tokens < 0 {
                 self.retry = Some(self.repaid_at());
                 return None;

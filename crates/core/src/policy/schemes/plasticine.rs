@@ -188,7 +188,7 @@ impl Plasticine {
             drain_rate,
             watermark: false,
             powers_of_two: false,
-            at_once: false,
+            immediate: false,
         };
         let tracker = Tracker::new(settings, shape);
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
@@ -210,7 +210,7 @@ impl Plasticine {
             drain_rate: DrainRate::One,
             watermark: false,
             powers_of_two: false,
-            at_once: false,
+            immediate: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),
@@ -236,7 +236,7 @@ impl Policy for Plasticine {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let weight = self.tracker.weight(arrival.queue, self.is_favoured(arrival.header.tags));
-        if bytes + u64::from(arrival.header.size) > weight.of(buffer.shared_free()) {
+        if bytes + u64::from(arrival.header.size) > weight.apply(buffer.shared_free()) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -265,7 +265,7 @@ impl Policy for Plasticine {
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
-        Some(self.tracker.weight(queue, self.is_favoured(tags)).of(buffer.shared_free()))
+        Some(self.tracker.weight(queue, self.is_favoured(tags)).apply(buffer.shared_free()))
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

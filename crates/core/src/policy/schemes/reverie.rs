@@ -277,7 +277,7 @@ impl Reverie {
     /// Threshold Γ of a priority in a slice (bytes), Eq. 6.
     #[must_use]
     pub fn limit(&self, slice: usize, priority: u8, buffer: &Buffer) -> u64 {
-        self.weights[self.in_slice(slice, priority)].of(self.free(slice, buffer))
+        self.weights[self.in_slice(slice, priority)].apply(self.free(slice, buffer))
     }
 
     /// Index of values by slice and priority.
@@ -298,7 +298,7 @@ impl Reverie {
 
     /// Threshold Γ for a packet of a priority in a slice (bytes).
     fn limit_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
-        self.weight_of(slice, priority, is_lossless, tags).of(self.free(slice, buffer))
+        self.weight_of(slice, priority, is_lossless, tags).apply(self.free(slice, buffer))
     }
 
     /// Free space b* − q* of a slice.
@@ -336,7 +336,7 @@ impl Reverie {
     ) -> Verdict {
         let slice = self.lossless.slice_of(arrival.ingress);
         let filtered = self.comparable(place, weight, free);
-        let with_it = self.standing(slice, filtered, weight.of(free), buffer);
+        let with_it = self.standing(slice, filtered, weight.apply(free), buffer);
         self.lossless.admit_beyond(arrival, with_it, buffer)
     }
 
@@ -346,7 +346,7 @@ impl Reverie {
         let weight = self.weights[self.in_slice(slice, arrival.priority)];
         let free = self.free(slice, buffer);
         let filtered = self.comparable(place, weight, free);
-        if filtered >= weight.of(free) {
+        if filtered >= weight.apply(free) {
             self.lossless.reach(arrival.ingress, filtered);
         }
     }
@@ -358,7 +358,7 @@ impl Reverie {
         let weight = self.weights[self.in_slice(slice, priority)];
         let free = self.free(slice, buffer);
         let filtered = self.comparable(place, weight, free);
-        let standing = self.standing(slice, filtered, weight.of(free), buffer);
+        let standing = self.standing(slice, filtered, weight.apply(free), buffer);
         self.lossless.demand(ingress, standing, buffer)
     }
 
@@ -489,7 +489,7 @@ impl Reverie {
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);
-        bytes + if self.rules.size_counts && !is_lossless { size } else { 0 } <= weight.of(free)
+        bytes + if self.rules.size_counts && !is_lossless { size } else { 0 } <= weight.apply(free)
     }
 }
 

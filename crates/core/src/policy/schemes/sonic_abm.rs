@@ -112,7 +112,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(SonicAbm::new(params, shape)?))
 }
 
-fn at_once(params: &Params) -> bool {
+fn is_immediate(params: &Params) -> bool {
     matches!(params.choice("congestion"), CongestionRule::Fraction)
         && matches!(params.choice("congestion_update"), CongestionUpdate::Arrival)
 }
@@ -126,7 +126,7 @@ pub struct SonicAbm {
     /// Trackers of the egress queues by slice, with their bytes in that slice; lossy queues count.
     egress: Vec<Tracker>,
     /// Whether the congestion count n changes with every arrival.
-    at_once: bool,
+    immediate: bool,
     accounting: Accounting,
 }
 
@@ -154,14 +154,14 @@ impl SonicAbm {
             },
             watermark: false,
             powers_of_two: false,
-            at_once: at_once(params),
+            immediate: is_immediate(params),
         };
         let tracker = || Tracker::new(settings.clone(), shape);
         Ok(Self {
             pools: Pools::new(params, shape)?,
             ingress: (0..shape.slices()).map(|_| tracker()).collect(),
             egress: (0..shape.slices()).map(|_| tracker()).collect(),
-            at_once: at_once(params),
+            immediate: is_immediate(params),
             accounting: shape.accounting,
         })
     }
@@ -169,19 +169,19 @@ impl SonicAbm {
     fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
         let slice = self.pools.slice_of(ingress);
         let weight = self.ingress[slice].weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
-        self.accounting.expressible(weight.of(self.pools.ingress_free(slice, buffer)))
+        self.accounting.expressible(weight.apply(self.pools.ingress_free(slice, buffer)))
     }
 
     fn drop_threshold(&self, slice: usize, queue: QueueId, tags: Tags) -> u64 {
         let weight = self.egress[slice].weight(queue, tags.contains(Tags::UNSCHEDULED));
-        self.accounting.expressible(weight.of(self.pools.lossy_free(slice)))
+        self.accounting.expressible(weight.apply(self.pools.lossy_free(slice)))
     }
 }
 
 /// Length by which an ingress queue counts as congested (bytes): its bytes in the pool; in the
 /// artifact also its headroom.
-fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
-    if at_once { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
+fn counted_length(pools: &Pools, immediate: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
+    if immediate { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
 }
 
 impl Policy for SonicAbm {
@@ -189,8 +189,8 @@ impl Policy for SonicAbm {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let slice = self.pools.slice_of(arrival.ingress);
         if self.pools.lossless.is_lossless(arrival.ingress) {
-            let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
-            if self.at_once {
+            let mut length = counted_length(&self.pools, self.immediate, arrival.ingress, buffer);
+            if self.immediate {
                 // The artifact tests congestion after counting the packet.
                 length += u64::from(arrival.header.size);
             }
@@ -238,13 +238,13 @@ impl Policy for SonicAbm {
     }
 
     fn handle_timeout(&mut self, now: Time, buffer: &Buffer) {
-        let Self { pools, ingress, egress, at_once, .. } = self;
+        let Self { pools, ingress, egress, immediate, .. } = self;
         let absent = Length { bytes: 0, holds_packets: false };
         for (slice, (ingress, egress)) in ingress.iter_mut().zip(egress).enumerate() {
             let at_ingress = |queue: usize| {
                 let id = IngressId(queue as u16);
                 let holds_packets = buffer.ingress_bytes(id) > 0;
-                let bytes = counted_length(pools, *at_once, id, buffer);
+                let bytes = counted_length(pools, *immediate, id, buffer);
                 let counts = pools.lossless.is_lossless(id) && pools.slice_of(id) == slice;
                 if counts { Length { bytes, holds_packets } } else { absent }
             };
@@ -263,8 +263,8 @@ impl Policy for SonicAbm {
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
-        if self.at_once && self.pools.lossless.may_resume(ingress, buffer) {
-            let length = counted_length(&self.pools, self.at_once, ingress, buffer);
+        if self.immediate && self.pools.lossless.may_resume(ingress, buffer) {
+            let length = counted_length(&self.pools, self.immediate, ingress, buffer);
             self.ingress[self.pools.slice_of(ingress)].arrived(QueueId(ingress.0), length);
         }
         // Threshold for a packet that is not favoured: the next packet is unknown.

@@ -134,10 +134,10 @@ impl SonicDt {
         let free = match self.port_alpha {
             None => free,
             Some(alpha) => {
-                alpha.of(free).saturating_sub(self.pools.ingress_port_length(ingress, buffer) + more)
+                alpha.apply(free).saturating_sub(self.pools.ingress_port_length(ingress, buffer) + more)
             }
         };
-        self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
+        self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].at_free(free))
     }
 
     #[inline(never)] // Rare: lossless packets only.
@@ -163,7 +163,7 @@ impl SonicDt {
     /// Threshold of an egress queue if `free` bytes of the lossy pool are free.
     #[inline]
     fn drop_limit(&self, queue: QueueId, free: u64) -> u64 {
-        self.accounting.expressible(self.drop_limits[usize::from(queue.0)].of(free))
+        self.accounting.expressible(self.drop_limits[usize::from(queue.0)].at_free(free))
     }
 }
 
@@ -180,7 +180,7 @@ impl Policy for SonicDt {
     }
 
     fn hooks(&self) -> Hooks {
-        self.pools.hooks().and(Hooks::PASS)
+        self.pools.hooks().and(Hooks::BYPASS)
     }
 
     #[inline]

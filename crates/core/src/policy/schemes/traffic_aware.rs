@@ -196,7 +196,7 @@ impl Limits {
 
 /// The decision module of one port.
 #[derive(Clone, Copy, Debug, Default)]
-struct Port {
+struct DecisionModule {
     state: State,
     /// Net packets stored since the last drop or restart.
     nec: u64,
@@ -224,7 +224,7 @@ pub struct TrafficAware {
     literal_dec: bool,
     any_drop_ends_absorption: bool,
     keep_drop_count: bool,
-    ports: Vec<Port>,
+    ports: Vec<DecisionModule>,
     /// Number of ports in the absorption state, n_A.
     absorbing: u64,
 }
@@ -239,7 +239,7 @@ impl TrafficAware {
             literal_dec: params.flag("literal_dec"),
             any_drop_ends_absorption: params.flag("any_drop_ends_absorption"),
             keep_drop_count: params.flag("keep_drop_count"),
-            ports: vec![Port::default(); shape.ports()],
+            ports: vec![DecisionModule::default(); shape.ports()],
             absorbing: 0,
         }
     }
@@ -256,7 +256,7 @@ impl TrafficAware {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].state {
-            State::Normal => self.alpha.of(buffer.shared_free()),
+            State::Normal => self.alpha.apply(buffer.shared_free()),
             State::Absorption => buffer.shared_capacity() / self.absorbing,
             State::Evacuation => buffer.shared_capacity() / self.ports.len() as u64,
         }
@@ -269,7 +269,7 @@ impl TrafficAware {
         self.absorbing += u64::from(state == State::Absorption);
         self.absorbing -= u64::from(port.state == State::Absorption);
         let keeps = self.keep_drop_count && state != State::Evacuation && port.state != State::Evacuation;
-        *port = Port { state, dc: if keeps { port.dc } else { 0 }, ..Port::default() };
+        *port = DecisionModule { state, dc: if keeps { port.dc } else { 0 }, ..DecisionModule::default() };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Windows that would put millions of packets into the cards of hosts at once.
 
-use super::Sight;
+use super::ScenarioCheck;
 use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
@@ -10,13 +10,13 @@ use bufferlab_workload::FlowSpec;
 const PACKETS_MANY: u64 = 1_000_000;
 
 /// Cards that hold packets make all that a window allows at once.
-pub(super) fn warn(sight: &Sight<'_>) {
-    let nic = sight.scenario.host.nic;
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
+    let nic = check.scenario.host.nic;
     if nic == NicQueueing::Fair {
         return;
     }
-    for (index, spec) in sight.scenario.workloads.iter().enumerate() {
-        let transport = &sight.scenario.transports[spec.transport as usize];
+    for (index, spec) in check.scenario.workloads.iter().enumerate() {
+        let transport = &check.scenario.transports[spec.transport as usize];
         let Some(largest) = spec.workload.largest_flow_bytes() else { continue };
         let packets = largest.div_ceil(u64::from(transport.segment_bytes).max(1)).min(window(transport));
         if packets <= PACKETS_MANY {
@@ -34,7 +34,7 @@ pub(super) fn warn(sight: &Sight<'_>) {
             "set nic = \"fair\" in [host], or give the transport \"{}\" an initial_window in segments; the run ends when 4,194,304 packets wait",
             transport.name
         );
-        sight.note(&format!("workload.{index}"), message, "hundreds of megabytes of packets", &help);
+        check.note(&format!("workload.{index}"), message, "hundreds of megabytes of packets", &help);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Constants that do not fit the network or the run: delays compared with its round trip, timers
 //! compared with its length, and traffic that is too rare.
 
-use super::Sight;
+use super::ScenarioCheck;
 use super::idle::used;
 use super::switches::key_at;
 use crate::model::{InitialWindow, TransportSpec};
@@ -23,24 +23,24 @@ const VISITS_MAX: usize = 20_000_000;
 const ARRIVALS_MIN: f64 = 1.0;
 
 /// Warns of constants that contradict the network or the run.
-pub(super) fn warn(sight: &Sight<'_>) {
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
     // A public simulator's setup is kept as it is, whatever it sets in vain.
-    if sight.scenario.profile == Profile::Artifact {
+    if check.scenario.profile == Profile::Artifact {
         return;
     }
-    for (index, transport) in used(sight) {
-        let Some(longest) = longest_round_trip(&sight.scenario.topology, transport) else { continue };
-        warn_about_base_rtt(sight, index, transport, longest);
-        warn_about_delays(sight, index, transport, transport.base_rtt.unwrap_or(longest));
-        warn_about_late_timeouts(sight, index, transport);
+    for (index, transport) in used(check) {
+        let Some(longest) = longest_round_trip(&check.scenario.topology, transport) else { continue };
+        warn_about_base_rtt(check, index, transport, longest);
+        warn_about_delays(check, index, transport, transport.base_rtt.unwrap_or(longest));
+        warn_about_late_timeouts(check, index, transport);
     }
-    warn_about_intervals(sight);
-    warn_about_watchdogs(sight);
-    warn_about_rare_traffic(sight);
+    warn_about_intervals(check);
+    warn_about_watchdogs(check);
+    warn_about_rare_traffic(check);
 }
 
 /// A round trip that windows and rates are computed with, and that the network does not have.
-fn warn_about_base_rtt(sight: &Sight<'_>, index: usize, transport: &TransportSpec, longest: Time) {
+fn warn_about_base_rtt(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, longest: Time) {
     let Some(given) = transport.base_rtt.filter(|_| refers_to_round_trip(transport)) else { return };
     let (less, more) = (given.0.saturating_mul(BASE_RTT_FACTOR), longest.0.saturating_mul(BASE_RTT_FACTOR));
     if less >= longest.0 && given.0 <= more {
@@ -53,7 +53,7 @@ fn warn_about_base_rtt(sight: &Sight<'_>, index: usize, transport: &TransportSpe
         format_time(longest)
     );
     let help = "windows and rates are computed with it: correct it, or remove it to use the network's";
-    sight.note(&format!("transport.{index}.base_rtt"), message, "another network's", help);
+    check.note(&format!("transport.{index}.base_rtt"), message, "another network's", help);
 }
 
 /// Whether windows or rates of the transport are computed with `base_rtt`.
@@ -66,7 +66,7 @@ fn refers_to_round_trip(transport: &TransportSpec) -> bool {
 
 /// Delays that a control compares with round trips and that are far from the round trips of this
 /// network.
-fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec, base: Time) {
+fn warn_about_delays(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, base: Time) {
     let time = |name: &str| match transport.control_params.iter().find(|(key, _)| key == name) {
         Some((_, ParamValue::Time(time))) => Some(*time),
         _ => None,
@@ -82,7 +82,7 @@ fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec,
         );
         let help =
             format!("scale it with the network: about {}", format_time(Time(base.0.saturating_mul(3) / 2)));
-        sight.note(&key(name), message, "far above the round trip", &help);
+        check.note(&key(name), message, "far above the round trip", &help);
     };
     let starves = |name: &str, at: Time| {
         let message = format!(
@@ -90,7 +90,7 @@ fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec,
             format_time(at),
             format_time(base)
         );
-        sight.note(&key(name), message, "below every round trip", "raise it above the round trip");
+        check.note(&key(name), message, "below every round trip", "raise it above the round trip");
     };
     match (control, time("low"), time("high"), time("target")) {
         ("timely", _, Some(high), _) if high <= base => starves("high", high),
@@ -101,8 +101,8 @@ fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec,
 }
 
 /// Warns about a timeout that is longer than the run.
-fn warn_about_late_timeouts(sight: &Sight<'_>, index: usize, transport: &TransportSpec) {
-    let end = Time(sight.scenario.duration.0.saturating_add(sight.scenario.drain.0));
+fn warn_about_late_timeouts(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec) {
+    let end = Time(check.scenario.duration.0.saturating_add(check.scenario.drain.0));
     let (key, timeout) = match &transport.rdma {
         Some(rdma) => ("retransmission_timeout", rdma.retransmission_timeout.unwrap_or(Time::ZERO)),
         None => ("min_rto", transport.min_rto),
@@ -117,13 +117,13 @@ fn warn_about_late_timeouts(sight: &Sight<'_>, index: usize, transport: &Transpo
         format_time(end)
     );
     let help = "raise `drain` (its flows would be missing from all completion times), or lower the timeout";
-    sight.note(&format!("transport.{index}.{key}"), message, "longer than the run", help);
+    check.note(&format!("transport.{index}.{key}"), message, "longer than the run", help);
 }
 
 /// Warns about policies with an interval that is not shorter than the run.
-fn warn_about_intervals(sight: &Sight<'_>) {
-    let duration = sight.scenario.duration;
-    let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
+fn warn_about_intervals(check: &ScenarioCheck<'_>) {
+    let duration = check.scenario.duration;
+    let found = check.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
         let params = switch.policy_params.iter();
         let late = params.filter_map(|(name, value)| match value {
             ParamValue::Time(time) if name.ends_with("interval") && *time >= duration => Some((name, *time)),
@@ -134,19 +134,19 @@ fn warn_about_intervals(sight: &Sight<'_>) {
     if let Some((switch, name, time)) = found {
         let message = format!(
             "`{name}` of \"{}\" is {}, and flows start for {} only: the policy keeps the values of the empty switch",
-            sight.scenario.switches[switch].policy,
+            check.scenario.switches[switch].policy,
             format_time(time),
             format_time(duration)
         );
         let help = "lower it (a round-trip time is usual), or raise `duration`";
-        sight.note(&key_at(sight, switch, &format!("policy.{name}")), message, "never updated", help);
+        check.note(&key_at(check, switch, &format!("policy.{name}")), message, "never updated", help);
     }
 }
 
 /// Warns about watchdogs that cannot detect a storm within the run.
-fn warn_about_watchdogs(sight: &Sight<'_>) {
-    let end = Time(sight.scenario.duration.0.saturating_add(sight.scenario.drain.0));
-    let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
+fn warn_about_watchdogs(check: &ScenarioCheck<'_>) {
+    let end = Time(check.scenario.duration.0.saturating_add(check.scenario.drain.0));
+    let found = check.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
         let watchdog = switch.pfc.as_ref()?.watchdog.as_ref()?;
         (watchdog.detection >= end).then_some((at, watchdog.detection))
     });
@@ -157,15 +157,15 @@ fn warn_about_watchdogs(sight: &Sight<'_>) {
             format_time(end)
         );
         let help = "lower `detection_time`, or raise `duration`";
-        let key = key_at(sight, switch, "pfc.watchdog.detection_time");
-        sight.note(&key, message, "never finds a storm", help);
+        let key = key_at(check, switch, "pfc.watchdog.detection_time");
+        check.note(&key, message, "never finds a storm", help);
     }
 }
 
 /// Warns about workloads that most likely send nothing during the run.
-fn warn_about_rare_traffic(sight: &Sight<'_>) {
-    let seconds = sight.scenario.duration.0 as f64 / 1e12;
-    for (index, spec) in sight.scenario.workloads.iter().enumerate() {
+fn warn_about_rare_traffic(check: &ScenarioCheck<'_>) {
+    let seconds = check.scenario.duration.0 as f64 / 1e12;
+    for (index, spec) in check.scenario.workloads.iter().enumerate() {
         let Some(rate) = spec.workload.arrivals_per_second() else { continue };
         let expected = rate * seconds;
         if expected >= ARRIVALS_MIN {
@@ -174,10 +174,10 @@ fn warn_about_rare_traffic(sight: &Sight<'_>) {
         let message = format!(
             "\"{}\" is expected to start {expected:.2} times in {}: most runs see nothing of it",
             spec.class,
-            format_time(sight.scenario.duration)
+            format_time(check.scenario.duration)
         );
         let help = "raise `duration`, its load or its rate of queries";
-        sight.note(&format!("workload.{index}"), message, "too rare", help);
+        check.note(&format!("workload.{index}"), message, "too rare", help);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mechanisms that nothing in the scenario sets in motion: lossless priorities without traffic,
 //! tags that no host writes, classes that no flow belongs to.
 
-use super::Sight;
+use super::ScenarioCheck;
 use super::switches::key_at;
 use crate::model::{SwitchSpec, TransportSpec, WorkloadSpec};
 use bufferlab_core::{ParamValue, Profile};
@@ -11,21 +11,21 @@ use bufferlab_workload::WORKLOADS;
 const TRACE: &str = "trace";
 
 /// Warns of priorities and tags that policies and flow control wait for in vain.
-pub(super) fn warn(sight: &Sight<'_>) {
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
     // A public simulator's setup is kept as it is, whatever it sets in vain.
-    if sight.scenario.profile == Profile::Artifact {
+    if check.scenario.profile == Profile::Artifact {
         return;
     }
-    warn_about_lossless_priorities(sight);
-    warn_about_lossy_acknowledgements(sight);
-    warn_about_tags(sight);
-    warn_about_classes(sight);
+    warn_about_lossless_priorities(check);
+    warn_about_lossy_acknowledgements(check);
+    warn_about_tags(check);
+    warn_about_classes(check);
 }
 
 /// The transports that a workload uses, with their numbers.
-pub(super) fn used<'a>(sight: &'a Sight<'_>) -> impl Iterator<Item = (usize, &'a TransportSpec)> {
-    let transports = sight.scenario.transports.iter().enumerate();
-    transports.filter(|(index, _)| sight.used[*index])
+pub(super) fn used<'a>(check: &'a ScenarioCheck<'_>) -> impl Iterator<Item = (usize, &'a TransportSpec)> {
+    let transports = check.scenario.transports.iter().enumerate();
+    transports.filter(|(index, _)| check.used[*index])
 }
 
 /// Bit p: data packets of the transport may have priority p.
@@ -42,21 +42,21 @@ fn bit(priority: u32) -> u32 {
 /// Whether packets may have priorities that no transport names: packets of traces and of custom
 /// workloads.
 pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
-    let custom = WORKLOADS.own();
+    let custom = WORKLOADS.custom();
     let is_custom = |kind: &str| kind.is_empty() || custom.iter().any(|info| info.name == kind);
     workloads.iter().any(|spec| spec.kind == TRACE || is_custom(&spec.kind))
 }
 
 /// Warns if senders use other priorities than the lossless ones.
-fn warn_about_lossless_priorities(sight: &Sight<'_>) {
-    let scenario = sight.scenario;
+fn warn_about_lossless_priorities(check: &ScenarioCheck<'_>) {
+    let scenario = check.scenario;
     let lossless = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
     if lossless == 0 || priorities_are_unknown(&scenario.workloads) {
         return;
     }
     let words = priorities(lossless);
     let mut is_said = false;
-    for (index, transport) in used(sight).filter(|(_, transport)| transport.rdma.is_some()) {
+    for (index, transport) in used(check).filter(|(_, transport)| transport.rdma.is_some()) {
         let mask = data_mask(transport);
         if mask & lossless == 0 {
             let message = format!(
@@ -68,20 +68,20 @@ fn warn_about_lossless_priorities(sight: &Sight<'_>) {
                 "set data_priority = {} in this [[transport]], or add its priority to `priorities` in [switch.pfc]",
                 lossless.trailing_zeros()
             );
-            sight.note(&format!("transport.{index}.data_priority"), message, "lossy", &help);
+            check.note(&format!("transport.{index}.data_priority"), message, "lossy", &help);
             is_said = true;
-        } else if let Some((switch, name)) = lossy_hop(sight, mask) {
+        } else if let Some((switch, name)) = lossy_hop(check, mask) {
             let message = format!(
                 "\"{}\" sends RDMA on {}, which is lossless at other switches, and lossy at \"{name}\"",
                 transport.name,
                 priorities(mask & lossless)
             );
             let help = "add the priority to `priorities` of [switch.pfc] at every switch on the way";
-            sight.note(&key_at(sight, switch, "pfc"), message, "packets are dropped here", help);
+            check.note(&key_at(check, switch, "pfc"), message, "packets are dropped here", help);
             is_said = true;
         }
     }
-    let sent = used(sight).fold(0, |mask, (_, transport)| mask | data_mask(transport));
+    let sent = used(check).fold(0, |mask, (_, transport)| mask | data_mask(transport));
     let switch = scenario.switches.iter().position(|switch| switch.lossless() != 0);
     if let Some(switch) = switch.filter(|_| !is_said && sent != 0 && sent & lossless == 0) {
         let message = format!(
@@ -92,22 +92,22 @@ fn warn_about_lossless_priorities(sight: &Sight<'_>) {
             "set data_priority = {} in the [[transport]] that is to lose nothing, or remove [switch.pfc]",
             lossless.trailing_zeros()
         );
-        sight.note(&key_at(sight, switch, "pfc.priorities"), message, "nobody sends on it", &help);
+        check.note(&key_at(check, switch, "pfc.priorities"), message, "nobody sends on it", &help);
     }
 }
 
 /// The first switch that drops every priority of `mask` that another switch does not drop.
-fn lossy_hop<'a>(sight: &'a Sight<'_>, mask: u32) -> Option<(usize, &'a str)> {
-    let switches = &sight.scenario.switches;
+fn lossy_hop<'a>(check: &'a ScenarioCheck<'_>, mask: u32) -> Option<(usize, &'a str)> {
+    let switches = &check.scenario.switches;
     let wanted = switches.iter().fold(0, |all, switch| all | switch.lossless()) & mask;
     let at = switches.iter().position(|switch| switch.lossless() & wanted != wanted)?;
-    Some((at, &sight.scenario.topology.switches[at]))
+    Some((at, &check.scenario.topology.switches[at]))
 }
 
 /// Queue pairs that wait for ever for an acknowledgement that a switch may drop.
-fn warn_about_lossy_acknowledgements(sight: &Sight<'_>) {
-    let lossless = sight.scenario.switches.iter().fold(u32::MAX, |mask, switch| mask & switch.lossless());
-    for (index, transport) in used(sight) {
+fn warn_about_lossy_acknowledgements(check: &ScenarioCheck<'_>) {
+    let lossless = check.scenario.switches.iter().fold(u32::MAX, |mask, switch| mask & switch.lossless());
+    for (index, transport) in used(check) {
         let Some(rdma) = &transport.rdma else { continue };
         let is_lossy = lossless & bit(u32::from(transport.control_priority)) == 0;
         if rdma.retransmission_timeout.is_none() && is_lossy {
@@ -116,24 +116,24 @@ fn warn_about_lossy_acknowledgements(sight: &Sight<'_>) {
                 transport.name, transport.control_priority
             );
             let help = "set retransmission_timeout, or give ACKs a lossless control_priority";
-            sight.note(&format!("transport.{index}.control_priority"), message, "ACKs may be lost", help);
+            check.note(&format!("transport.{index}.control_priority"), message, "ACKs may be lost", help);
         }
     }
 }
 
 /// Warns about schemes that favour packets with a tag that no packet has.
-fn warn_about_tags(sight: &Sight<'_>) {
-    let mut closed_loop = used(sight).filter(|(_, transport)| transport.pacing.is_none()).peekable();
+fn warn_about_tags(check: &ScenarioCheck<'_>) {
+    let mut closed_loop = used(check).filter(|(_, transport)| transport.pacing.is_none()).peekable();
     if closed_loop.peek().is_none() || closed_loop.any(|(_, transport)| transport.unscheduled_bytes > 0) {
         return;
     }
-    let Some(switch) = sight.scenario.switches.iter().position(favours_unscheduled) else { return };
+    let Some(switch) = check.scenario.switches.iter().position(favours_unscheduled) else { return };
     let message = format!(
         "\"{}\" gives packets tagged `unscheduled` an alpha of their own, and no transport in use tags any: bursts are judged like all other traffic",
-        sight.scenario.switches[switch].policy
+        check.scenario.switches[switch].policy
     );
     let help = "set unscheduled_bytes in each [[transport]] to about one bandwidth-delay product (ABM, section 3.3), or unscheduled_alpha to alpha if you mean it";
-    sight.note(&key_at(sight, switch, "policy"), message, "one of its mechanisms is idle", help);
+    check.note(&key_at(check, switch, "policy"), message, "one of its mechanisms is idle", help);
 }
 
 /// Whether a switch treats packets with the tag `unscheduled` otherwise than the rest.
@@ -150,13 +150,13 @@ fn favours_unscheduled(switch: &SwitchSpec) -> bool {
 }
 
 /// LossPass, and no flow that may evict or none that can be evicted.
-fn warn_about_classes(sight: &Sight<'_>) {
-    if priorities_are_unknown(&sight.scenario.workloads) {
+fn warn_about_classes(check: &ScenarioCheck<'_>) {
+    if priorities_are_unknown(&check.scenario.workloads) {
         return;
     }
-    let sent = used(sight).fold(0, |mask, (_, transport)| mask | data_mask(transport));
-    let tags = used(sight).any(|(_, transport)| transport.small_bytes > 0);
-    let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
+    let sent = used(check).fold(0, |mask, (_, transport)| mask | data_mask(transport));
+    let tags = used(check).any(|(_, transport)| transport.small_bytes > 0);
+    let found = check.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
         // A classifier may send packets elsewhere, and give them the tag.
         let applies = switch.policy == "losspass" && switch.classifier.is_none() && sent != 0;
         applies.then(|| idle_class(switch, sent, tags)).flatten().map(|what| (at, what))
@@ -165,7 +165,7 @@ fn warn_about_classes(sight: &Sight<'_>) {
         let message =
             format!("\"losspass\" evicts packets of large flows for those of small ones, and {what}");
         let help = "send small flows on `small_priority` and large ones on `large_priority` (pias_thresholds or data_priority), or set small_bytes with classes = \"tag\"";
-        sight.note(&key_at(sight, switch, "policy"), message, "evicts nothing", help);
+        check.note(&key_at(check, switch, "policy"), message, "evicts nothing", help);
     }
 }
 

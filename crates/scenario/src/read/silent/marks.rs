@@ -1,7 +1,7 @@
 //! Congestion marks that no packet ever gets: on unused priorities, or beyond the length at which
 //! the policy drops.
 
-use super::Sight;
+use super::ScenarioCheck;
 use super::idle::{data_mask, priorities, priorities_are_unknown, used};
 use super::switches::key_at;
 use crate::model::SwitchSpec;
@@ -20,24 +20,24 @@ const PASSING: usize = 10_000;
 const USUAL_PACKET: u32 = 1_500;
 
 /// Warns of marking rules that cannot mark the sent packets.
-pub(super) fn warn(sight: &Sight<'_>) {
-    let scenario = sight.scenario;
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
+    let scenario = check.scenario;
     // A public simulator's setup is kept as it is, whatever it sets in vain.
     if scenario.profile == Profile::Artifact || priorities_are_unknown(&scenario.workloads) {
         return;
     }
-    let capable = used(sight).filter(|(_, transport)| transport.ecn_capable);
+    let capable = used(check).filter(|(_, transport)| transport.ecn_capable);
     let sent = capable.fold(0, |mask, (_, transport)| mask | data_mask(transport));
     if sent == 0 {
         return;
     }
-    warn_about_priorities(sight, sent);
-    warn_about_reach(sight, sent);
+    warn_about_priorities(check, sent);
+    warn_about_reach(check, sent);
 }
 
 /// Warns about marking on priorities that no capable transport uses.
-fn warn_about_priorities(sight: &Sight<'_>, sent: u32) {
-    let switches = &sight.scenario.switches;
+fn warn_about_priorities(check: &ScenarioCheck<'_>, sent: u32) {
+    let switches = &check.scenario.switches;
     // Priorities of one switch that marks; no warning if other switches mark the sent packets.
     let marking: Vec<(usize, u32)> =
         switches.iter().enumerate().filter_map(|(at, switch)| Some((at, marked(switch)?))).collect();
@@ -51,7 +51,7 @@ fn warn_about_priorities(sight: &Sight<'_>, sent: u32) {
         priorities(sent)
     );
     let help = "name the priority of the data in `priorities` of [switch.ecn], or leave `priorities` out to mark all";
-    sight.note(&key_at(sight, switch, "ecn.priorities"), message, "marks nothing", help);
+    check.note(&key_at(check, switch, "ecn.priorities"), message, "marks nothing", help);
 }
 
 /// Bit p: a switch marks priority p; `None`: it marks nothing.
@@ -64,25 +64,25 @@ fn marked(switch: &SwitchSpec) -> Option<u32> {
 }
 
 /// Marking that begins at a length which no queue reaches, because the policy drops before.
-fn warn_about_reach(sight: &Sight<'_>, sent: u32) {
+fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     let mut tried: Vec<&SwitchSpec> = Vec::new();
-    for (at, switch) in sight.scenario.switches.iter().enumerate() {
+    for (at, switch) in check.scenario.switches.iter().enumerate() {
         let Some(mask) = marked(switch).map(|mask| mask & sent).filter(|mask| *mask != 0) else { continue };
         if tried.contains(&switch) {
             continue;
         }
         tried.push(switch);
         let priority = mask.trailing_zeros() as u8;
-        let rates = sight.scenario.topology.switch_port_rates(at as u32);
-        let Some(longest) = longest_unmarked(sight, switch, rates, priority) else { continue };
+        let rates = check.scenario.topology.switch_port_rates(at as u32);
+        let Some(longest) = longest_unmarked(check, switch, rates, priority) else { continue };
         let message = format!(
             "no packet is ever marked at \"{}\": \"{}\" drops before a queue is long enough (a lone queue ends at {})",
-            sight.scenario.topology.switches[at],
+            check.scenario.topology.switches[at],
             switch.policy,
             crate::quantity::format_size(longest)
         );
         let help = "lower the threshold (kmin of RED) below that length, or let the policy give a queue more of the buffer";
-        sight.note(&key_at(sight, at, "ecn"), message, "beyond the reach of any queue", help);
+        check.note(&key_at(check, at, "ecn"), message, "beyond the reach of any queue", help);
         return;
     }
 }
@@ -90,7 +90,7 @@ fn warn_about_reach(sight: &Sight<'_>, sent: u32) {
 /// Length at which the policy drops (bytes), if neither a lone full queue nor full queues at every
 /// port ever mark a packet. `None` if marks occur, or if a trial would take too long.
 fn longest_unmarked(
-    sight: &Sight<'_>,
+    check: &ScenarioCheck<'_>,
     switch: &SwitchSpec,
     rates: Vec<BitRate>,
     priority: u8,
@@ -102,13 +102,13 @@ fn longest_unmarked(
     if !is_built_in || rates.len() < 2 || switch.classifier.is_some() {
         return None;
     }
-    let mut trial = Trial::new(sight, switch, rates.clone(), priority)?;
+    let mut trial = Trial::new(check, switch, rates.clone(), priority)?;
     let longest = trial.fill(&[0])?;
     if trial.any_marked_of(&[0]) {
         return None;
     }
     let ports: Vec<u16> = (0..rates.len() as u16).collect();
-    let mut trial = Trial::new(sight, switch, rates, priority)?;
+    let mut trial = Trial::new(check, switch, rates, priority)?;
     trial.fill(&ports)?;
     (!trial.any_marked_of(&ports)).then_some(longest)
 }
@@ -128,8 +128,8 @@ struct Trial {
 
 impl Trial {
     /// `None` if the parts do not fit together, which other checks report.
-    fn new(sight: &Sight<'_>, spec: &SwitchSpec, rates: Vec<BitRate>, priority: u8) -> Option<Self> {
-        let transports = sight.scenario.transports.iter();
+    fn new(check: &ScenarioCheck<'_>, spec: &SwitchSpec, rates: Vec<BitRate>, priority: u8) -> Option<Self> {
+        let transports = check.scenario.transports.iter();
         let largest = transports.map(|t| t.segment_bytes + t.header_bytes).max().unwrap_or(USUAL_PACKET);
         let size = largest.saturating_sub(spec.uncharged_bytes).max(1);
         let queues_per_port = usize::from(spec.queues_per_port);
@@ -139,8 +139,8 @@ impl Trial {
             queues_per_port,
             max_packet: u64::from(size),
             scheduler: Scheduler::new(&spec.scheduler, queues_per_port).ok()?,
-            profile: sight.scenario.profile,
-            seed: sight.scenario.seed,
+            profile: check.scenario.profile,
+            seed: check.scenario.seed,
             hardware: spec.hardware.switch,
             lossless: spec.lossless(),
             lossless_by_port: spec.pfc.as_ref().map_or_else(Vec::new, |pfc| pfc.masks_by_port(rates.len())),
@@ -154,7 +154,7 @@ impl Trial {
         config.marker = Some(marker);
         let core = config.build(&spec.policy, &spec.policy_params).ok()?;
         // Packets that a policy favours reach further than others.
-        let is_tagged = used(sight).any(|(_, transport)| transport.unscheduled_bytes > 0);
+        let is_tagged = used(check).any(|(_, transport)| transport.unscheduled_bytes > 0);
         let tags = if is_tagged { Tags::UNSCHEDULED } else { Tags::NONE };
         Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })
     }

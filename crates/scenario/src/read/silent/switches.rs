@@ -1,6 +1,6 @@
 //! Finds settings of switches that have no effect.
 
-use super::{Sight, find};
+use super::{ScenarioCheck, find};
 use crate::model::SwitchSpec;
 use crate::quantity::format_size;
 use crate::read::overrides::matches_glob;
@@ -9,22 +9,22 @@ use bufferlab_core::Profile;
 
 /// Built-in policies that pause senders.
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
-pub(super) fn warn(sight: &Sight<'_>) {
-    warn_about_marks(sight);
+pub(super) fn warn(check: &ScenarioCheck<'_>) {
+    warn_about_marks(check);
     // An author who writes [switch.pfc] to switch it off knows about PFC.
-    let says_pfc = sight.place("switch.pfc").is_some();
+    let says_pfc = check.place("switch.pfc").is_some();
     let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
     let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];
-    for check in checks {
+    for look in checks {
         // A mistake of one switch is probably one of others, too.
-        let found = sight.scenario.switches.iter().enumerate().find_map(|(switch, spec)| {
-            check(spec, &sight.scenario.topology.switches[switch]).map(|note| (switch, note))
+        let found = check.scenario.switches.iter().enumerate().find_map(|(switch, spec)| {
+            look(spec, &check.scenario.topology.switches[switch]).map(|note| (switch, note))
         });
         if let Some((switch, Note { key, message, label, help })) = found {
-            sight.note(&key_at(sight, switch, key), message, label, help);
+            check.note(&key_at(check, switch, key), message, label, help);
         }
     }
-    warn_about_overrides(sight);
+    warn_about_overrides(check);
 }
 
 /// Looks at a switch and its name.
@@ -40,26 +40,26 @@ struct Note {
 }
 
 /// Warns of marking without a transport that reacts to marks.
-fn warn_about_marks(sight: &Sight<'_>) {
+fn warn_about_marks(check: &ScenarioCheck<'_>) {
     // A public simulator's setup is kept as it is, whatever it sets in vain.
-    if sight.scenario.profile == Profile::Artifact {
+    if check.scenario.profile == Profile::Artifact {
         return;
     }
-    let Some(switch) = sight.scenario.switches.iter().position(|switch| switch.ecn.is_some()) else { return };
-    let mut used = sight.scenario.transports.iter().zip(sight.used).filter(|(_, used)| **used).peekable();
+    let Some(switch) = check.scenario.switches.iter().position(|switch| switch.ecn.is_some()) else { return };
+    let mut used = check.scenario.transports.iter().zip(check.used).filter(|(_, used)| **used).peekable();
     if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
         return;
     }
     // An author who replaces the transports of an extended file, or on the command line, compares
     // transports on the same switches.
-    let key = key_at(sight, switch, "ecn");
-    if sight.rank(&key) < sight.rank("transport.0.congestion_control") {
+    let key = key_at(check, switch, "ecn");
+    if check.rank(&key) < check.rank("transport.0.congestion_control") {
         return;
     }
     let message =
         "switches mark packets, and no transport in use sends packets that can be marked".to_owned();
     let help = "set ecn_capable = true in a [[transport]], choose a congestion control that reacts to marks, or remove [switch.ecn]";
-    sight.note(&key, message, "marks nothing", help);
+    check.note(&key, message, "marks nothing", help);
 }
 
 /// A ramp of RED that no queue climbs to its end.
@@ -101,9 +101,9 @@ fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
 }
 
 /// Warns about keys of an override that later overrides replace at all of its switches.
-fn warn_about_overrides(sight: &Sight<'_>) {
-    let entries = overrides(sight);
-    let names = &sight.scenario.topology.switches;
+fn warn_about_overrides(check: &ScenarioCheck<'_>) {
+    let entries = overrides(check);
+    let names = &check.scenario.topology.switches;
     for (index, (patterns, table)) in entries.iter().enumerate() {
         let later = &entries[index + 1..];
         for key in leaves(table, "").iter().filter(|key| *key != "switches") {
@@ -115,15 +115,15 @@ fn warn_about_overrides(sight: &Sight<'_>) {
                 let message =
                     format!("`{key}` has no effect: later entries set it at every switch of this one");
                 let help = "later entries win: remove it, or put the general entry before the particular one";
-                sight.note(&format!("switch_override.{index}.{key}"), message, "replaced", help);
+                check.note(&format!("switch_override.{index}.{key}"), message, "replaced", help);
             }
         }
     }
 }
 
 /// Patterns and table of every `[[switch_override]]`.
-fn overrides<'a>(sight: &Sight<'a>) -> Vec<(Vec<&'a str>, &'a Item)> {
-    let Some(Value::Array(entries)) = find(sight.root, "switch_override").map(|item| &item.value) else {
+fn overrides<'a>(check: &ScenarioCheck<'a>) -> Vec<(Vec<&'a str>, &'a Item)> {
+    let Some(Value::Array(entries)) = find(check.root, "switch_override").map(|item| &item.value) else {
         return Vec::new();
     };
     let text = |item: &'a Item| match &item.value {
@@ -163,9 +163,9 @@ fn says(table: &Item, key: &str) -> bool {
 }
 
 /// Path of a key of a switch: in the last override that has it, else in `[switch]`.
-pub(super) fn key_at(sight: &Sight<'_>, switch: usize, key: &str) -> String {
-    let name = &sight.scenario.topology.switches[switch];
-    let entries = overrides(sight);
+pub(super) fn key_at(check: &ScenarioCheck<'_>, switch: usize, key: &str) -> String {
+    let name = &check.scenario.topology.switches[switch];
+    let entries = overrides(check);
     let last = entries.iter().rposition(|(patterns, table)| matches_any(patterns, name) && says(table, key));
     match last {
         Some(index) => format!("switch_override.{index}.{key}"),

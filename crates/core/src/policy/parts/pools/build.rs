@@ -90,7 +90,7 @@ fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes
             return Err(BuildError { param: INGRESS_POOL.name, message });
         }
     };
-    let lossy = Weight::from_f64(params.ratio(LOSSY_POOL.name)).of(ingress);
+    let lossy = Weight::from_f64(params.ratio(LOSSY_POOL.name)).apply(ingress);
     let of_lossy = aside.minimums - of_memory;
     if of_lossy > 0 && of_lossy.saturating_add(shape.max_packet) > lossy {
         let message = format!(

@@ -87,7 +87,7 @@ fn an_own_topology_is_a_kind_that_survives_in_the_resolved_scenario() {
 }
 
 #[test]
-fn mistakes_in_an_own_topology_are_shown_where_they_stand() {
+fn mistakes_in_a_custom_topology_are_shown_where_they_stand() {
     for (topology, texts) in [
         ("kind = \"my_rang\"", ["did you mean \"my_ring\"?", "\"graph\", \"my_ring\""]),
         ("kind = \"my_ring\"", ["`switches` is missing", "add switches = 4"]),

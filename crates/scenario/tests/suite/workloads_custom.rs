@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Once;
 
 const PARAMS: &[ParamInfo] = &[
-    ParamInfo::required("size", ParamKind::SIZE, "\"10 KB\"", "Size of a message."),
+    ParamInfo::required("message_size", ParamKind::SIZE, "\"10 KB\"", "Size of a message."),
     ParamInfo::computed(
         "period",
         ParamKind::SPAN,
@@ -33,9 +33,9 @@ struct Pulses {
 
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let hosts = context.network()?.hosts.len() as u32;
-    let size = params.bytes("size");
+    let size = params.bytes("message_size");
     if size > 1_000_000 {
-        return Err(Fault::new("size", "these are no pulses", "too large").help("take 1 MB").into());
+        return Err(Fault::new("message_size", "these are no pulses", "too large").help("take 1 MB").into());
     }
     let period = params.time_or("period", Time(context.duration()?.0 / 10));
     Ok(Box::new(Pulses { size, period, hosts }))
@@ -102,8 +102,11 @@ fn load(workload: &str) -> Result<Loaded, String> {
 
 #[test]
 fn an_own_workload_is_a_kind_that_survives_in_the_resolved_scenario() {
-    let loaded = load("kind = \"my_pulses\"\nsize = \"5 KB\"").unwrap_or_else(|error| panic!("{error}"));
-    for line in ["kind = \"my_pulses\"", "class = \"my_pulses\"", "size = \"5 KB\"", "period = \"100 us\""] {
+    let loaded =
+        load("kind = \"my_pulses\"\nmessage_size = \"5 KB\"").unwrap_or_else(|error| panic!("{error}"));
+    for line in
+        ["kind = \"my_pulses\"", "class = \"my_pulses\"", "message_size = \"5 KB\"", "period = \"100 us\""]
+    {
         assert!(loaded.resolved.contains(line), "{line} is not in\n{}", loaded.resolved);
     }
     assert_round_trip(&loaded);
@@ -114,16 +117,16 @@ fn an_own_workload_is_a_kind_that_survives_in_the_resolved_scenario() {
 }
 
 #[test]
-fn mistakes_in_an_own_workload_are_shown_where_they_stand() {
+fn mistakes_in_a_custom_workload_are_shown_where_they_stand() {
     for (workload, texts) in [
         ("kind = \"my_pulse\"", ["did you mean \"my_pulses\"?", "\"flow_list\", \"my_pulses\""]),
-        ("kind = \"my_pulses\"", ["`size` is missing", "add size = \"10 KB\""]),
-        ("kind = \"my_pulses\"\nsize = \"2 MB\"", ["these are no pulses", "help: take 1 MB"]),
+        ("kind = \"my_pulses\"", ["`message_size` is missing", "add message_size = \"10 KB\""]),
+        ("kind = \"my_pulses\"\nmessage_size = \"2 MB\"", ["these are no pulses", "help: take 1 MB"]),
         (
-            "kind = \"my_pulses\"\nsize = \"1 KB\"\nfan_in = 2",
+            "kind = \"my_pulses\"\nmessage_size = \"1 KB\"\nfan_in = 2",
             ["belongs to kind = \"incast\"", "this is a \"my_pulses\""],
         ),
-        ("kind = \"my_pulses\"\nsize = 5", ["the unit is missing", "pulses.toml:14"]),
+        ("kind = \"my_pulses\"\nmessage_size = 5", ["the unit is missing", "pulses.toml:14"]),
     ] {
         let error = load(workload).map(|loaded| loaded.resolved).expect_err(workload);
         for text in texts {

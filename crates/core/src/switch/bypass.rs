@@ -13,14 +13,14 @@ use bufferlab_units::Time;
 /// Packets that went through a queue without waiting. 24 bytes instead of the 64 of [`Counters`],
 /// so that fewer cache lines are touched.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Passages {
+pub(super) struct FastPath {
     packets: u64,
     bytes: u64,
     /// The largest packet (bytes).
     pub(super) largest: u32,
 }
 
-impl Passages {
+impl FastPath {
     /// Counters of stored packets plus these packets.
     pub(super) fn added_to(self, stored: Counters) -> Counters {
         Counters {
@@ -42,9 +42,9 @@ impl<P: Policy> Switch<P> {
     /// and deviations from an ideal chip.
     ///
     /// The [`super::Observer`] is not called: the packet is in [`Self::counters`] and
-    /// [`Self::largest_passed`]. A driver that must see every packet takes the normal path.
+    /// [`Self::largest_bypassed`]. A driver that must see every packet takes the normal path.
     #[inline(always)] // Called from the one place where packets arrive.
-    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
+    pub fn bypass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
         if !self.can_bypass {
             return None;
         }
@@ -57,20 +57,20 @@ impl<P: Policy> Switch<P> {
             return None;
         }
         if self.is_stateful {
-            self.scheduler.note_passage(&mut self.turns, arrival.port, arrival.priority);
+            self.scheduler.note_bypass(&mut self.turns, arrival.port, arrival.priority);
         }
-        let passages = &mut self.passages[usize::from(arrival.queue.0)];
-        passages.packets += 1;
-        passages.bytes += u64::from(arrival.header.size);
-        passages.largest = passages.largest.max(arrival.header.size);
+        let counts = &mut self.fast_path[usize::from(arrival.queue.0)];
+        counts.packets += 1;
+        counts.bytes += u64::from(arrival.header.size);
+        counts.largest = counts.largest.max(arrival.header.size);
         Some(arrival.queue)
     }
 
     /// Whether the configuration allows any packet to bypass its queue.
-    pub(super) fn may_let_pass(&self) -> bool {
+    pub(super) fn may_bypass(&self) -> bool {
         let marks = self.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
         let looks = marks || self.scheduler.looks_at_packets() || !self.classifier.is_a_map();
-        self.ideal && !looks && self.hooks.contains(Hooks::PASS)
+        self.ideal && !looks && self.hooks.contains(Hooks::BYPASS)
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
                 }
                 _ => {
                     let ways = wait(&mut long, now, &packet);
-                    match short.pass(now, &packet) {
+                    match short.bypass(now, &packet) {
                         None => assert_eq!(ways, wait(&mut short, now, &packet), "{policy}, step {step}"),
                         Some(queue) => {
                             let (id, size, marked) = (packet.id, packet.header.size, false);

@@ -154,7 +154,7 @@ pub(crate) struct Raised {
 
 impl Raised {
     /// The exception that caused a failure, if any.
-    pub(crate) fn of<'a>(
+    pub(crate) fn find_in<'a>(
         cause: Option<&'a (dyn std::error::Error + Send + Sync + 'static)>,
     ) -> Option<&'a Self> {
         cause.and_then(|cause| cause.downcast_ref())

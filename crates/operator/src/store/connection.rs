@@ -7,7 +7,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// A connection to a database of the switch.
-pub trait Wire: Send {
+pub trait StoreConnection: Send {
     /// Sends some of the bytes, within a time; returns their number.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ pub trait Network: Send {
     ///
     /// # Errors
     /// If the server does not answer, or not in time.
-    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>>;
+    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn StoreConnection>>;
 
     /// Time since a fixed start.
     fn now(&self) -> Duration;
@@ -48,7 +48,7 @@ impl System {
 }
 
 impl Network for System {
-    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>> {
+    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn StoreConnection>> {
         let socket = match &self.target {
             Target::Tcp(host, port) => {
                 let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
@@ -84,7 +84,7 @@ impl Network for System {
     }
 }
 
-impl Wire for Socket {
+impl StoreConnection for Socket {
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize> {
         self.set_write_timeout(Some(within))?;
         self.write(bytes)

@@ -18,7 +18,7 @@ from .exceptions import ArgumentError
 if TYPE_CHECKING:
     from ._bufferlab import Loaded
 
-__all__ = ["Own", "named", "pack", "param", "register", "unpack"]
+__all__ = ["Custom", "named", "pack", "param", "register", "unpack"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def param(
 _PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], list[str], str]
 
 
-class Own:
+class Custom:
     """Base class of :class:`~bufferlab.Policy` and the other kinds of custom classes."""
 
     name: ClassVar[str]
@@ -73,7 +73,7 @@ class Own:
 
     _kind: ClassVar[str] = ""
     """Kind of the class, such as "policy"."""
-    _base: ClassVar[type[Own]]
+    _base: ClassVar[type[Custom]]
     """Base class of the kind."""
     _example: ClassVar[str] = ""
     """An example of a name of the kind."""
@@ -88,12 +88,12 @@ class Own:
         raise NotImplementedError
 
 
-OwnClass = TypeVar("OwnClass", bound="type[Own]")
+CustomClass = TypeVar("CustomClass", bound="type[Custom]")
 
-_registered: dict[tuple[str, str], type[Own]] = {}
+_registered: dict[tuple[str, str], type[Custom]] = {}
 
 
-def register(own: OwnClass) -> OwnClass:
+def register(own: CustomClass) -> CustomClass:
     """Registers a custom policy, congestion control, marking rule or workload under its name.
 
     A class decorator: scenarios, comparisons and sweeps can then use the name. A class that is
@@ -106,7 +106,7 @@ def register(own: OwnClass) -> OwnClass:
         nearly the name of a method of the kind; if the name is taken or invalid; or if a parameter
         is declared incorrectly. (The error is also a ``TypeError`` and a ``ValueError``.)
     """
-    if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
+    if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise ArgumentError(
             "own must be a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
             f"not {own!r}"
@@ -135,12 +135,12 @@ def register(own: OwnClass) -> OwnClass:
         raise
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{own.__name__}: {error}") from error
-    _bufferlab.set_own_code(_written(own))
+    _bufferlab.set_custom_code(_written(own))
     _registered[own._kind, name] = own
     return own
 
 
-def _written(own: type[Own]) -> float:
+def _written(own: type[Custom]) -> float:
     """Time of the last change of the files of a class and its custom base classes (Unix time, s).
 
     The current time if there is no file. Scenarios and manifests do not identify the version of a
@@ -157,7 +157,7 @@ def _written(own: type[Own]) -> float:
     return max(times, default=time.time())
 
 
-def _refuse_misspelt_methods(own: type[Own]) -> None:
+def _refuse_misspelt_methods(own: type[Custom]) -> None:
     """Refuses a method with nearly the name of a method of the kind: it would never be called."""
     known = [own._required[0], *own._hooks, "start"]
     for owner in own.__mro__:
@@ -174,21 +174,21 @@ def _refuse_misspelt_methods(own: type[Own]) -> None:
                 )
 
 
-def registered(kind: str) -> dict[str, type[Own]]:
+def registered(kind: str) -> dict[str, type[Custom]]:
     """The custom classes of a kind by name, in order of registration."""
     return {name: own for (of, name), own in _registered.items() if of == kind}
 
 
-def named(argument: str, own: str | type[Own]) -> str:
+def named(argument: str, own: str | type[Custom]) -> str:
     """The name of a class, or ``own`` if it is a name. Registers the class if necessary."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
-    if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
+    if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise _arguments.refuse(argument, own, "a name, or a subclass of bufferlab.Policy or its like")
     return register(own).name
 
 
-def _parameters(own: type[Own]) -> list[_PlainParameter]:
+def _parameters(own: type[Custom]) -> list[_PlainParameter]:
     """The parameters: annotated attributes with a default, those of base classes first."""
     found: dict[str, _PlainParameter] = {}
     for owner in reversed(own.__mro__):
@@ -220,7 +220,7 @@ def _annotated(owner: type) -> Iterable[str]:
     return inspect.get_annotations(owner)
 
 
-def _parameter(own: type[Own], name: str, given: Any, hint: Any) -> _PlainParameter:
+def _parameter(own: type[Custom], name: str, given: Any, hint: Any) -> _PlainParameter:
     declared = given if isinstance(given, _Parameter) else _Parameter(given)
     default, choices = declared.default, list(declared.choices)
     if not choices and get_origin(hint) is Literal:
