@@ -160,9 +160,19 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
     if as_json { json(&all) } else { Ok(()) }
 }
 
+/// What `lint` could not judge, and what it needs for that; empty if it judged everything.
+fn not_judged(gaps: &[String]) -> String {
+    if gaps.is_empty() {
+        return String::new();
+    }
+    let list: String = gaps.iter().map(|gap| format!("  {gap}\n")).collect();
+    format!("not judged: headroom of these lossless groups (give pg_profile_lookup.ini)\n{list}")
+}
+
 fn lint_files(args: &LintArgs) -> miette::Result<()> {
-    let mut findings = Vec::new();
+    let (mut findings, mut gaps) = (Vec::new(), Vec::new());
     for (_, config) in load(&args.files)? {
+        gaps.extend(lint::not_judged(&config));
         let options = Options {
             chip: chip(&config, args.files.chip.as_deref())?,
             allow: args.allow.clone(),
@@ -175,7 +185,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
         findings.extend(found);
     }
     print(&match args.format {
-        Format::Text => readable(&lint::text(&findings)),
+        Format::Text => readable(&format!("{}{}", lint::text(&findings), not_judged(&gaps))),
         Format::Json => lint::json(&findings),
         Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
     })?;

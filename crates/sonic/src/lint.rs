@@ -372,6 +372,12 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
+/// Lossless groups without a headroom to judge, each reason once with its ports.
+#[must_use]
+pub fn not_judged(config: &Config) -> Vec<String> {
+    crate::explain::gaps(config)
+}
+
 /// Whether any finding of this severity or worse counts.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {

@@ -17,6 +17,7 @@ pub use queues::QueuePoint;
 pub use text::text;
 
 use crate::config::Config;
+use bufferlab_params::suggestion;
 
 /// The reason why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +43,11 @@ pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, Pr
     let names = || CHIPS.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = name {
         let message = || format!("no chip is called \"{}\"", crate::place::printable(name));
-        return chip(name).ok_or_else(|| PredictError::new(message(), format!("choose one of: {}", names())));
+        let help = || match suggestion(name, CHIPS.iter().map(|chip| chip.name)) {
+            Some(near) => format!("did you mean \"{near}\"? known: {}", names()),
+            None => format!("choose one of: {}", names()),
+        };
+        return chip(name).ok_or_else(|| PredictError::new(message(), help()));
     }
     chip_of(config).ok_or_else(|| {
         let switch = config

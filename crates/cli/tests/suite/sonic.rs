@@ -91,6 +91,24 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_what_to_do() {
     shows!(desk, "sonic_allow_without_reason", ["lint", "switch", "--allow", "SB001="]);
 }
 
+#[test]
+fn lint_names_the_groups_whose_headroom_it_cannot_judge() {
+    let desk = desk("", "");
+    let complete = desk.succeed(&["sonic", "lint", "switch", "--chip", "trident3"]);
+    assert!(!complete.contains("not judged"), "{complete}");
+    fs::remove_file(desk.path("changed/pg_profile_lookup.ini")).expect("it is there");
+    let partial = desk.succeed(&["sonic", "lint", "changed", "--chip", "trident3"]);
+    assert!(partial.contains("not judged: headroom of these lossless groups"), "{partial}");
+    assert!(partial.contains("give pg_profile_lookup.ini"), "{partial}");
+}
+
+#[test]
+fn a_misspelt_field_is_answered_with_the_known_one() {
+    let desk = desk("\"size\": \"4000000\"", "\"sise\": \"4000000\"");
+    let shown = desk.terminal(&["sonic", "lint", "changed", "--chip", "trident3"]);
+    assert!(shown.contains("suggestion: did you mean \"size\"?"), "{shown}");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_refused_and_not_read() {

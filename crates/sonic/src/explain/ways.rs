@@ -302,7 +302,7 @@ fn headroom(
 }
 
 /// Reasons why lossless groups cannot be explained, each once with its ports.
-pub(super) fn gaps(config: &Config) -> Vec<String> {
+pub(crate) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<Port>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         for group in config.lossless_priorities(&port) {
