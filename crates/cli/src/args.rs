@@ -41,7 +41,7 @@ pub(crate) struct Args {
     pub(crate) color: Colour,
     /// Refuse runs that need more memory than this before their first packet [default: the memory
     /// that the system has left]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = bufferlab_scenario::parse_size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = crate::sonic_args::size)]
     pub(crate) memory_limit: Option<u64>,
 }
 
@@ -315,7 +315,8 @@ fn snapshot_length(text: &str) -> Result<u32, String> {
 
 /// Reads a time with its unit.
 fn parse_span(text: &str) -> Result<Time, String> {
-    bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())
+    bufferlab_scenario::parse_time(text)
+        .map_err(|error| format!("{error}; expected a time such as \"10 ms\""))
 }
 
 /// Commands about policies.
@@ -457,9 +458,8 @@ pub(crate) struct CompareArgs {
     pub(crate) scenario: ScenarioArgs,
     /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
     /// selects the scenario's own, then every other one that fits [default: dt,cs,abm]
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
-    #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicySelection>,
+    #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
+    policies: Vec<PolicyList>,
     /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
     /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -491,7 +491,7 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(fits)
         .map(|number| number / 100.0)
-        .ok_or_else(|| "expected a percentage above 0, as 5%".to_owned())
+        .ok_or_else(|| "expected a percentage above 0, such as 5%".to_owned())
 }
 
 impl CompareArgs {
@@ -511,10 +511,14 @@ impl CompareArgs {
 }
 
 /// Policies, followed by variants.
-fn choices(policies: &[PolicySelection], variants: &[VariantList]) -> Vec<PolicySelection> {
+fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelection> {
     let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
-    policies.iter().cloned().chain(variants).collect()
+    policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
+
+/// Policies in one argument.
+#[derive(Clone, Debug)]
+struct PolicyList(Vec<PolicySelection>);
 
 /// Variants in one argument.
 #[derive(Clone, Debug)]
@@ -546,9 +550,8 @@ pub(crate) struct SweepArgs {
     pub(crate) vary: Vec<Vary>,
     /// Compare these policies, the baseline first, as arguments or separated by commas [default:
     /// the scenario's]
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
-    #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicySelection>,
+    #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
+    policies: Vec<PolicyList>,
     /// Compare these variants at every point, as arguments or separated by commas: 'dt(alpha=0.5)'
     /// 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -897,6 +900,32 @@ impl TypedValueParser for Trimmed {
     }
 }
 
+/// Parser of names between commas. An empty name, as before the blank of "dt, abm", is left out.
+#[derive(Clone, Debug)]
+struct Listed(Trimmed);
+
+impl TypedValueParser for Listed {
+    type Value = Vec<String>;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Vec<String>, clap::Error> {
+        let parts = value.to_str().unwrap_or_default().split(',').map(str::trim);
+        let names: Vec<&str> = parts.filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            return self.0.parse_ref(command, argument, value).map(|name| vec![name]);
+        }
+        names.into_iter().map(|name| self.0.parse_ref(command, argument, OsStr::new(name))).collect()
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// Names of the registered policies.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
     policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
@@ -908,11 +937,14 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
         .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
-/// Parser of a registered policy's name or alias, or `all`.
-fn choice_parser() -> impl TypedValueParser<Value = PolicySelection> {
-    Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicySelection::ALL)]))).map(
-        |name| PolicySelection::of(&name.to_lowercase()).expect("only names of the registry are accepted"),
-    )
+/// Parser of names or aliases of registered policies, or `all`, between commas.
+fn choice_parser() -> impl TypedValueParser<Value = PolicyList> {
+    let names = policy_names().chain([PossibleValue::new(PolicySelection::ALL)]);
+    let known = |name: String| {
+        PolicySelection::of(&name.to_lowercase()).expect("only names of the registry are accepted")
+    };
+    Listed(Trimmed(PossibleValuesParser::new(names)))
+        .map(move |names| PolicyList(names.into_iter().map(known).collect()))
 }
 
 /// Parser of an order of simultaneous events.

@@ -54,6 +54,7 @@ use anstream::{AutoStream, ColorChoice};
 use args::{Args, Colour, Command, PolicyCommand};
 use bufferlab_units::printable;
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
@@ -68,7 +69,7 @@ use std::time::SystemTime;
 /// stderr and Ctrl-C. If the arguments are wrong or ask for help, it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
+    let args = Args::try_parse().unwrap_or_else(|error| refuse(&without_escape_tip(error)));
     QUIET.store(args.quiet, Ordering::Relaxed);
     match args.color {
         Colour::Always => ColorChoice::Always.write_global(),
@@ -91,6 +92,14 @@ pub fn main() -> ExitCode {
             if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Removes the tip to pass an unknown option as a value: no command takes such a value.
+fn without_escape_tip(mut error: clap::Error) -> clap::Error {
+    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(_))) {
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 /// Prints the mistake in the arguments, or the help they ask for, and ends the process.

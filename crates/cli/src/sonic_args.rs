@@ -265,12 +265,14 @@ fn microseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn size(text: &str) -> Result<u64, String> {
-    bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())
+/// Reads a size with its unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    bufferlab_scenario::parse_size(text).map_err(|error| format!("{error}; expected a size such as \"2 GB\""))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let time = bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())?;
+    let time = bufferlab_scenario::parse_time(text)
+        .map_err(|error| format!("{error}; expected a time such as \"10 ms\""))?;
     Ok(time.0 as f64 * 1e-12)
 }
 

@@ -215,8 +215,8 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
     let variant = match bufferlab_scenario::Variant::parse(&written) {
         Ok(variant) => variant,
         Err(mistake) => {
-            let label = format!("character {}", mistake.character());
             let part = mistake.at.len() < written.trim().len();
+            let label = if part { format!("character {}", mistake.character()) } else { "here".to_owned() };
             let message =
                 if part { format!("\"{written}\": {}", mistake.message) } else { mistake.message.clone() };
             let complaint = Complaint::new(message, label).help(mistake.help);
