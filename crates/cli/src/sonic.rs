@@ -160,7 +160,7 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
     if as_json { json(&all) } else { Ok(()) }
 }
 
-/// What `lint` could not judge, and what it needs for that; empty if it judged everything.
+/// Lines about groups that `lint` could not judge; empty if it judged everything.
 fn not_judged(gaps: &[String]) -> String {
     if gaps.is_empty() {
         return String::new();

@@ -203,7 +203,7 @@ impl Variant {
         self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
     }
 
-    /// Whether both variants have no label of their own, and the same policy and values: 1 is 1.0.
+    /// Whether both variants have no explicit label, and the same policy and values: 1 equals 1.0.
     #[must_use]
     pub fn means_the_same(&self, other: &Self) -> bool {
         let values = |changes: &[Change]| -> BTreeMap<String, String> {
