@@ -700,6 +700,10 @@ pub(crate) struct ReproduceArgs {
     /// With --why, set this key instead of the artifact's readings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
+    /// Judge every statement under each reading that its paper leaves open, one at a time. Finished
+    /// runs are reused, so a repeated command resumes
+    #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
+    pub(crate) readings: bool,
     /// Redraw an experiment's panels from the `values.csv` of an earlier command; run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
@@ -731,7 +735,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
     /// Record the verdicts in this table of a checkout, `claims/verdicts.csv`; with --why, record
-    /// the answers in `claims/why.csv` [default: no record]
+    /// the answers in `claims/why.csv`, with --readings in `claims/multiverse.csv` [default: no
+    /// record]
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
     /// Set the date of the record, such as 2026-11-22
