@@ -12,8 +12,8 @@ use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disagreements, estimated_costs, key_quotes, multiverse, open_readings, record_ablations,
-    record_universes, recorded_costs, run, verdicts_json, why,
+    Verdict, conclude, disagreements, estimated_costs, key_quotes, multiverse, open_readings,
+    record_ablations, record_universes, recorded_costs, run, verdicts_json, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;

@@ -64,7 +64,9 @@ impl Behaviours {
     fn is_added(&self, key: &str, value: &str) -> bool {
         let is_key = |one: &&Behaviour| {
             one.kind == "key"
-                && key.strip_suffix(one.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+                && key
+                    .strip_suffix(one.name.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
         self.0.iter().filter(is_key).any(|one| one.value == value)
     }
@@ -123,7 +125,8 @@ impl<'a> Fingerprints<'a> {
         }
         hash.update(claim.not_checkable.as_deref().unwrap_or_default());
         let runs = self.plan.experiment.runs();
-        let names = |name: &&String| claim.conditions.iter().any(|one| one.effect.contains(&format!("\"{name}\"")));
+        let names =
+            |name: &&String| claim.conditions.iter().any(|one| one.effect.contains(&format!("\"{name}\"")));
         for (_, metric) in runs.iter().flat_map(|runs| &runs.metrics).filter(|(name, _)| names(name)) {
             hash.update(format!("{}\n", metric.key()));
         }
@@ -133,8 +136,12 @@ impl<'a> Fingerprints<'a> {
         for (variant, places) in places {
             let Some(print) = self.points.get(&(variant, places.clone())) else { continue };
             let Some(runs) = runs else { continue };
-            let labels: Vec<_> =
-                runs.axes.iter().zip(&places).map(|(axis, &place)| axis.values[place].label.as_str()).collect();
+            let labels: Vec<_> = runs
+                .axes
+                .iter()
+                .zip(&places)
+                .map(|(axis, &place)| axis.values[place].label.as_str())
+                .collect();
             hash.update(format!("{} {labels:?} {}\n", runs.variants[variant].name, print.hash));
             rules.extend(&print.rules);
         }

@@ -176,13 +176,8 @@ impl Ledger {
 
     fn of(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
         let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
-        let rows = rows.map(|claim| LedgerRow {
-            claim,
-            test: None,
-            records: Vec::new(),
-            real: None,
-            reason: None,
-        });
+        let rows =
+            rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None, reason: None });
         let mut ledger = Self { rows: rows.collect() };
         let places: BTreeMap<String, usize> =
             ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();

@@ -108,7 +108,8 @@ impl Universe {
     pub fn sentence(&self) -> String {
         let all = self.readings.len() + 1;
         let holds = |judged: &Judged| judged.verdict.holds();
-        let held = usize::from(holds(&self.headline)) + self.readings.iter().filter(|(_, one)| holds(one)).count();
+        let held =
+            usize::from(holds(&self.headline)) + self.readings.iter().filter(|(_, one)| holds(one)).count();
         let mut text = format!("{} holds in {held} of {all} readings", self.headline.id);
         if !holds(&self.headline) {
             text.push_str(&format!("; {} in the headline reading", self.headline.verdict));
@@ -230,10 +231,8 @@ pub fn multiverse<W: Watcher>(
         plans.push(affected.plan(&asked_by(&plan, &affected.claims)));
     }
     let (results, _) = run(plans, folder, how, board)?;
-    let judged = |claim: &ClaimCheck, place: usize| Judged {
-        beside: Vec::new(),
-        ..judge(claim, &results[place])
-    };
+    let judged =
+        |claim: &ClaimCheck, place: usize| Judged { beside: Vec::new(), ..judge(claim, &results[place]) };
     let universe = |claim: &&ClaimCheck| Universe {
         headline: judged(claim, 0),
         readings: (1..)
@@ -298,8 +297,7 @@ fn readings_of<'a>(
 
 /// Restricts a plan to the points that any of the statements depends on.
 fn asked_by(plan: &Plan, claims: &[&ClaimCheck]) -> Plan {
-    let asked: BTreeSet<_> =
-        claims.iter().flat_map(|claim| only_asked(plan.clone(), claim).points).collect();
+    let asked: BTreeSet<_> = claims.iter().flat_map(|claim| only_asked(plan.clone(), claim).points).collect();
     let points = plan.points.iter().filter(|point| asked.contains(point)).cloned().collect();
     Plan { points, ..plan.clone() }
 }
@@ -321,10 +319,7 @@ mod tests {
         let readings =
             vec![(setting("0.99"), judged(Verdict::Fail)), (setting("0.9999"), judged(Verdict::Strong))];
         let universe = Universe { headline: judged(Verdict::Pass), readings, seeds: 2 };
-        assert_eq!(
-            universe.sentence(),
-            "X-1 holds in 2 of 3 readings; FAIL with switch.policy.gamma = 0.99"
-        );
+        assert_eq!(universe.sentence(), "X-1 holds in 2 of 3 readings; FAIL with switch.policy.gamma = 0.99");
         let rows = universe.rows(ScaleName::Quick, "2026-01-01");
         assert_eq!((rows.len(), rows[0].reading.as_str()), (3, "headline"));
         assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");

@@ -60,12 +60,7 @@ pub enum Standing {
 
 /// Name, standing and condition of every verdict, the best first: the one table of verdicts.
 const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
-    (
-        Verdict::Strong,
-        "STRONG",
-        Standing::Holds,
-        "as PASS, and the effect is 0.7 to 1.3 times the paper's",
-    ),
+    (Verdict::Strong, "STRONG", Standing::Holds, "as PASS, and the effect is 0.7 to 1.3 times the paper's"),
     (
         Verdict::Pass,
         "PASS",
