@@ -125,8 +125,9 @@ impl<'a> Fingerprints<'a> {
         }
         hash.update(claim.not_checkable.as_deref().unwrap_or_default());
         let runs = self.plan.experiment.runs();
-        let names =
-            |name: &&String| claim.conditions.iter().any(|one| one.effect.contains(&format!("\"{name}\"")));
+        let scripts: Vec<&String> =
+            claim.conditions.iter().flat_map(|one| std::iter::once(&one.effect).chain(&one.guard)).collect();
+        let names = |name: &&String| scripts.iter().any(|script| script.contains(&format!("\"{name}\"")));
         for (_, metric) in runs.iter().flat_map(|runs| &runs.metrics).filter(|(name, _)| names(name)) {
             hash.update(format!("{}\n", metric.key()));
         }

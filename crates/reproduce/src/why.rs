@@ -145,7 +145,9 @@ pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     for condition in &claim.conditions {
         // An effect that fails on equal values (a correlation) has still queried all of its points.
-        let _ = evaluate(&condition.effect, &values);
+        for script in std::iter::once(&condition.effect).chain(&condition.guard) {
+            let _ = evaluate(script, &values);
+        }
     }
     let asked: BTreeSet<(String, Vec<String>)> =
         traced.asked().into_iter().map(|(_, variant, places)| (variant, places)).collect();
