@@ -111,9 +111,11 @@ fn readings(args: &ReproduceArgs, selected: &[&Experiment], scale: ScaleName) ->
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     let seeds = args.seeds.map(|seeds| seeds.get());
     interrupt::listen();
+    let mut judged = 0;
     for experiment in selected.iter().filter(|one| !one.claims().is_empty()) {
         let found = multiverse(experiment, &open, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
+        judged += found.len();
         for universe in &found {
             print(&format!("{}\n", universe.sentence()))?;
         }
@@ -127,6 +129,9 @@ fn readings(args: &ReproduceArgs, selected: &[&Experiment], scale: ScaleName) ->
         }
     }
     clear_away(&args.out);
+    if judged == 0 {
+        inform("claims/open-readings.csv has no reading of these experiments");
+    }
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub struct LedgerRow {
     pub records: Vec<Record>,
     /// Result with real packets. It is shown beside the verdict and never changes it.
     pub real: Option<RealRecord>,
-    /// Why the statement does not hold here, if known.
+    /// Reason for a statement that does not hold here, if known.
     pub reason: Option<Reason>,
 }
 
@@ -71,9 +71,9 @@ impl LedgerRow {
     /// Returns the evidence that decides the row's verdict.
     ///
     /// Runs in the paper's reading take precedence over a test. Runs under another profile are
-    /// shown but never decide. Among records of the paper's profile, VOID and failed runs are last. Before
-    /// them, the order is: the paper's scale with three or more seeds, reduced scale, the paper's
-    /// scale with fewer seeds. A test takes precedence over VOID and failed runs.
+    /// shown but never decide. Among records of the paper's profile, VOID and failed runs are last.
+    /// Before them, the order is: the paper's scale with three or more seeds, reduced scale, the
+    /// paper's scale with fewer seeds. A test takes precedence over VOID and failed runs.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());

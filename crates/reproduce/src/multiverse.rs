@@ -1,9 +1,9 @@
-//! The multiverse of readings: every setting that a paper leaves open, changed one at a time against
-//! the headline reading, on the same arrivals.
+//! The multiverse of readings: every setting that a paper leaves open, changed one at a time
+//! against the headline reading, on the same arrivals.
 //!
-//! `claims/open-readings.csv` has the settings, their values and the sentence that leaves them open.
-//! They were decided by reading all statements, before any of them ran. A run is cached like any
-//! other, so a repeated command resumes.
+//! `claims/open-readings.csv` has the settings, their values and the sentence that leaves them
+//! open. They were decided by reading all statements, before any of them ran. A run is cached like
+//! any other, so a repeated command resumes.
 
 use crate::expression::compile;
 use crate::output::write_whole;

@@ -1,7 +1,7 @@
 //! Reasons why statements do not hold here: `claims/reasons.csv`.
 //!
-//! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an owner
-//! and the run that shows it.
+//! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an
+//! owner and the run that shows it.
 
 use crate::TableError;
 use crate::table::{Cells, Row};
@@ -14,7 +14,7 @@ pub enum Owner {
     Paper,
     /// Our model, setting or criterion.
     Ours,
-    /// Nobody knows yet.
+    /// Not known yet.
     Open,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Why a statement does not hold here.
+/// Reason for a statement that does not hold here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Number of the statement.

@@ -54,7 +54,7 @@ pub enum Standing {
     Against,
     /// The runs decide nothing.
     Open,
-    /// There is no valid evidence.
+    /// Valid evidence is missing.
     Unjudged,
 }
 

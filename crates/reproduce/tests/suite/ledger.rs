@@ -381,8 +381,8 @@ fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     assert_all([check_file("claims/verdicts.csv", &wanted)]);
 }
 
-/// Five settings, each broken on purpose, void the records that depend on them, and a record without
-/// its experiment is an orphan.
+/// Five settings, each broken on purpose, void the records that depend on them, and a record
+/// without its experiment is an orphan.
 #[test]
 fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
     let ledger = ledger();
