@@ -6,6 +6,7 @@
 //! changes only with results, so refactoring keeps every fingerprint. The seed, names and texts
 //! are left out: they change no number.
 
+use crate::ledger::rank;
 use crate::table::{Cells, Row, rows};
 use crate::why::{leaves, only_asked, shown};
 use crate::{ClaimCheck, Ledger, Plan, Record, Registry, ReproduceError, RunFailure, TableError, Verdict};
@@ -186,20 +187,26 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
     let behaviours = Behaviours::recorded().map_err(|why| vec![why.to_string()])?;
     let mut prints: BTreeMap<(String, String, String), BTreeMap<String, String>> = BTreeMap::new();
     let (mut records, mut orphans) = (Vec::new(), Vec::new());
-    for record in ledger.records() {
-        let key = (record.experiment.clone(), record.scale.clone(), record.profile.clone());
-        if !prints.contains_key(&key) {
-            let known = fingerprints(registry, &key, &behaviours).map_err(|why| vec![why])?;
-            prints.insert(key.clone(), known);
+    for row in &ledger.rows {
+        let mut of_row = Vec::with_capacity(row.records.len());
+        for record in &row.records {
+            let key = (record.experiment.clone(), record.scale.clone(), record.profile.clone());
+            if !prints.contains_key(&key) {
+                let known = fingerprints(registry, &key, &behaviours).map_err(|why| vec![why])?;
+                prints.insert(key.clone(), known);
+            }
+            match prints[&key].get(&record.id) {
+                Some(today) if *today == record.fingerprint => of_row.push(record.clone()),
+                Some(_) => of_row.push(record.clone().void()),
+                None => orphans.push(format!(
+                    "{}: {} does not judge it at scale {}, profile {}",
+                    record.id, record.experiment, record.scale, record.profile
+                )),
+            }
         }
-        let Some(today) = prints[&key].get(&record.id) else {
-            orphans.push(format!(
-                "{}: {} does not judge it at scale {}, profile {}",
-                record.id, record.experiment, record.scale, record.profile
-            ));
-            continue;
-        };
-        records.push(if *today == record.fingerprint { record.clone() } else { record.clone().void() });
+        // VOID records come last, as when the table is loaded again.
+        of_row.sort_by_key(rank);
+        records.extend(of_row);
     }
     if orphans.is_empty() { Ok(records) } else { Err(orphans) }
 }

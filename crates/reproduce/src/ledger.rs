@@ -113,7 +113,7 @@ impl LedgerRow {
 }
 
 /// Sort key for [`LedgerRow::evidence`]; the record with the smallest key decides.
-fn rank(record: &Record) -> (bool, bool, u8) {
+pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
     let scale = match record.scale.as_str() {
         "paper" if record.seeds >= HEADLINE_SEEDS => 0,
         "paper" => 2,
