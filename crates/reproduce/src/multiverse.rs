@@ -24,6 +24,9 @@ const OPEN: &str = include_str!("../../../claims/open-readings.csv");
 /// Separator between the values of a setting, and between experiments or rows.
 const SEPARATOR: &str = " | ";
 
+/// Name of the reading that decides a row's verdict.
+const HEADLINE: &str = "the headline reading";
+
 /// A setting that a paper leaves open.
 #[derive(Clone, Debug)]
 pub struct OpenReading {
@@ -106,16 +109,18 @@ impl Universe {
     /// Describes the result: `holds in 7 of 8 readings; FAIL with switch.policy.gamma = 0.99`.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let all = self.readings.len() + 1;
-        let holds = |judged: &Judged| judged.verdict.holds();
-        let held =
-            usize::from(holds(&self.headline)) + self.readings.iter().filter(|(_, one)| holds(one)).count();
-        let mut text = format!("{} holds in {held} of {all} readings", self.headline.id);
-        if !holds(&self.headline) {
-            text.push_str(&format!("; {} in the headline reading", self.headline.verdict));
-        }
-        for (settings, judged) in self.readings.iter().filter(|(_, one)| !holds(one)) {
-            text.push_str(&format!("; {} with {}", judged.verdict, told(settings)));
+        let headline = std::iter::once((HEADLINE.to_owned(), self.headline.verdict));
+        let all: Vec<(String, Verdict)> = headline
+            .chain(self.readings.iter().map(|(settings, judged)| (told(settings), judged.verdict)))
+            .collect();
+        let held = all.iter().filter(|(_, verdict)| verdict.holds()).count();
+        let mut text = format!("{} holds in {held} of {} readings", self.headline.id, all.len());
+        for verdict in Verdict::ALL.into_iter().filter(|verdict| !verdict.holds()) {
+            let with: Vec<_> =
+                all.iter().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
+            if !with.is_empty() {
+                text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+            }
         }
         text
     }
@@ -134,7 +139,7 @@ impl Universe {
             date: date.to_owned(),
         };
         let others = self.readings.iter().map(|(settings, judged)| row(told(settings), judged));
-        std::iter::once(row("headline".to_owned(), &self.headline)).chain(others).collect()
+        std::iter::once(row(HEADLINE.to_owned(), &self.headline)).chain(others).collect()
     }
 }
 
@@ -150,7 +155,7 @@ fn told(settings: &[Setting]) -> String {
 pub struct UniverseRow {
     /// Number of the statement.
     pub id: String,
-    /// `headline`, or the changed setting.
+    /// The headline reading, or the changed setting.
     pub reading: String,
     /// Verdict under this reading.
     pub verdict: Verdict,
@@ -321,7 +326,7 @@ mod tests {
         let universe = Universe { headline: judged(Verdict::Pass), readings, seeds: 2 };
         assert_eq!(universe.sentence(), "X-1 holds in 2 of 3 readings; FAIL with switch.policy.gamma = 0.99");
         let rows = universe.rows(ScaleName::Quick, "2026-01-01");
-        assert_eq!((rows.len(), rows[0].reading.as_str()), (3, "headline"));
+        assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));
         assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");
     }
 
