@@ -160,6 +160,12 @@ impl Buffer {
         self.occupancy
     }
 
+    /// Whether the shared pool is the whole memory, shown as it is now.
+    #[inline]
+    pub(crate) fn is_whole_pool(&self) -> bool {
+        self.pool.is_none()
+    }
+
     /// Capacity of the shared pool: B less all reserves.
     #[inline]
     #[must_use]

@@ -565,8 +565,7 @@ impl<P: Policy> Switch<P> {
         counters.enqueued_bytes += u64::from(packet.header.size);
         counters.marked += u64::from(marked);
         if self.hooks.contains(Hooks::ENQUEUE) {
-            let arrival = *arrival;
-            self.policy.on_enqueue(&arrival, &self.buffer);
+            self.policy.on_enqueue(arrival, &self.buffer);
         }
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.after_change(now, arrival.ingress, observer);
@@ -685,10 +684,13 @@ impl<P: Policy> Switch<P> {
             ingress: stored.ingress,
             priority,
         };
-        if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
+        if self.hooks.contains(Hooks::EMPTY_VISIT) {
             // The scheduler also skips a paused queue, but that queue is not empty.
             let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
-            self.tell_departure(departure, passed_empty, first_queue);
+            self.tell_empty_visits(now, passed_empty, first_queue);
+        }
+        if self.hooks.contains(Hooks::DEQUEUE) {
+            self.policy.on_dequeue(&departure, &self.buffer);
         }
         observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
         self.after_change(now, stored.ingress, observer);
@@ -697,17 +699,12 @@ impl<P: Policy> Switch<P> {
     }
 
     #[inline(never)]
-    fn tell_departure(&mut self, departure: Departure, passed_empty: u32, first_queue: u16) {
-        if self.hooks.contains(Hooks::EMPTY_VISIT) {
-            let mut rest = passed_empty;
-            while rest != 0 {
-                let priority = rest.trailing_zeros() as u16;
-                self.policy.on_empty_visit(departure.now, QueueId(first_queue + priority));
-                rest &= rest - 1;
-            }
-        }
-        if self.hooks.contains(Hooks::DEQUEUE) {
-            self.policy.on_dequeue(&departure, &self.buffer);
+    fn tell_empty_visits(&mut self, now: Time, passed_empty: u32, first_queue: u16) {
+        let mut rest = passed_empty;
+        while rest != 0 {
+            let priority = rest.trailing_zeros() as u16;
+            self.policy.on_empty_visit(now, QueueId(first_queue + priority));
+            rest &= rest - 1;
         }
     }
 

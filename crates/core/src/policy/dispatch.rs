@@ -4,7 +4,7 @@
 //! compiler cannot inline it: arguments go through memory, and empty hooks are called. So the
 //! schemes of most runs are variants of an enum, and all other schemes are boxed.
 
-use super::interface::{Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
+use super::interface::{Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
 use super::schemes::{DynamicThreshold, SonicDt};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
@@ -83,25 +83,50 @@ fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) ->
     policy.can_bypass(&arrival, buffer)
 }
 
+/// Calls `on_enqueue` through a pointer, with arguments by value, for the reason given at [`ask`].
+#[inline(never)]
+fn tell_boxed_arrival(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) {
+    policy.on_enqueue(&arrival, buffer);
+}
+
+/// Calls `on_dequeue` through a pointer, with arguments by value, for the reason given at [`ask`].
+#[inline(never)]
+fn tell_boxed_departure(policy: &mut dyn Policy, departure: Departure, buffer: &Buffer) {
+    policy.on_dequeue(&departure, buffer);
+}
+
 impl Policy for Dispatched {
     #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         match self {
             Self::DynamicThreshold(policy) => policy.admit(arrival, buffer),
-            Self::SonicDt(policy) => ask(&mut **policy, *arrival, buffer),
+            Self::SonicDt(policy) => {
+                if policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer) {
+                    return Verdict::Admit(Account::Shared);
+                }
+                ask(&mut **policy, *arrival, buffer)
+            }
             Self::Boxed(policy) => ask_boxed(&mut **policy, *arrival, buffer),
         }
     }
     fn hooks(&self) -> Hooks {
         each!(self, policy => policy.hooks())
     }
-    #[inline]
+    #[inline(always)] // On the hot path, as `admit`.
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        each!(self, policy => policy.on_enqueue(arrival, buffer));
+        match self {
+            Self::DynamicThreshold(_) => {}
+            Self::SonicDt(policy) => policy.note_stored(arrival.queue, arrival.ingress, buffer),
+            Self::Boxed(policy) => tell_boxed_arrival(&mut **policy, *arrival, buffer),
+        }
     }
-    #[inline]
+    #[inline(always)] // On the hot path, as `admit`.
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        each!(self, policy => policy.on_dequeue(departure, buffer));
+        match self {
+            Self::DynamicThreshold(_) => {}
+            Self::SonicDt(policy) => policy.note_sent(departure.queue, departure.ingress, buffer),
+            Self::Boxed(policy) => tell_boxed_departure(&mut **policy, *departure, buffer),
+        }
     }
     fn on_drop(&mut self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) {
         each!(self, policy => policy.on_drop(arrival, reason, buffer));
@@ -130,7 +155,10 @@ impl Policy for Dispatched {
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         match self {
             Self::DynamicThreshold(policy) => policy.can_bypass(arrival, buffer),
-            Self::SonicDt(policy) => asks_to_pass(&**policy, *arrival, buffer),
+            Self::SonicDt(policy) => {
+                policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer)
+                    || asks_to_pass(&**policy, *arrival, buffer)
+            }
             Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
         }
     }
