@@ -412,7 +412,7 @@ impl Pools {
     }
 
     /// Recounts both queues of a packet after a change.
-    #[inline]
+    #[inline(always)] // On the hot path of the policies that count so.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
             self.recount_split(queue, ingress, buffer);
@@ -424,7 +424,7 @@ impl Pools {
         }
     }
 
-    #[inline]
+    #[inline(always)] // As its caller.
     fn recount_egress(&mut self, queue: QueueId, buffer: &Buffer) {
         let egress = &mut self.egress[usize::from(queue.0)];
         let bytes = buffer.shared_queue_bytes(queue).saturating_sub(egress.reserved);
