@@ -78,7 +78,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct SonicDt {
     pools: Pools,
-    /// Room in which every arrival is admitted to the pool and pauses nobody.
+    /// Room in which every arrival is admitted to the pool and no sender is paused.
     ample: Ample,
     /// Limits of ingress queues for lossless packets.
     pause_limits: Vec<Limit>,
