@@ -68,6 +68,9 @@ pub(crate) enum Command {
     /// Reproduce figures and tables of the five papers, and judge the papers' claims
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(ReproduceArgs),
+    /// Write a scenario, a study or the crate of a policy, with comments, as a start
+    #[command(subcommand, after_help = examples::NEW)]
+    New(NewCommand),
     /// Check a scenario and print what would run
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
@@ -128,6 +131,61 @@ pub(crate) enum Command {
     /// of real packets
     #[command(subcommand, after_help = examples::TESTBED)]
     Testbed(TestbedCommand),
+}
+
+/// Files that `new` writes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewCommand {
+    /// Write NAME.toml: a scenario that runs, with a comment for each block
+    #[command(after_help = examples::NEW_SCENARIO)]
+    Scenario {
+        /// Name of the scenario, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+        /// Network of the scenario
+        #[arg(long, value_enum, default_value = "single_switch")]
+        topology: NewTopology,
+    },
+    /// Write a folder with a scenario and an experiment on it, as `reproduce --registry` reads it
+    #[command(after_help = examples::NEW_STUDY)]
+    Study {
+        /// Name of the study, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+    },
+    /// Write the crate of a policy in Rust: the policy, its test, and a program with all commands
+    #[command(after_help = examples::NEW_POLICY)]
+    Policy {
+        /// Name of the policy, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+        /// Checkout of bufferlab to build on [default: the one of this program, or around the
+        /// current folder]
+        #[arg(long, value_name = "FOLDER")]
+        checkout: Option<PathBuf>,
+    },
+}
+
+/// Networks of a new scenario, with the names of `topology.kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum NewTopology {
+    SingleSwitch,
+    LeafSpine,
+}
+
+/// A path whose last part is a name of policies and crates.
+fn new_item(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(allowed);
+    if is_name && name.len() <= 40 && !name.ends_with('-') && !name.contains("--") {
+        return Ok(path);
+    }
+    Err("expected at most 40 lower-case letters and digits joined by \"-\", beginning with a letter, \
+         without an ending such as .toml"
+        .to_owned())
 }
 
 /// Commands about the testbed.

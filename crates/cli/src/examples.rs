@@ -52,6 +52,42 @@ Examples:
   # Find the reading that decides a claim
   bufferlab reproduce --why REV-F7a-1";
 
+pub(crate) const NEW: &str = "\
+Examples:
+  # Write fabric.toml, a scenario
+  bufferlab new scenario fabric
+  # Write the folder buffers, a study
+  bufferlab new study buffers
+  # Write the folder fair-share, the crate of a policy
+  bufferlab new policy fair-share";
+
+pub(crate) const NEW_SCENARIO: &str = "\
+Examples:
+  # Write mine.toml, with one switch
+  bufferlab new scenario mine
+  # Write fabric.toml, with two racks and two spines
+  bufferlab new scenario fabric --topology leaf_spine
+  # Write it into another folder
+  bufferlab new scenario scenarios/mine";
+
+pub(crate) const NEW_STUDY: &str = "\
+Examples:
+  # Write the folder buffers
+  bufferlab new study buffers
+  # Run what it contains
+  bufferlab reproduce all --registry buffers --out results/buffers
+  # Write it into another folder
+  bufferlab new study studies/buffers";
+
+pub(crate) const NEW_POLICY: &str = "\
+Examples:
+  # Write the folder fair-share
+  bufferlab new policy fair-share
+  # Write it outside of the checkout
+  bufferlab new policy ~/fair-share
+  # Name the checkout that the crate builds on
+  bufferlab new policy fair-share --checkout ~/bufferlab";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   # Print what would run

@@ -29,6 +29,7 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod live;
 mod manual;
+mod new;
 mod policy;
 mod progress;
 mod records;
@@ -117,6 +118,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Compare(args) => execute::compare(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::New(what) => new::new(&what),
         Command::Check(args) => check::check(&args),
         Command::Report(args) => execute::report(&args),
         Command::Verify(args) => verify::verify(&args),

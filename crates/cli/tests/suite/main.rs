@@ -13,6 +13,7 @@ mod keeping;
 mod kill;
 mod limits;
 mod mistakes;
+mod new;
 mod programs;
 #[path = "../../../operator/tests/suite/redis.rs"]
 mod redis;
