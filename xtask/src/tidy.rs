@@ -3,6 +3,7 @@
 //! Every check returns sentences that name the place, so that one run shows all problems.
 
 mod circles;
+mod deny;
 mod functions;
 mod meaning;
 mod pages;
@@ -93,6 +94,7 @@ pub fn check() -> Result<(), String> {
         pure_crates()?,
         rules_without_a_crate(&names()?),
         arrows(&dependencies()?),
+        deny::check()?,
         crate::prose::check()?,
         crate::commits::check()?,
     ]
