@@ -20,7 +20,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
     title: "PFC headroom",
-    summary: "PFC headroom by every formula in use, side by side.",
+    summary: "Compare the PFC headroom of every formula in use.",
     source: "IEEE 802.1Qbb; the vendors' rule; the public code of ABM, Reverie and HPCC; SONiC's dynamic buffer model.",
     params: PARAMS,
     rules: &[Rule::Together(&["interface_bits", "response_bits"])],
