@@ -500,6 +500,9 @@ pub(crate) struct RunArgs {
     /// first) [default: keep them and refuse to run]
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier seeds of the same scenario, too [default: only requested runs]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
 }
 
 /// Number of seeds of `compare`: the fewest whose intervals are usually narrow enough to read.

@@ -187,6 +187,9 @@ pub(crate) struct WhatIfArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZero<usize>>,

@@ -115,6 +115,12 @@ fn what_if_writes_a_scenario_that_runs_and_ends_in_a_recommendation() {
     let json = desk.succeed(&[&switch[..], &with, &["--json"]].concat());
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert!(value["recommendation"]["choice"].is_string() && value["comparison"]["metrics"].is_array());
+    let fewer = desk.output(&[&switch[..], &["--against", "changed", "--seeds", "1"]].concat());
+    let said = text(&fewer.stderr);
+    assert!(
+        said.contains("in the folder, and not shown: today (1)") && said.contains("--with-earlier"),
+        "{said}"
+    );
     let refused = desk.output(&[&switch[..], &["--load", "0.2"]].concat());
     assert!(text(&refused.stderr).contains("holds another scenario"), "{}", text(&refused.stderr));
 }
