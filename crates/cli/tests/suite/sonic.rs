@@ -118,7 +118,7 @@ fn what_if_writes_a_scenario_that_runs_and_ends_in_a_recommendation() {
     let fewer = desk.output(&[&switch[..], &["--against", "changed", "--seeds", "1"]].concat());
     let said = text(&fewer.stderr);
     assert!(
-        said.contains("in the folder, and not shown: today (1)") && said.contains("--with-earlier"),
+        said.contains("in the folder, and not shown: changed (1)") && said.contains("--with-earlier"),
         "{said}"
     );
     let refused = desk.output(&[&switch[..], &["--load", "0.2"]].concat());
