@@ -119,6 +119,12 @@ impl ScheduleBuilder {
         Ok(())
     }
 
+    /// Work of a node; `None` if there is no such node.
+    #[must_use]
+    pub fn work(&self, node: NodeId) -> Option<Work> {
+        self.works.get(node.index()).copied()
+    }
+
     /// Number of ranks.
     #[must_use]
     pub const fn ranks(&self) -> u32 {
