@@ -39,6 +39,9 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     if is_chakra(&content) {
         return Ok(Format::Chakra);
     }
+    if content.get(257..262) == Some(b"ustar") {
+        return Err(ImportError::in_file(path, "a tar archive", "extract it with tar, and import its files"));
+    }
     let source = Source::new(path, &content)?;
     let format = of_words(source).or_else(|| of_numbers(source));
     format.ok_or_else(|| {
@@ -47,13 +50,18 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     })
 }
 
-/// Whether the content begins with a length and a message whose first field is a version.
+/// Whether the content begins with a length and a message whose first field is a version or an
+/// attribute with a name.
 fn is_chakra(content: &[u8]) -> bool {
     let Some(end) = content.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     match &content[end + 1..] {
         [0x0a, length, rest @ ..] if (1..=16).contains(length) => {
             let version = rest.get(..usize::from(*length)).unwrap_or_default();
             !version.is_empty() && version.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        }
+        [0x12, length, 0x0a, name, rest @ ..] if u32::from(*name) + 2 <= u32::from(*length) || *length >= 0x80 => {
+            let name = rest.get(..usize::from(*name)).unwrap_or_default();
+            !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         }
         _ => false,
     }

@@ -32,10 +32,13 @@ struct Receive<'a> {
 struct Sent<'a> {
     src: u32,
     dst: u32,
-    tag: Option<u32>,
+    tag: u32,
     node: NodeId,
     line: Line<'a>,
 }
+
+/// Sends that no receive has taken, by receiver, sender and tag.
+type Free<'a> = BTreeMap<(u32, u32, u32), VecDeque<Sent<'a>>>;
 
 /// Reader of one file.
 struct Reader<'a, 'n> {
@@ -261,7 +264,7 @@ impl<'a> Reader<'a, '_> {
         }
         let transfer = Transfer { src: rank, dst, bytes: bytes.max(1), class: self.class };
         let node = self.builder.node(Work::Transfer(transfer)).map_err(refuse)?;
-        self.sends.push(Sent { src: rank, dst, tag, node, line });
+        self.sends.push(Sent { src: rank, dst, tag: tag.unwrap_or(u32::MAX), node, line });
         Ok(node)
     }
 
@@ -292,9 +295,9 @@ impl<'a> Reader<'a, '_> {
     /// Joins sends and receives: receives from a known source with a known tag first, then those
     /// from any source or with any tag.
     fn match_messages(&mut self) -> Result<(), ImportError> {
-        let mut free: BTreeMap<(u32, u32), VecDeque<Sent<'a>>> = BTreeMap::new();
+        let mut free = Free::new();
         for &sent in &self.sends {
-            free.entry((sent.dst, sent.src)).or_default().push_back(sent);
+            free.entry((sent.dst, sent.src, sent.tag)).or_default().push_back(sent);
         }
         let is_any = |receive: &Receive<'_>| receive.from.is_none() || receive.tag.is_none();
         let (wild, exact): (Vec<_>, Vec<_>) = std::mem::take(&mut self.receives).into_iter().partition(is_any);
@@ -338,19 +341,24 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Takes the first send that `receive` accepts.
-fn take<'a>(free: &mut BTreeMap<(u32, u32), VecDeque<Sent<'a>>>, receive: &Receive<'_>) -> Option<Sent<'a>> {
-    let sources = match receive.from {
-        Some(from) => (receive.rank, from)..=(receive.rank, from),
-        None => (receive.rank, 0)..=(receive.rank, u32::MAX),
-    };
-    for (_, sends) in free.range_mut(sources) {
-        let fits = |sent: &Sent<'_>| receive.tag.is_none() || sent.tag.is_none() || sent.tag == receive.tag;
-        if let Some(place) = sends.iter().position(fits) {
-            return sends.remove(place);
+/// Takes the first send of the file that `receive` accepts.
+fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
+    let key = match (receive.from, receive.tag) {
+        (Some(from), Some(tag)) => (receive.rank, from, tag),
+        _ => {
+            let low = (receive.rank, receive.from.unwrap_or(0), 0);
+            let high = (receive.rank, receive.from.unwrap_or(u32::MAX), u32::MAX);
+            let fits = |key: &(u32, u32, u32)| receive.tag.is_none_or(|tag| tag == key.2);
+            let fitting = free.range(low..=high).filter(|(key, _)| fits(key));
+            fitting.filter_map(|(key, sends)| Some((sends.front()?.node, *key))).min()?.1
         }
+    };
+    let sends = free.get_mut(&key)?;
+    let sent = sends.pop_front();
+    if sends.is_empty() {
+        free.remove(&key);
     }
-    None
+    sent
 }
 
 /// Reads a number of 32 bits; −1 is any.

@@ -47,6 +47,8 @@ struct Plan {
     tensor: u32,
     pipeline: u32,
     expert: u32,
+    /// Whether all ranks are one group, because the file names no groups.
+    is_flat: bool,
 }
 
 /// Reads a workload.
@@ -110,6 +112,7 @@ impl Plan {
             tensor: number("model_parallel_NPU_group", if is_new { 1 } else { ranks })?,
             pipeline: number("pp", 1)?,
             expert: number("ep", 1)?,
+            is_flat: !is_new,
         };
         if !is_new {
             notices.assume(format!("the file names no ranks: {ranks} in one group (--ranks-per-server)"));
@@ -140,6 +143,9 @@ impl Plan {
 
     /// Ranks of the group of `rank` in a scope.
     fn group(&self, scope: Scope, rank: u32) -> Vec<u32> {
+        if self.is_flat {
+            return (0..self.ranks).collect();
+        }
         let stage = self.ranks / self.pipeline;
         let begin = rank / stage * stage;
         let (tensor, peers) = (self.tensor, stage / self.tensor);
@@ -235,8 +241,10 @@ struct Iteration<'a> {
     builder: ScheduleBuilder,
     /// Latest node of every rank.
     latest: Vec<Option<NodeId>>,
-    /// Computation of all ranks since the latest node.
-    pending: Vec<Time>,
+    /// Computation of every rank so far.
+    computed: Time,
+    /// Part of it that the nodes of each rank have.
+    placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,
     transfers: u64,
@@ -259,14 +267,18 @@ impl<'a> Iteration<'a> {
                 if !is_listed[rank as usize] {
                     let group = plan.group(scope, rank);
                     group.iter().for_each(|rank| is_listed[*rank as usize] = true);
-                    all.push(group);
+                    // A collective of one rank sends nothing.
+                    if group.len() > 1 {
+                        all.push(group);
+                    }
                 }
             }
             groups.insert(scope, all);
         }
         let ranks = plan.ranks as usize;
-        let (latest, pending) = (vec![None; ranks], vec![Time::ZERO; ranks]);
-        Ok(Self { plan, options, source, builder, latest, pending, groups, classes, transfers: 0 })
+        let (latest, placed) = (vec![None; ranks], vec![Time::ZERO; ranks]);
+        let computed = Time::ZERO;
+        Ok(Self { plan, options, source, builder, latest, computed, placed, groups, classes, transfers: 0 })
     }
 
     fn run(&mut self, records: &[Record<'_>]) -> Result<(), ImportError> {
@@ -287,14 +299,14 @@ impl<'a> Iteration<'a> {
     }
 
     fn compute(&mut self, time: Time) {
-        self.pending.iter_mut().for_each(|pending| *pending = pending.saturating_add(time));
+        self.computed = self.computed.saturating_add(time);
     }
 
     fn phase(&mut self, line: Line<'_>, phase: Phase) -> Result<(), ImportError> {
         self.compute(phase.compute);
         let Some((operation, scope, bytes)) = phase.collective else { return Ok(()) };
         let groups = self.groups.remove(&scope).unwrap_or_default();
-        for group in groups.iter().filter(|group| group.len() > 1) {
+        for group in &groups {
             let result = self.collective(group, operation, scope, bytes);
             result.map_err(|problem| line.error(problem, "choose another --algorithm, or a part of the file"))?;
         }
@@ -326,10 +338,11 @@ impl<'a> Iteration<'a> {
         Ok(())
     }
 
-    /// Adds the pending computation of `rank`; returns its latest node.
+    /// Adds the computation of `rank` since its latest node; returns its latest node.
     fn flush(&mut self, rank: u32) -> Result<NodeId, String> {
         let place = rank as usize;
-        let duration = std::mem::take(&mut self.pending[place]);
+        let duration = self.computed.saturating_sub(self.placed[place]);
+        self.placed[place] = self.computed;
         if let Some(latest) = self.latest[place].filter(|_| duration == Time::ZERO) {
             return Ok(latest);
         }

@@ -47,6 +47,10 @@ pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result
             }
             continue;
         }
+        if !settings.is_empty() && key.text.parse::<f64>().is_ok() {
+            imported.notices.ignore("values beyond the number that a key announces, as the parser does");
+            continue;
+        }
         if !key.text.starts_with(|first: char| first.is_ascii_uppercase()) {
             return Err(key.unexpected("a key in capitals, such as CC_MODE"));
         }

@@ -303,40 +303,40 @@ impl<'a> Matrix<'a> {
             builder.not_before(node, one.start.unwrap_or(Time::ZERO)).map_err(refuse)?;
             nodes.push(node);
         }
+        let mut triggers: BTreeMap<u64, Trigger<'_>> = BTreeMap::new();
         for (&number, &(kind, line)) in &self.triggers {
-            let trigger = Trigger { number, kind, line };
-            trigger.connect(self, &nodes, &mut builder, notices)?;
+            triggers.insert(number, Trigger { number, kind, line, targets: Vec::new(), sources: Vec::new() });
+        }
+        for (one, &node) in self.connections.iter().zip(&nodes) {
+            if let Some(trigger) = one.trigger.and_then(|number| triggers.get_mut(&number)) {
+                trigger.targets.push(node);
+            }
+            for (fires, condition) in one.fires.iter().zip([Condition::Sent, Condition::Finished]) {
+                if let Some(trigger) = fires.and_then(|number| triggers.get_mut(&number)) {
+                    trigger.sources.push((node, condition));
+                }
+            }
+        }
+        for trigger in triggers.into_values() {
+            trigger.connect(&mut builder, notices)?;
         }
         builder.build().map_err(refuse)
     }
 }
 
-/// A trigger and its line.
+/// A trigger, the connections that it starts, and those that fire it.
 struct Trigger<'a> {
     number: u64,
     kind: Kind,
     line: Line<'a>,
+    targets: Vec<NodeId>,
+    sources: Vec<(NodeId, Condition)>,
 }
 
 impl Trigger<'_> {
     /// Adds the edges from the connections that fire the trigger to those that it starts.
-    fn connect(
-        &self,
-        matrix: &Matrix<'_>,
-        nodes: &[NodeId],
-        builder: &mut ScheduleBuilder,
-        notices: &mut Notices,
-    ) -> Result<(), ImportError> {
-        let pairs = || matrix.connections.iter().zip(nodes);
-        let targets: Vec<_> = pairs().filter(|(one, _)| one.trigger == Some(self.number)).map(|(_, node)| *node).collect();
-        let mut sources = Vec::new();
-        for (one, &node) in pairs() {
-            for (fires, condition) in one.fires.iter().zip([Condition::Sent, Condition::Finished]) {
-                if *fires == Some(self.number) {
-                    sources.push((node, condition));
-                }
-            }
-        }
+    fn connect(self, builder: &mut ScheduleBuilder, notices: &mut Notices) -> Result<(), ImportError> {
+        let (targets, mut sources) = (&self.targets, self.sources.clone());
         let number = self.number;
         if targets.is_empty() {
             notices.assume(format!("trigger {number} starts nothing"));
@@ -360,23 +360,31 @@ impl Trigger<'_> {
         if let Some(problem) = problem {
             return Err(self.line.error(problem, "correct the triggers of the connections"));
         }
-        let mut edge = |child, (parent, condition)| {
-            let added = builder.after(child, parent, condition);
-            added.map_err(|cause| self.line.error(cause.to_string(), "correct the triggers"))
-        };
+        let refuse = |cause: bufferlab_schedule::ScheduleError| self.line.error(cause.to_string(), "correct the triggers");
         if self.kind == Kind::MultiShot {
             notices.assume(format!(
                 "multishot trigger {number}: the n-th line that fires it starts its n-th connection, as if they \
                  ended in the order of their lines"
             ));
-            return targets.into_iter().zip(sources).try_for_each(|(child, parent)| edge(child, parent));
+            for (&child, (parent, condition)) in targets.iter().zip(sources) {
+                builder.after(child, parent, condition).map_err(refuse)?;
+            }
+            return Ok(());
         }
         if matches!(self.kind, Kind::Barrier(count) if (sources.len() as u64) > count) {
             notices.assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
         }
-        for child in targets {
-            for &parent in &sources {
-                edge(child, parent)?;
+        // A barrier between several and several saves edges.
+        if sources.len() > 1 && targets.len() > 1 {
+            let barrier = builder.node(Work::Barrier).map_err(refuse)?;
+            for (parent, condition) in std::mem::take(&mut sources) {
+                builder.after(barrier, parent, condition).map_err(refuse)?;
+            }
+            sources.push((barrier, Condition::Finished));
+        }
+        for &child in targets {
+            for &(parent, condition) in &sources {
+                builder.after(child, parent, condition).map_err(refuse)?;
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ fn an_error_names_line_column_and_remedy() {
         (MATRIX, "start 0 ", "start 0 trigger 1 ", "line 4, column 1: both `start` and `trigger`"),
         (MATRIX, "start 0 ", "", "line 4, column 1: no `start` and no `trigger`"),
         (MATRIX, "1->2 id 2", "1->4 id 2", "line 5: node 4 of 4; expected nodes from 0 to 3"),
-        (MATRIX, "size 65536 recv", "size x recv", "line 4, column 25: \"x\" is unexpected; expected a size in bytes"),
+        (MATRIX, "size 65536 recv", "size x recv", "line 4, column 24: \"x\" is unexpected; expected a size in bytes"),
         (MATRIX, "oneshot", "twoshot", "line 7, column 14: \"twoshot\" is unexpected; expected `oneshot`"),
         (MATRIX, "oneshot", "barrier 2", "barrier 1 waits for 2 connections, but 1 fire it"),
         (MATRIX, "0->1 id 1 start 0 size 65536 recv_done_trigger 1", "0->1 start 0 size 5", "nothing fires trigger 1"),
