@@ -21,6 +21,8 @@ pub struct ScheduleBuilder {
     delay_index: BTreeMap<Time, u32>,
     /// Parents, and the edges to their children.
     edges: Vec<(u32, PackedEdge)>,
+    nodes_max: usize,
+    edges_max: usize,
 }
 
 impl ScheduleBuilder {
@@ -37,6 +39,8 @@ impl ScheduleBuilder {
             delays: vec![Time::ZERO],
             delay_index: BTreeMap::from([(Time::ZERO, 0)]),
             edges: Vec::new(),
+            nodes_max: NODES_MAX,
+            edges_max: EDGES_MAX,
         }
     }
 
@@ -107,7 +111,7 @@ impl ScheduleBuilder {
             let (node, parent) = (self.called(child.0), self.called(edge.node.0));
             return Err(ScheduleError::NotATransfer { node, parent });
         }
-        if self.edges.len() >= EDGES_MAX {
+        if self.edges.len() >= self.edges_max {
             return Err(ScheduleError::TooManyEdges);
         }
         let next = self.delays.len() as u32;
@@ -205,7 +209,7 @@ impl ScheduleBuilder {
     }
 
     fn check(&self, work: Work) -> Result<(), ScheduleError> {
-        if self.works.len() >= NODES_MAX {
+        if self.works.len() >= self.nodes_max {
             return Err(ScheduleError::TooManyNodes);
         }
         let node = || format!("node {}", self.works.len());
@@ -228,5 +232,19 @@ impl ScheduleBuilder {
             Work::Compute { rank, .. } => known(rank),
             Work::Barrier => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_and_edges_beyond_the_limits_are_refused() {
+        let mut builder = ScheduleBuilder { nodes_max: 2, edges_max: 1, ..ScheduleBuilder::new(1) };
+        let [first, second] = [(); 2].map(|()| builder.node(Work::Barrier).expect("two fit"));
+        assert_eq!(builder.node(Work::Barrier), Err(ScheduleError::TooManyNodes));
+        assert_eq!(builder.after(second, first, Condition::Finished), Ok(()));
+        assert_eq!(builder.after(second, first, Condition::Finished), Err(ScheduleError::TooManyEdges));
     }
 }
