@@ -18,6 +18,7 @@ mod import;
 mod imported;
 mod layers;
 mod limits;
+mod scenario;
 mod source;
 
 pub use error::ImportError;
@@ -25,3 +26,4 @@ pub use format::{Format, recognise};
 pub use import::{Input, import};
 pub use imported::{ImportOptions, Imported, Network, Notices, Setting, Traffic};
 pub use limits::LIMITS;
+pub use scenario::scenario_text;
