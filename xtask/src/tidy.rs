@@ -62,6 +62,11 @@ pub const PURE: &[(&str, &[&str])] = &[
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
+    ("bufferlab-schedule", &["bufferlab-units", "bufferlab-params"]),
+    (
+        "bufferlab-import",
+        &["bufferlab-units", "bufferlab-params", "bufferlab-topology", "bufferlab-workload", "bufferlab-schedule"],
+    ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
 /// Drivers share the core, but never depend on each other.

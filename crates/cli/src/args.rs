@@ -4,9 +4,11 @@ use crate::examples;
 use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
+use bufferlab_import::Format;
 use bufferlab_lab::{PolicySelection, Vary, split_values};
 use bufferlab_params::Choice;
 use bufferlab_report::{FigureStyle, TableFormat};
+use bufferlab_schedule::Algorithm;
 use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
@@ -71,6 +73,10 @@ pub(crate) enum Command {
     /// Check a scenario and print what would run
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
+    /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
+    /// what was understood, ignored and assumed
+    #[command(after_help = examples::IMPORT)]
+    Import(ImportArgs),
     /// Write report.html for a folder of results
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
@@ -128,6 +134,79 @@ pub(crate) enum Command {
     /// of real packets
     #[command(subcommand, after_help = examples::TESTBED)]
     Testbed(TestbedCommand),
+}
+
+/// `import`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// Files that belong together, such as a topology and its flows, or the traces of all ranks
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Name the format of all files [default: recognised by their content]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
+    pub(crate) format: Option<Format>,
+    /// Write the scenario and its traffic into this folder
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
+    pub(crate) out: PathBuf,
+    /// Name the scenario [default: the name of the first file]
+    #[arg(long, value_name = "NAME", value_parser = import_name)]
+    pub(crate) name: Option<String>,
+    /// Overwrite files of an earlier import [default: refuse]
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Print what the files have and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Read `start` of connection matrices in this unit; files before November 2023 use `us`
+    #[arg(long, value_name = "UNIT", default_value = "ps", value_enum)]
+    pub(crate) start_unit: StartUnit,
+    /// Execute collectives that a file only names by this algorithm
+    #[arg(long, value_name = "NAME", default_value = "ring", value_parser = collective_algorithm())]
+    pub(crate) algorithm: Algorithm,
+    /// Set the number of ranks per server, for the hierarchical algorithm
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(crate) ranks_per_server: NonZero<u32>,
+    /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) nics_per_rank: NonZero<u32>,
+}
+
+/// Units of `start` in connection matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StartUnit {
+    /// Picoseconds
+    Ps,
+    /// Microseconds
+    Us,
+}
+
+impl StartUnit {
+    pub(crate) const fn time(self) -> Time {
+        match self {
+            Self::Ps => Time(1),
+            Self::Us => Time::from_us(1),
+        }
+    }
+}
+
+fn import_format() -> impl TypedValueParser<Value = Format> {
+    let words = Format::WORDS.iter().map(|word| PossibleValue::new(word.name).help(word.meaning));
+    PossibleValuesParser::new(words).map(|name| Format::from_word(&name).expect("clap accepts words only"))
+}
+
+/// Reads a name that is safe as a part of a file name and within quotes.
+fn import_name(text: &str) -> Result<String, String> {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
+    let is_name = (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
+    is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
+}
+
+fn collective_algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::ALL.map(Algorithm::name);
+    PossibleValuesParser::new(names).map(|name| {
+        let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        found.expect("clap accepts names only")
+    })
 }
 
 /// Commands about the testbed.

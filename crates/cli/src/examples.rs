@@ -61,6 +61,15 @@ Examples:
   # Check a change before a run
   bufferlab check scenarios/first.toml --set switch.policy=abm";
 
+pub(crate) const IMPORT: &str = "\
+Examples:
+  # Write matrix.toml and matrix-flows.csv from a connection matrix of htsim
+  bufferlab import matrix.cm
+  # Join a topology and a flow list of HPCC
+  bufferlab import topology.txt flow.txt --out hpcc --name incast
+  # Print what a workload of SimAI has, with collectives on trees
+  bufferlab import workload.txt --algorithm double_binary_tree --dry-run";
+
 pub(crate) const REPORT: &str = "\
 Examples:
   # Write the report of a comparison again

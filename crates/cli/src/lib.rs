@@ -24,6 +24,7 @@ mod examples;
 mod execute;
 mod explain;
 mod figure;
+mod import;
 mod interrupt;
 mod limits;
 #[cfg(target_os = "linux")]
@@ -118,6 +119,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Check(args) => check::check(&args),
+        Command::Import(args) => import::import(&args),
         Command::Report(args) => execute::report(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Explain(args) => explain::explain(&args),

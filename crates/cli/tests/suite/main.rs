@@ -8,6 +8,7 @@ mod failing;
 mod flips;
 mod flow_control;
 mod hostile_names;
+mod import;
 mod json;
 mod keeping;
 mod kill;
