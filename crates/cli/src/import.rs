@@ -2,10 +2,13 @@
 
 use crate::args::ImportArgs;
 use crate::{inform, print};
-use bufferlab_import::{ImportError, ImportOptions, Imported, Input, Notices, Traffic, import as read, scenario_text};
+use bufferlab_import::{
+    ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes,
+    import as read, scenario_text,
+};
 use bufferlab_schedule::write_schedule;
 use bufferlab_units::printable;
-use bufferlab_workload::write_flow_list;
+use bufferlab_workload::{FlowSpec, write_flow_list};
 use miette::miette;
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -94,7 +97,12 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     fs::create_dir_all(&args.out).map_err(|cause| failed(&args.out, &cause))?;
     match &imported.traffic {
         Some(Traffic::Flows { flows, classes }) => {
-            write_flow_list(&traffic, flows, classes).map_err(|cause| miette!("{cause}"))?;
+            let mut flows = flows.clone();
+            let endless = endless_bytes(imported);
+            for flow in flows.iter_mut().filter(|flow| flow.size == FlowSpec::UNLIMITED) {
+                flow.size = endless;
+            }
+            write_flow_list(&traffic, &flows, classes).map_err(|cause| miette!("{cause}"))?;
         }
         Some(Traffic::Schedule(schedule)) => {
             let file = File::create(&traffic).map_err(|cause| failed(&traffic, &cause))?;

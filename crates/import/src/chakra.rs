@@ -30,7 +30,10 @@ pub(crate) struct TraceNode {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) kind: u64,
+    /// Nodes whose data the node needs.
     pub(crate) parents: Vec<u64>,
+    /// Nodes that precede it for other reasons.
+    pub(crate) controls: Vec<u64>,
     pub(crate) micros: u64,
     pub(crate) numbers: BTreeMap<String, i64>,
     pub(crate) group: Option<String>,
@@ -64,7 +67,8 @@ impl TraceNode {
                 (1, Value::Varint(id)) => node.id = id,
                 (2, Value::Bytes(name)) => node.name = String::from_utf8_lossy(name).into_owned(),
                 (3, Value::Varint(kind)) => node.kind = kind,
-                (4 | 5, value) => repeated(&mut node.parents, value)?,
+                (4, value) => repeated(&mut node.controls, value)?,
+                (5, value) => repeated(&mut node.parents, value)?,
                 (7, Value::Varint(micros)) => node.micros = micros,
                 (10, Value::Bytes(attribute)) => node.read_attribute(attribute)?,
                 _ => {}
@@ -165,10 +169,12 @@ pub(crate) fn read_json(path: &Path, content: &[u8], rank: u32) -> Result<Trace,
             group: get(&["pg_name"]).and_then(|name| name.as_str()).map(str::to_owned),
             ..TraceNode::default()
         };
-        for key in ["ctrlDeps", "ctrl_deps", "data_deps", "dataDeps"] {
-            let parents = entry.get(key).and_then(|list| list.as_array()).into_iter().flatten();
-            node.parents.extend(parents.filter_map(serde_json::Value::as_u64));
-        }
+        let list = |key: &str| {
+            let list = entry.get(key).and_then(|list| list.as_array()).into_iter().flatten();
+            list.filter_map(serde_json::Value::as_u64)
+        };
+        node.controls.extend(list("ctrlDeps").chain(list("ctrl_deps")));
+        node.parents.extend(list("data_deps").chain(list("dataDeps")));
         for key in ["comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag"] {
             if let Some(value) = number(&[key]) {
                 node.numbers.insert(key.to_owned(), value);

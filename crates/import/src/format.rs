@@ -43,6 +43,10 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
         return Err(ImportError::in_file(path, "a tar archive", "extract it with tar, and import its files"));
     }
     let source = Source::new(path, &content)?;
+    let head = source.text().lines().take(4).any(|line| line.contains("\"schema\""));
+    if head && source.text().contains("\"ctrl_deps\"") {
+        return Err(source.error("an execution trace of PyTorch", "convert it with chakra_converter, and import that"));
+    }
     let format = of_words(source).or_else(|| of_numbers(source));
     format.ok_or_else(|| {
         let names: Vec<_> = Format::WORDS.iter().map(|word| word.name).collect();

@@ -26,4 +26,4 @@ pub use format::{Format, recognise};
 pub use import::{Input, import};
 pub use imported::{ImportOptions, Imported, Network, Notices, Setting, Traffic};
 pub use limits::LIMITS;
-pub use scenario::scenario_text;
+pub use scenario::{endless_bytes, scenario_text};

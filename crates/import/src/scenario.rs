@@ -54,7 +54,10 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     }
     write_switch(&mut text, imported, rate);
     match &imported.traffic {
-        Some(Traffic::Flows { .. }) => {
+        Some(Traffic::Flows { flows, .. }) => {
+            if flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED) {
+                let _ = writeln!(text, "\n# Endless flows have {} B, more than they can send.", endless_bytes(imported));
+            }
             let _ = write!(text, "\n[[workload]]\nkind = \"flow_list\"\nfile = \"{traffic}\"\n");
         }
         Some(Traffic::Schedule(_)) => {
@@ -100,6 +103,19 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     let endless = flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED);
     let duration = last.saturating_add(if endless { ENDLESS } else { Time::from_us(1) });
     (duration, DRAIN.saturating_add(Time(rate.serialization(most).0.saturating_mul(4))))
+}
+
+/// Bytes of an endless flow in a list: what the slowest cable carries in the whole run, twice.
+#[must_use]
+pub fn endless_bytes(imported: &Imported) -> u64 {
+    let rate = slowest(imported);
+    let (duration, drain) = times(imported, rate);
+    let first = match &imported.traffic {
+        Some(Traffic::Flows { flows, .. }) => flows.iter().map(|flow| flow.start).min(),
+        _ => None,
+    };
+    let span = duration.saturating_add(drain).saturating_sub(first.unwrap_or(Time::ZERO));
+    rate.bytes_in(span).saturating_mul(2).clamp(1, 1 << 50)
 }
 
 fn write_graph(text: &mut String, topology: &Topology) {

@@ -34,15 +34,47 @@ struct Build<'a> {
     collectives: BTreeMap<(String, usize), Vec<Part>>,
     missing: u64,
     counts: [u64; 4],
+    /// Whether control dependencies count.
+    has_controls: bool,
 }
 
 /// Builds one schedule from the traces of all ranks.
+///
+/// Control dependencies of some PyTorch traces contradict the data dependencies. The schedule then
+/// has the data dependencies only.
 pub(crate) fn build(
     traces: &[Trace],
     groups: &BTreeMap<String, Vec<u32>>,
     options: &ImportOptions,
     notices: &mut Notices,
 ) -> Result<Schedule, ImportError> {
+    let mut first = Notices::default();
+    let with_controls = attempt(traces, groups, options, &mut first, true)?;
+    match with_controls.build() {
+        Err(ScheduleError::Cycle { waiting, .. }) => {
+            let without = attempt(traces, groups, options, notices, false)?.build().map_err(refuse)?;
+            notices.assume(format!(
+                "control dependencies contradict data dependencies ({waiting} nodes would never start); only data \
+                 dependencies count"
+            ));
+            Ok(without)
+        }
+        built => {
+            notices.understood.append(&mut first.understood);
+            notices.ignored.append(&mut first.ignored);
+            notices.assumed.append(&mut first.assumed);
+            built.map_err(refuse)
+        }
+    }
+}
+
+fn attempt(
+    traces: &[Trace],
+    groups: &BTreeMap<String, Vec<u32>>,
+    options: &ImportOptions,
+    notices: &mut Notices,
+    has_controls: bool,
+) -> Result<ScheduleBuilder, ImportError> {
     let ranks = traces.iter().map(|trace| trace.rank + 1).max().unwrap_or(0);
     let peers = traces.iter().flat_map(|trace| &trace.nodes).filter_map(|node| {
         let peers = [node.numbers.get("comm_src"), node.numbers.get("comm_dst")];
@@ -61,6 +93,7 @@ pub(crate) fn build(
         collectives: BTreeMap::new(),
         missing: 0,
         counts: [0; 4],
+        has_controls,
     };
     for trace in traces {
         build.add(trace)?;
@@ -68,7 +101,7 @@ pub(crate) fn build(
     build.join_messages(notices)?;
     build.join_collectives(groups, notices)?;
     build.summarise(traces, notices);
-    build.builder.build().map_err(refuse)
+    Ok(build.builder)
 }
 
 fn refuse(cause: ScheduleError) -> ImportError {
@@ -95,7 +128,9 @@ impl Build<'_> {
             placed.push(ends.0);
         }
         for (node, &begin) in trace.nodes.iter().zip(&placed) {
-            for parent in &node.parents {
+            let has_controls = self.has_controls;
+            let controls = node.controls.iter().filter(|_| has_controls);
+            for parent in node.parents.iter().chain(controls) {
                 let Some(&(_, end)) = ids.get(parent) else {
                     self.missing += 1;
                     continue;
