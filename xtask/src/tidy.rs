@@ -65,7 +65,13 @@ pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-schedule", &["bufferlab-units", "bufferlab-params"]),
     (
         "bufferlab-import",
-        &["bufferlab-units", "bufferlab-params", "bufferlab-topology", "bufferlab-workload", "bufferlab-schedule"],
+        &[
+            "bufferlab-units",
+            "bufferlab-params",
+            "bufferlab-topology",
+            "bufferlab-workload",
+            "bufferlab-schedule",
+        ],
     ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];

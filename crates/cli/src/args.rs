@@ -8,8 +8,8 @@ use bufferlab_import::Format;
 use bufferlab_lab::{PolicySelection, Vary, split_values};
 use bufferlab_params::Choice;
 use bufferlab_report::{FigureStyle, TableFormat};
-use bufferlab_schedule::Algorithm;
 use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
+use bufferlab_schedule::Algorithm;
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -197,7 +197,8 @@ fn import_format() -> impl TypedValueParser<Value = Format> {
 /// Reads a name that is safe as a part of a file name and within quotes.
 fn import_name(text: &str) -> Result<String, String> {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
-    let is_name = (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
+    let is_name =
+        (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
     is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
 }
 

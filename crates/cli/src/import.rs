@@ -3,8 +3,8 @@
 use crate::args::ImportArgs;
 use crate::{inform, print};
 use bufferlab_import::{
-    ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes,
-    import as read, scenario_text,
+    ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes, import as read,
+    scenario_text,
 };
 use bufferlab_schedule::write_schedule;
 use bufferlab_units::printable;
@@ -49,7 +49,10 @@ fn content(path: &Path) -> miette::Result<Vec<u8>> {
     }
     if metadata.len() > BYTES_MAX {
         let found = metadata.len();
-        return Err(miette!(help = "use a smaller file", "{shown}: {found} bytes, expected at most {BYTES_MAX}"));
+        return Err(miette!(
+            help = "use a smaller file",
+            "{shown}: {found} bytes, expected at most {BYTES_MAX}"
+        ));
     }
     fs::read(path).map_err(failed)
 }
@@ -93,7 +96,8 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
             return Err(miette!(help = help, "{} exists", path.display()));
         }
     }
-    let failed = |path: &Path, cause: &dyn std::fmt::Display| miette!("cannot write {}: {cause}", path.display());
+    let failed =
+        |path: &Path, cause: &dyn std::fmt::Display| miette!("cannot write {}: {cause}", path.display());
     fs::create_dir_all(&args.out).map_err(|cause| failed(&args.out, &cause))?;
     match &imported.traffic {
         Some(Traffic::Flows { flows, classes }) => {

@@ -153,7 +153,8 @@ pub(crate) fn read_json(path: &Path, content: &[u8], rank: u32) -> Result<Trace,
         ..ImportError::in_file(path, cause.to_string(), "expected a Chakra trace as JSON")
     })?;
     let graph = document.get("workload_graph").unwrap_or(&document).as_array();
-    let missing = || ImportError::in_file(path, "no list `workload_graph`", "expected a Chakra trace as JSON");
+    let missing =
+        || ImportError::in_file(path, "no list `workload_graph`", "expected a Chakra trace as JSON");
     let mut nodes = Vec::new();
     for entry in graph.ok_or_else(missing)? {
         let get = |names: &[&str]| names.iter().find_map(|name| entry.get(*name));

@@ -45,7 +45,8 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     let source = Source::new(path, &content)?;
     let head = source.text().lines().take(4).any(|line| line.contains("\"schema\""));
     if head && source.text().contains("\"ctrl_deps\"") {
-        return Err(source.error("an execution trace of PyTorch", "convert it with chakra_converter, and import that"));
+        return Err(source
+            .error("an execution trace of PyTorch", "convert it with chakra_converter, and import that"));
     }
     let format = of_words(source).or_else(|| of_numbers(source));
     format.ok_or_else(|| {
@@ -63,7 +64,9 @@ fn is_chakra(content: &[u8]) -> bool {
             let version = rest.get(..usize::from(*length)).unwrap_or_default();
             !version.is_empty() && version.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
         }
-        [0x12, length, 0x0a, name, rest @ ..] if u32::from(*name) + 2 <= u32::from(*length) || *length >= 0x80 => {
+        [0x12, length, 0x0a, name, rest @ ..]
+            if u32::from(*name) + 2 <= u32::from(*length) || *length >= 0x80 =>
+        {
             let name = rest.get(..usize::from(*name)).unwrap_or_default();
             !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         }
@@ -96,7 +99,10 @@ fn of_words(source: Source<'_>) -> Option<Format> {
         return Some(Format::Goal);
     }
     let types = ["MICRO", "DATA", "MODEL"];
-    if first.starts_with("HYBRID_") || types.contains(&first) || line.text.contains("model_parallel_NPU_group:") {
+    if first.starts_with("HYBRID_")
+        || types.contains(&first)
+        || line.text.contains("model_parallel_NPU_group:")
+    {
         return Some(Format::Layers);
     }
     let keys = ["CC_MODE", "TOPOLOGY_FILE", "FLOW_FILE", "ENABLE_QCN", "PACKET_PAYLOAD_SIZE", "BUFFER_SIZE"];
@@ -152,7 +158,9 @@ fn of_columns(source: Source<'_>) -> Option<Format> {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     let separated = |text| str::split(text, [' ', '\t', ',', '\r']).filter(|text| !text.is_empty());
     let rows = source.lines().map(|line| separated(line.text)).filter(|row| row.clone().next().is_some());
-    if rows.clone().take(9).count() <= 8 && rows.clone().all(|mut row| row.next().is_some_and(is_number) && row.next().is_none()) {
+    if rows.clone().take(9).count() <= 8
+        && rows.clone().all(|mut row| row.next().is_some_and(is_number) && row.next().is_none())
+    {
         return rows.clone().next().map(|_| Format::Alphas);
     }
     let is_pair = |mut row: Box<dyn Iterator<Item = &str> + '_>| {

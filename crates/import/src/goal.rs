@@ -156,7 +156,9 @@ impl<'a> Reader<'a, '_> {
             Some(label) => (Some(Word { text: label, ..words[0] }), &words[1..]),
             None => (None, &words[..]),
         };
-        let Some(verb) = rest.first() else { return Err(line.error("a label without a statement", "add one")) };
+        let Some(verb) = rest.first() else {
+            return Err(line.error("a label without a statement", "add one"));
+        };
         let node = match verb.text {
             "send" | "recv" => self.read_message(rank, rest)?,
             "calc" => self.read_computation(rank, rest)?,
@@ -182,7 +184,13 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn define(&mut self, rank: u32, label: Word<'a>, node: NodeId, is_receive: bool) -> Result<(), ImportError> {
+    fn define(
+        &mut self,
+        rank: u32,
+        label: Word<'a>,
+        node: NodeId,
+        is_receive: bool,
+    ) -> Result<(), ImportError> {
         let is_word = label.text.starts_with(|first: char| first.is_ascii_alphabetic())
             && label.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !is_word {
@@ -192,7 +200,8 @@ impl<'a> Reader<'a, '_> {
         if self.labels.contains_key(label.text) {
             self.repeated += 1;
             self.builder.name(node, &format!("r{rank}.{}.line{}", label.text, label.line.number));
-            let text = format!("line {}: label {} of rank {rank} is defined twice", label.line.number, label.text);
+            let text =
+                format!("line {}: label {} of rank {rank} is defined twice", label.line.number, label.text);
             self.notices.assume(format!("{text}; it keeps its first meaning"));
         } else {
             self.labels.insert(label.text, (node, is_receive));
@@ -200,7 +209,12 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn read_dependency(&mut self, child: Word<'a>, verb: Word<'a>, parent: Word<'a>) -> Result<(), ImportError> {
+    fn read_dependency(
+        &mut self,
+        child: Word<'a>,
+        verb: Word<'a>,
+        parent: Word<'a>,
+    ) -> Result<(), ImportError> {
         let find = |word: Word<'a>| {
             let found = self.labels.get(word.text).copied();
             let problem = || format!("label \"{}\" is not defined above", short(word.text));
@@ -223,7 +237,8 @@ impl<'a> Reader<'a, '_> {
         let is_send = verb.text == "send";
         let mut rest = words[1..].iter().copied().peekable();
         let mut next = |expected: &str| {
-            rest.next().ok_or_else(|| verb.error("the statement is incomplete", format!("expected {expected}")))
+            rest.next()
+                .ok_or_else(|| verb.error("the statement is incomplete", format!("expected {expected}")))
         };
         let size = next("a size")?;
         let digits = Word { text: size.text.strip_suffix('b').unwrap_or(size.text), ..size };
@@ -239,13 +254,15 @@ impl<'a> Reader<'a, '_> {
         let peer = self.peer(peer_word)?;
         let mut tag = Some(0);
         while let Some(key) = rest.next() {
-            let value = rest.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"))?;
+            let value =
+                rest.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"))?;
             match key.text {
                 "tag" => tag = any(value)?,
                 "cpu" | "nic" => {
                     value.whole("a number", 255)?;
                     if value.text != "0" {
-                        self.notices.ignore(format!("`{}` of messages: a host has one network card", key.text));
+                        self.notices
+                            .ignore(format!("`{}` of messages: a host has one network card", key.text));
                     }
                 }
                 _ => return Err(key.unexpected("tag, cpu or nic")),
@@ -300,7 +317,8 @@ impl<'a> Reader<'a, '_> {
             free.entry((sent.dst, sent.src, sent.tag)).or_default().push_back(sent);
         }
         let is_any = |receive: &Receive<'_>| receive.from.is_none() || receive.tag.is_none();
-        let (wild, exact): (Vec<_>, Vec<_>) = std::mem::take(&mut self.receives).into_iter().partition(is_any);
+        let (wild, exact): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.receives).into_iter().partition(is_any);
         if !wild.is_empty() {
             self.notices.assume(format!(
                 "{} receives from any rank or with any tag take the messages that remain, in the order of the file",
@@ -309,8 +327,11 @@ impl<'a> Reader<'a, '_> {
         }
         for receive in exact.iter().chain(&wild) {
             let sent = take(&mut free, receive);
-            let problem = || format!("rank {} waits for a message that no rank sends, so it never goes on", receive.rank);
-            let sent = sent.ok_or_else(|| receive.line.error(problem(), "add the send, or remove the receive"))?;
+            let problem = || {
+                format!("rank {} waits for a message that no rank sends, so it never goes on", receive.rank)
+            };
+            let sent =
+                sent.ok_or_else(|| receive.line.error(problem(), "add the send, or remove the receive"))?;
             let added = self.builder.after(receive.node, sent.node, Condition::Finished);
             added.map_err(|cause| refuse(self.source, &cause))?;
         }
@@ -334,9 +355,11 @@ impl<'a> Reader<'a, '_> {
             self.computations,
             self.requires
         ));
-        self.notices.assume("messages of every size are sent at once (eager), and sends cost no time on the host");
+        self.notices
+            .assume("messages of every size are sent at once (eager), and sends cost no time on the host");
         if self.nics > 1 {
-            self.notices.assume(format!("numbers of nodes are divided by {} network cards per rank", self.nics));
+            self.notices
+                .assume(format!("numbers of nodes are divided by {} network cards per rank", self.nics));
         }
     }
 }

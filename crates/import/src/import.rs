@@ -2,9 +2,7 @@
 
 use crate::imported::Traffic;
 use crate::source::{Source, unpacked};
-use crate::{
-    Format, ImportError, ImportOptions, Imported, chakra, goal, hpcc, htsim, layers, recognise,
-};
+use crate::{Format, ImportError, ImportOptions, Imported, chakra, goal, hpcc, htsim, layers, recognise};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -103,7 +101,9 @@ fn number_hosts(imported: &mut Imported) -> Result<(), ImportError> {
         for end in [&mut flow.src, &mut flow.dst] {
             let place = network.numbers.binary_search(end);
             let problem = || format!("a flow of node {end}, which is no host of the network");
-            *end = place.map_err(|_| ImportError::in_file(&path, problem(), "use files that belong together"))? as u32;
+            *end = place
+                .map_err(|_| ImportError::in_file(&path, problem(), "use files that belong together"))?
+                as u32;
         }
     }
     imported.hosts = hosts;

@@ -61,7 +61,8 @@ pub(crate) fn read(
     let mut lines = source.lines().filter(|line| line.words().next().is_some());
     let head = lines.next().ok_or_else(|| source.error("an empty file", "expected a type such as MICRO"))?;
     let plan = Plan::read(head, options, &mut imported.notices)?;
-    let count_line = lines.next().ok_or_else(|| head.error("no number of layers", "add it in the next line"))?;
+    let count_line =
+        lines.next().ok_or_else(|| head.error("no number of layers", "add it in the next line"))?;
     let count_word = count_line.words().next().ok_or_else(|| count_line.error("no number", "add it"))?;
     let count = count_word.whole("the number of layers", RECORDS)?;
     let mut records = Vec::new();
@@ -79,7 +80,8 @@ pub(crate) fn read(
     let mut iteration = Iteration::new(plan, options, source)?;
     iteration.run(&records)?;
     let schedule = iteration.builder.build();
-    let schedule = schedule.map_err(|cause| source.error(cause.to_string(), "report this file as a defect"))?;
+    let schedule =
+        schedule.map_err(|cause| source.error(cause.to_string(), "report this file as a defect"))?;
     imported.hosts = plan.ranks;
     imported.traffic = Some(Traffic::Schedule(schedule));
     Ok(())
@@ -155,7 +157,9 @@ impl Plan {
             Scope::Tensor => (0..tensor).map(|place| begin + peer * tensor + place).collect(),
             Scope::Data => (0..peers).map(at).collect(),
             Scope::Expert => (0..self.expert).map(|one| at(peer / self.expert * self.expert + one)).collect(),
-            Scope::ExpertData => (0..peers).filter(|one| one % self.expert == peer % self.expert).map(at).collect(),
+            Scope::ExpertData => {
+                (0..peers).filter(|one| one % self.expert == peer % self.expert).map(at).collect()
+            }
         }
     }
 }
@@ -163,8 +167,21 @@ impl Plan {
 impl<'a> Record<'a> {
     fn read(line: Line<'a>, notices: &mut Notices) -> Result<Self, ImportError> {
         let words: Vec<_> = line.words().collect();
-        let [_, _, fp, fp_comm, fp_bytes, ig, ig_comm, ig_bytes, wg, wg_comm, wg_bytes, update, ref rest @ ..] =
-            words[..]
+        let [
+            _,
+            _,
+            fp,
+            fp_comm,
+            fp_bytes,
+            ig,
+            ig_comm,
+            ig_bytes,
+            wg,
+            wg_comm,
+            wg_bytes,
+            update,
+            ref rest @ ..,
+        ] = words[..]
         else {
             let expected = "expected 12: name, -1, then time, collective and bytes of the forward pass, of the input's \
                             gradient and of the weights' gradient, and the time of the update";
@@ -202,7 +219,11 @@ fn phase(time: Word<'_>, name: Word<'_>, bytes: Word<'_>, scope: Scope) -> Resul
         "ALLGATHER" => Operation::AllGather,
         "REDUCESCATTER" => Operation::ReduceScatter,
         "ALLTOALL" => Operation::AllToAll,
-        _ => return Err(name.unexpected("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, maybe with _EP or _DP_EP")),
+        _ => {
+            return Err(name.unexpected(
+                "NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER or ALLTOALL, maybe with _EP or _DP_EP",
+            ));
+        }
     };
     Ok(Phase { compute, collective: (bytes > 0).then_some((operation, scope, bytes)) })
 }
@@ -218,7 +239,8 @@ fn summarise(plan: &Plan, records: &[Record<'_>], notices: &mut Notices) {
         plan.expert
     ));
     let mut counts: BTreeMap<(&str, Scope), u64> = BTreeMap::new();
-    for (operation, scope, _) in records.iter().flat_map(Record::phases).filter_map(|phase| phase.collective) {
+    for (operation, scope, _) in records.iter().flat_map(Record::phases).filter_map(|phase| phase.collective)
+    {
         *counts.entry((operation.name(), scope)).or_default() += 1;
     }
     for ((operation, scope), count) in counts {
@@ -255,10 +277,15 @@ impl<'a> Iteration<'a> {
         let mut builder = ScheduleBuilder::new(plan.ranks);
         let mut classes = BTreeMap::new();
         let mut groups = BTreeMap::new();
-        let names =
-            [(Scope::Tensor, "tensor"), (Scope::Data, "data"), (Scope::Expert, "expert"), (Scope::ExpertData, "expert_data")];
+        let names = [
+            (Scope::Tensor, "tensor"),
+            (Scope::Data, "data"),
+            (Scope::Expert, "expert"),
+            (Scope::ExpertData, "expert_data"),
+        ];
         for (scope, name) in names {
-            let class = builder.class(name).map_err(|cause| source.error(cause.to_string(), "report a defect"))?;
+            let class =
+                builder.class(name).map_err(|cause| source.error(cause.to_string(), "report a defect"))?;
             classes.insert(scope, class);
             // Every rank is in one group; its first rank lists it.
             let mut is_listed = vec![false; plan.ranks as usize];
@@ -308,13 +335,21 @@ impl<'a> Iteration<'a> {
         let groups = self.groups.remove(&scope).unwrap_or_default();
         for group in &groups {
             let result = self.collective(group, operation, scope, bytes);
-            result.map_err(|problem| line.error(problem, "choose another --algorithm, or a part of the file"))?;
+            result.map_err(|problem| {
+                line.error(problem, "choose another --algorithm, or a part of the file")
+            })?;
         }
         self.groups.insert(scope, groups);
         Ok(())
     }
 
-    fn collective(&mut self, group: &[u32], operation: Operation, scope: Scope, bytes: u64) -> Result<(), String> {
+    fn collective(
+        &mut self,
+        group: &[u32],
+        operation: Operation,
+        scope: Scope,
+        bytes: u64,
+    ) -> Result<(), String> {
         let n = group.len() as u64;
         self.transfers = self.transfers.saturating_add(2 * n * (n - 1));
         if self.transfers > self.options.transfers_max {

@@ -56,7 +56,11 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     match &imported.traffic {
         Some(Traffic::Flows { flows, .. }) => {
             if flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED) {
-                let _ = writeln!(text, "\n# Endless flows have {} B, more than they can send.", endless_bytes(imported));
+                let _ = writeln!(
+                    text,
+                    "\n# Endless flows have {} B, more than they can send.",
+                    endless_bytes(imported)
+                );
             }
             let _ = write!(text, "\n[[workload]]\nkind = \"flow_list\"\nfile = \"{traffic}\"\n");
         }
@@ -119,7 +123,8 @@ pub fn endless_bytes(imported: &Imported) -> u64 {
 }
 
 fn write_graph(text: &mut String, topology: &Topology) {
-    let quoted = |names: &[String]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let quoted =
+        |names: &[String]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let _ = write!(
         text,
         "[topology]\nkind = \"graph\"\nhosts = [{}]\nswitches = [{}]\nlinks = [\n",
@@ -159,7 +164,9 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         Some(megabytes) => {
             let _ = writeln!(text, "buffer = \"{megabytes} MB\"");
         }
-        None => text.push_str("buffer_per_port_per_gbps = \"5.12 KB\"     # Tomahawk; no file states a size\n"),
+        None => {
+            text.push_str("buffer_per_port_per_gbps = \"5.12 KB\"     # Tomahawk; no file states a size\n")
+        }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
     // 65 packets of 1400 B at 10 Gb/s, more in proportion at higher rates.

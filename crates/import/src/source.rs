@@ -2,8 +2,8 @@
 
 use crate::limits::BYTES;
 use crate::{ImportError, Notices};
-use flate2::read::MultiGzDecoder;
 use bufferlab_params::Limit;
+use flate2::read::MultiGzDecoder;
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -22,7 +22,8 @@ pub(crate) fn unpacked<'a>(path: &Path, content: &'a [u8]) -> Result<Cow<'a, [u8
     }
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(content).take(BYTES.most + 1).read_to_end(&mut bytes);
-    let damaged = |cause| ImportError::in_file(path, format!("damaged gzip stream: {cause}"), "copy the file again");
+    let damaged =
+        |cause| ImportError::in_file(path, format!("damaged gzip stream: {cause}"), "copy the file again");
     read.map_err(damaged)?;
     if bytes.len() as u64 > BYTES.most { Err(too_large()) } else { Ok(Cow::Owned(bytes)) }
 }

@@ -13,7 +13,8 @@ pub(crate) struct Found {
 /// Finds a cycle by removing the nodes that can start, until no more can.
 pub(crate) fn find_cycle(schedule: &Schedule) -> Option<Found> {
     let mut waits = schedule.waits.clone();
-    let mut ready: Vec<u32> = (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
+    let mut ready: Vec<u32> =
+        (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
     let mut done = 0;
     while let Some(node) = ready.pop() {
         done += 1;

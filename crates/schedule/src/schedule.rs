@@ -116,7 +116,8 @@ impl Schedule {
     pub fn depth(&self) -> u32 {
         let mut waits = self.waits.clone();
         let mut depth = vec![0_u32; self.works.len()];
-        let mut ready: Vec<u32> = (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
+        let mut ready: Vec<u32> =
+            (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
         let mut deepest = 0;
         while let Some(node) = ready.pop() {
             let own = depth[node as usize] + u32::from(self.works[node as usize] != Work::Barrier);

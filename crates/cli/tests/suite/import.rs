@@ -2,7 +2,8 @@
 
 use crate::support::{Desk, text};
 
-const MATRIX: &str = "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 65536\n2->1 id 2 start 5000000 size 65536\n";
+const MATRIX: &str =
+    "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 65536\n2->1 id 2 start 5000000 size 65536\n";
 const DEPENDENT: &str = "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 65536 recv_done_trigger 1\n\
                          1->2 id 2 trigger 1 size 65536\ntrigger id 1 oneshot\n";
 const TOPOLOGY: &str = "4 1 3\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n3 2 100Gbps 1us 0\n";
@@ -19,7 +20,10 @@ fn a_connection_matrix_becomes_a_scenario_that_runs() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let summary = text(&output.stdout);
     assert!(summary.contains("own.cm: cm\n"), "{summary}");
-    assert!(summary.contains("understood  4 nodes, 2 connections of 131072 B in all, 0 triggers"), "{summary}");
+    assert!(
+        summary.contains("understood  4 nodes, 2 connections of 131072 B in all, 0 triggers"),
+        "{summary}"
+    );
     assert!(summary.contains("assumed     `start` is in picoseconds"), "{summary}");
     let told = text(&output.stderr);
     assert!(told.contains("next: bufferlab check ./own.toml"), "{told}");
@@ -46,7 +50,8 @@ fn a_fat_tree_alone_asks_for_traffic() {
     let output = desk.output(&["import", "own.topo"]);
     assert!(text(&output.stderr).contains("add a [[workload]] to it"), "{}", text(&output.stderr));
     let scenario = std::fs::read_to_string(desk.path("own.toml")).expect("it is written");
-    let with_traffic = format!("{scenario}\n[[workload]]\nkind = \"poisson\"\nsizes = \"web_search\"\nload = 0.1\n");
+    let with_traffic =
+        format!("{scenario}\n[[workload]]\nkind = \"poisson\"\nsizes = \"web_search\"\nload = 0.1\n");
     desk.write("own.toml", &with_traffic);
     assert!(desk.succeed(&["check", "own.toml"]).contains("8 hosts, 4 switches, 12 cables"));
 }
@@ -83,7 +88,10 @@ fn mistakes_name_their_place_and_a_remedy() {
     desk.write("own.cm", &MATRIX.replace("Connections 2", "Connections 3"));
     desk.write("own.txt", "hello\n");
     for (args, wanted) in [
-        (&["import", "own.cm"][..], &["own.cm, line 2: `Connections 3`, but the file has 2", "correct the number"][..]),
+        (
+            &["import", "own.cm"][..],
+            &["own.cm, line 2: `Connections 3`, but the file has 2", "correct the number"][..],
+        ),
         (&["import", "own.txt"], &["own.txt: the format is not recognised", "--as: cm, topo"]),
         (&["import", "none.cm"], &["cannot read none.cm"]),
         (&["import", "."], &[". is no file"]),
@@ -91,7 +99,11 @@ fn mistakes_name_their_place_and_a_remedy() {
         let output = desk.output(args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         // Lines of an error are wrapped.
-        let told: Vec<_> = text(&output.stderr).split([' ', '\n', '│']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let told: Vec<_> = text(&output.stderr)
+            .split([' ', '\n', '│'])
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
         let told = told.join(" ");
         for words in wanted {
             assert!(told.contains(words), "{args:?}: {told}");

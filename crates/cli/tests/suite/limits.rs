@@ -127,10 +127,9 @@ fn above(limit: Limit) -> Above {
         "nodes of a schedule" | "edges of a schedule" => {
             Above::Test("crates/schedule/src/builder.rs", "nodes_and_edges_beyond_the_limits_are_refused")
         }
-        "ranks of a schedule" => Above::Test(
-            "crates/schedule/tests/suite/graphs.rs",
-            "unknown_ranks_and_nodes_are_refused",
-        ),
+        "ranks of a schedule" => {
+            Above::Test("crates/schedule/tests/suite/graphs.rs", "unknown_ranks_and_nodes_are_refused")
+        }
         "hosts" => network(16, 4_096, 1, "hosts: 65536, at most 65535"),
         "cables" => network(512, 4, 256, "cables: 133120, at most 131071"),
         "flows alive at once" => Above::Test(

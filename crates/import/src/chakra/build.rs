@@ -3,7 +3,8 @@
 use super::{Kind, Trace, TraceNode};
 use crate::{ImportError, ImportOptions, Notices};
 use bufferlab_schedule::{
-    Collective, Condition, NodeId, Operation, Schedule, ScheduleBuilder, ScheduleError, Transfer, Work, expand,
+    Collective, Condition, NodeId, Operation, Schedule, ScheduleBuilder, ScheduleError, Transfer, Work,
+    expand,
 };
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -81,7 +82,8 @@ fn attempt(
         peers.into_iter().flatten().max().copied()
     });
     let ranks = u64::from(ranks).max(peers.max().unwrap_or(0).max(0) as u64 + 1);
-    let ranks = u32::try_from(ranks).map_err(|_| plain("a rank beyond 32 bits", "correct comm_src and comm_dst"))?;
+    let ranks =
+        u32::try_from(ranks).map_err(|_| plain("a rank beyond 32 bits", "correct comm_src and comm_dst"))?;
     let mut builder = ScheduleBuilder::new(ranks);
     let class = builder.class(CLASS).map_err(refuse)?;
     let mut build = Build {
@@ -109,7 +111,13 @@ fn refuse(cause: ScheduleError) -> ImportError {
 }
 
 fn plain(problem: &str, advice: &str) -> ImportError {
-    ImportError { path: None, line: None, column: None, problem: problem.to_owned(), advice: advice.to_owned() }
+    ImportError {
+        path: None,
+        line: None,
+        column: None,
+        problem: problem.to_owned(),
+        advice: advice.to_owned(),
+    }
 }
 
 impl Build<'_> {
@@ -122,7 +130,10 @@ impl Build<'_> {
         for node in &trace.nodes {
             let ends = self.add_node(trace.rank, node, &mut numbers)?;
             if ids.insert(node.id, ends).is_some() {
-                return Err(plain(&format!("rank {} has two nodes {}", trace.rank, node.id), "give them different ids"));
+                return Err(plain(
+                    &format!("rank {} has two nodes {}", trace.rank, node.id),
+                    "give them different ids",
+                ));
             }
             self.builder.name(ends.0, &format!("r{}.{}", trace.rank, node.id));
             placed.push(ends.0);
@@ -158,8 +169,10 @@ impl Build<'_> {
         match node.kind() {
             Some(Kind::Send) => {
                 let dst = number("comm_dst");
-                let dst = u32::try_from(dst).map_err(|_| plain(&format!("rank {dst} in comm_dst"), "correct it"))?;
-                let work = Work::Transfer(Transfer { src: rank, dst, bytes: bytes.max(1), class: self.class });
+                let dst = u32::try_from(dst)
+                    .map_err(|_| plain(&format!("rank {dst} in comm_dst"), "correct it"))?;
+                let work =
+                    Work::Transfer(Transfer { src: rank, dst, bytes: bytes.max(1), class: self.class });
                 let id = self.builder.node(work).map_err(refuse)?;
                 self.sends.entry((rank, dst, number("comm_tag"))).or_default().push_back(id);
                 self.counts[0] += 1;
@@ -167,7 +180,8 @@ impl Build<'_> {
             }
             Some(Kind::Receive) => {
                 let src = number("comm_src");
-                let src = u32::try_from(src).map_err(|_| plain(&format!("rank {src} in comm_src"), "correct it"))?;
+                let src = u32::try_from(src)
+                    .map_err(|_| plain(&format!("rank {src} in comm_src"), "correct it"))?;
                 let id = self.builder.node(Work::Barrier).map_err(refuse)?;
                 self.receives.entry((src, rank, number("comm_tag"))).or_default().push_back(id);
                 self.counts[1] += 1;
@@ -193,7 +207,9 @@ impl Build<'_> {
                 self.counts[3] += 1;
                 self.builder.node(work).map(one).map_err(refuse)
             }
-            Some(Kind::Metadata | Kind::Memory) | None => self.builder.node(Work::Barrier).map(one).map_err(refuse),
+            Some(Kind::Metadata | Kind::Memory) | None => {
+                self.builder.node(Work::Barrier).map(one).map_err(refuse)
+            }
         }
     }
 
@@ -204,7 +220,11 @@ impl Build<'_> {
             let sends = self.sends.entry(channel).or_default();
             for receive in receives {
                 let (src, dst, tag) = channel;
-                let problem = || format!("rank {dst} waits for a message of rank {src} with tag {tag}, which no file sends");
+                let problem = || {
+                    format!(
+                        "rank {dst} waits for a message of rank {src} with tag {tag}, which no file sends"
+                    )
+                };
                 let send = sends.pop_front();
                 let send = send.ok_or_else(|| plain(&problem(), "import the files of all ranks together"))?;
                 self.builder.after(receive, send, Condition::Finished).map_err(refuse)?;
@@ -239,7 +259,10 @@ impl Build<'_> {
                 6 => Operation::AllToAll,
                 7 | 8 => Operation::ReduceScatter,
                 _ => {
-                    notices.ignore(format!("collectives of type {}: their ranks wait for each other only", first.kind));
+                    notices.ignore(format!(
+                        "collectives of type {}: their ranks wait for each other only",
+                        first.kind
+                    ));
                     let all: Vec<_> = parts.iter().map(|part| part.begin).collect();
                     self.barrier(&all, &parts)?;
                     continue;
@@ -248,7 +271,10 @@ impl Build<'_> {
             let n = parts.len() as u64;
             transfers = transfers.saturating_add(2 * n * n.saturating_sub(1));
             if transfers > self.options.transfers_max {
-                return Err(plain(&format!("more than {} transfers", self.options.transfers_max), "use a part"));
+                return Err(plain(
+                    &format!("more than {} transfers", self.options.transfers_max),
+                    "use a part",
+                ));
             }
             let ranks: Vec<_> = parts.iter().map(|part| part.rank).collect();
             let entry: Vec<_> = parts.iter().map(|part| part.begin).collect();
@@ -273,7 +299,9 @@ impl Build<'_> {
         for &begin in begins {
             self.builder.after(barrier, begin, Condition::Finished).map_err(refuse)?;
         }
-        parts.iter().try_for_each(|part| self.builder.after(part.end, barrier, Condition::Finished).map_err(refuse))
+        parts
+            .iter()
+            .try_for_each(|part| self.builder.after(part.end, barrier, Condition::Finished).map_err(refuse))
     }
 
     fn summarise(&self, traces: &[Trace], notices: &mut Notices) {
@@ -285,7 +313,10 @@ impl Build<'_> {
             traces.len()
         ));
         if self.missing > 0 {
-            notices.assume(format!("{} dependencies name nodes that no file has; they count as done", self.missing));
+            notices.assume(format!(
+                "{} dependencies name nodes that no file has; they count as done",
+                self.missing
+            ));
         }
         if collectives > 0 {
             notices.assume(format!("collectives are executed as {} (--algorithm)", self.options.algorithm));

@@ -16,7 +16,8 @@ const CLASS: &str = "flow";
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let mut words = source.words();
-    let incomplete = || source.error("the file ends before its last announced flow", "correct the count in line 1");
+    let incomplete =
+        || source.error("the file ends before its last announced flow", "correct the count in line 1");
     let count = words.next().ok_or_else(incomplete)?.whole("the number of flows", FLOWS.most)?;
     let mut next = || words.next().ok_or_else(incomplete);
     let mut flows: Vec<FlowSpec> = Vec::new();

@@ -9,7 +9,8 @@ use bufferlab_workload::SizeDistribution;
 /// Reads `trace.txt`: a count, then ids of nodes.
 pub(crate) fn read_trace(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let mut words = source.words();
-    let incomplete = || source.error("the file ends before its last announced node", "correct the count in line 1");
+    let incomplete =
+        || source.error("the file ends before its last announced node", "correct the count in line 1");
     let count = words.next().ok_or_else(incomplete)?.whole("the number of nodes", NODES.most)?;
     for _ in 0..count {
         words.next().ok_or_else(incomplete)?.whole("the id of a node", NODES.most)?;
@@ -54,10 +55,13 @@ pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result
         if !key.text.starts_with(|first: char| first.is_ascii_uppercase()) {
             return Err(key.unexpected("a key in capitals, such as CC_MODE"));
         }
-        let first = words.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"))?;
+        let first =
+            words.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"))?;
         let mut values = vec![first.text.to_owned()];
         for _ in 0..values_of(key.text, first)? {
-            let next = words.next().ok_or_else(|| key.error(format!("`{}` is incomplete", key.text), "add its values"))?;
+            let next = words
+                .next()
+                .ok_or_else(|| key.error(format!("`{}` is incomplete", key.text), "add its values"))?;
             values.push(next.text.to_owned());
         }
         settings.push(Setting { key: key.text.to_owned(), values });
@@ -109,7 +113,8 @@ pub(crate) fn read_fct(source: Source<'_>, imported: &mut Imported) -> Result<()
             return Err(line.error(format!("{} words", words.len()), expected));
         };
         for address in [sip, dip] {
-            u32::from_str_radix(address.text, 16).map_err(|_| address.unexpected("an address of 8 hexadecimal digits"))?;
+            u32::from_str_radix(address.text, 16)
+                .map_err(|_| address.unexpected("an address of 8 hexadecimal digits"))?;
         }
         for word in [sport, dport, bytes, start] {
             word.whole("a number", u64::MAX)?;
@@ -118,7 +123,9 @@ pub(crate) fn read_fct(source: Source<'_>, imported: &mut Imported) -> Result<()
         worst = worst.max(fct as f64 / ideal.max(1) as f64);
         flows += 1;
     }
-    imported.notices.understand(format!("completion times of {flows} flows, the largest slowdown {worst:.2}"));
+    imported
+        .notices
+        .understand(format!("completion times of {flows} flows, the largest slowdown {worst:.2}"));
     imported.notices.ignore("completion times: results describe no traffic");
     Ok(())
 }
@@ -132,7 +139,8 @@ pub(crate) fn read_pfc(source: Source<'_>, imported: &mut Imported) -> Result<()
             if words.is_empty() {
                 continue;
             }
-            return Err(line.error(format!("{} words", words.len()), "expected `time_ns node node_type if_index 1|0`"));
+            return Err(line
+                .error(format!("{} words", words.len()), "expected `time_ns node node_type if_index 1|0`"));
         };
         for word in [time, node, kind, port] {
             word.whole("a number", u64::MAX)?;
@@ -150,9 +158,12 @@ pub(crate) fn read_pfc(source: Source<'_>, imported: &mut Imported) -> Result<()
 /// Reads a distribution of flow sizes.
 pub(crate) fn read_sizes(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let sizes = SizeDistribution::from_csv("sizes", source.text());
-    let sizes = sizes.map_err(|cause| source.error(cause.to_string(), "expected two columns, bytes and probability"))?;
+    let sizes = sizes
+        .map_err(|cause| source.error(cause.to_string(), "expected two columns, bytes and probability"))?;
     imported.notices.understand(format!("a distribution of flow sizes with a mean of {:.0} B", sizes.mean()));
-    imported.notices.assume("a table needs no import: give the file as `sizes` to a workload of `kind = \"poisson\"`");
+    imported
+        .notices
+        .assume("a table needs no import: give the file as `sizes` to a workload of `kind = \"poisson\"`");
     Ok(())
 }
 
@@ -165,6 +176,10 @@ pub(crate) fn read_alphas(source: Source<'_>, imported: &mut Imported) -> Result
         imported.alphas.push(word.real("an alpha")?);
     }
     let alphas: Vec<_> = imported.alphas.iter().map(f64::to_string).collect();
-    imported.notices.understand(format!("alphas of priorities 0 to {}: {}", alphas.len().saturating_sub(1), alphas.join(", ")));
+    imported.notices.understand(format!(
+        "alphas of priorities 0 to {}: {}",
+        alphas.len().saturating_sub(1),
+        alphas.join(", ")
+    ));
     Ok(())
 }

@@ -62,7 +62,10 @@ fn first_line(source: Source<'_>) -> Result<Vec<Word<'_>>, ImportError> {
 }
 
 fn incomplete(source: Source<'_>) -> ImportError {
-    source.error("the file is incomplete", "expected `nodes switches links`, the ids of the switches, and the links")
+    source.error(
+        "the file is incomplete",
+        "expected `nodes switches links`, the ids of the switches, and the links",
+    )
 }
 
 /// Reads the switches and cables after the first `skipped` words.
@@ -75,7 +78,9 @@ fn rest(
     source.notice_line_ends(&mut imported.notices);
     let count = head.links.whole("the number of links", CABLES.most)?;
     let mut words = source.words().skip(skipped);
-    let mut next = |what: &str| words.next().ok_or_else(|| source.error(format!("the file ends before {what}"), "complete it"));
+    let mut next = |what: &str| {
+        words.next().ok_or_else(|| source.error(format!("the file ends before {what}"), "complete it"))
+    };
     let mut switches = BTreeMap::new();
     for index in 0..head.switches {
         let word = next("the last switch")?;
@@ -170,7 +175,8 @@ impl Numbers {
                     degree[host as usize] += 1;
                     if degree[host as usize] > 1 {
                         let id = self.hosts[host as usize];
-                        let advice = "hosts of a scenario have one cable: remove the others, or make it a switch";
+                        let advice =
+                            "hosts of a scenario have one cable: remove the others, or make it a switch";
                         return Err(word.error(format!("host {id} has a second link"), advice));
                     }
                 }
@@ -200,13 +206,18 @@ fn rate(word: Word<'_>) -> Result<BitRate, ImportError> {
         .unwrap_or((&text, 1.0));
     let bits = number.parse::<f64>().ok().map(|number| (number * factor).round());
     let bits = bits.filter(|bits| (1.0..=1e15).contains(bits));
-    bits.map(|bits| BitRate(bits as u64)).ok_or_else(|| word.unexpected("a rate such as 100Gbps, or bits per second"))
+    bits.map(|bits| BitRate(bits as u64))
+        .ok_or_else(|| word.unexpected("a rate such as 100Gbps, or bits per second"))
 }
 
 /// Reads `1us`, `1000ns` or `0.001ms`.
 fn delay(word: Word<'_>) -> Result<Time, ImportError> {
     let units = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
-    let found = units.iter().find_map(|(unit, factor)| Some((word.text.strip_suffix(unit)?.parse::<f64>().ok()?, *factor)));
-    let time = found.map(|(number, factor)| (number * factor).round()).filter(|time| (0.0..=1e13).contains(time));
-    time.map(|time| Time(time as u64)).ok_or_else(|| word.unexpected("a delay such as 1us, 1000ns or 0.001ms"))
+    let found = units
+        .iter()
+        .find_map(|(unit, factor)| Some((word.text.strip_suffix(unit)?.parse::<f64>().ok()?, *factor)));
+    let time =
+        found.map(|(number, factor)| (number * factor).round()).filter(|time| (0.0..=1e13).contains(time));
+    time.map(|time| Time(time as u64))
+        .ok_or_else(|| word.unexpected("a delay such as 1us, 1000ns or 0.001ms"))
 }

@@ -4,14 +4,17 @@
 //! connection starts at a time or after a trigger, which other connections fire when they are sent
 //! or received.
 
+mod trigger;
+
 use crate::imported::Traffic;
 use crate::limits::{FLOWS, HOSTS};
 use crate::source::{Line, Source, Word, short, too_many};
 use crate::{ImportError, ImportOptions, Imported, Notices};
-use bufferlab_schedule::{Condition, NodeId, Schedule, ScheduleBuilder, Transfer, Work};
+use bufferlab_schedule::{Condition, Schedule, ScheduleBuilder, Transfer, Work};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
+use trigger::Trigger;
 
 /// Class of the connections.
 const CLASS: &str = "flow";
@@ -29,6 +32,25 @@ struct Connection<'a> {
     /// Triggers that it fires when it is sent, and when it is received.
     fires: [Option<u64>; 2],
     id: Option<u64>,
+}
+
+impl Connection<'_> {
+    /// Refuses a connection without exactly one start, or to its own source.
+    fn check(&self, ends: Word<'_>) -> Result<(), ImportError> {
+        let one = self;
+        if one.start.is_some() == one.trigger.is_some() {
+            let problem = if one.start.is_some() {
+                "both `start` and `trigger`"
+            } else {
+                "no `start` and no `trigger`"
+            };
+            return Err(ends.error(problem, "expected exactly one of them"));
+        }
+        if one.src == one.dst {
+            return Err(ends.error("the connection ends at its own source", "expected two nodes"));
+        }
+        Ok(())
+    }
 }
 
 /// Kind of a trigger.
@@ -76,7 +98,9 @@ pub(crate) fn read(
         matrix.triggers.len()
     ));
     if matrix.failures > 0 {
-        imported.notices.ignore(format!("{} failures: slow the cables with [[topology.change]]", matrix.failures));
+        imported
+            .notices
+            .ignore(format!("{} failures: slow the cables with [[topology.change]]", matrix.failures));
     }
     imported.traffic = Some(if matrix.triggers.is_empty() {
         Traffic::Flows { flows: matrix.flows(), classes: vec![CLASS.to_owned()] }
@@ -87,11 +111,7 @@ pub(crate) fn read(
 }
 
 impl<'a> Matrix<'a> {
-    fn read(
-        source: Source<'a>,
-        options: &ImportOptions,
-        notices: &mut Notices,
-    ) -> Result<Self, ImportError> {
+    fn read(source: Source<'a>, options: &ImportOptions, notices: &mut Notices) -> Result<Self, ImportError> {
         let mut matrix = Self::default();
         let mut is_header = true;
         for line in source.lines() {
@@ -120,8 +140,13 @@ impl<'a> Matrix<'a> {
                 return Err(too_many(source.path, FLOWS, "more"));
             }
         }
-        let unit = if options.start_unit == Time(1) { "picoseconds, as since November 2023" } else { "microseconds" };
-        let has_start = matrix.connections.iter().any(|one| one.start.is_some_and(|start| start > Time::ZERO));
+        let unit = if options.start_unit == Time(1) {
+            "picoseconds, as since November 2023"
+        } else {
+            "microseconds"
+        };
+        let has_start =
+            matrix.connections.iter().any(|one| one.start.is_some_and(|start| start > Time::ZERO));
         if has_start {
             notices.assume(format!("`start` is in {unit}; --start-unit chooses ps or us"));
         }
@@ -162,13 +187,16 @@ impl<'a> Matrix<'a> {
             id: None,
         };
         while let Some(key) = words.next() {
-            let mut value = || words.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"));
+            let mut value =
+                || words.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add one"));
             match key.text {
                 "id" => one.id = Some(value()?.whole("the number of a connection", u64::MAX)?),
                 "size" => {
                     one.bytes = value()?.whole("a size in bytes", u64::MAX - 1)?;
                     if one.bytes > i32::MAX as u64 {
-                        notices.assume("sizes above 2147483647 B, which htsim cuts to 32 bits, are read as written");
+                        notices.assume(
+                            "sizes above 2147483647 B, which htsim cuts to 32 bits, are read as written",
+                        );
                     }
                 }
                 "start" => one.start = Some(start(value()?, options)?),
@@ -193,13 +221,7 @@ impl<'a> Matrix<'a> {
                 }
             }
         }
-        if one.start.is_some() == one.trigger.is_some() {
-            let problem = if one.start.is_some() { "both `start` and `trigger`" } else { "no `start` and no `trigger`" };
-            return Err(ends.error(problem, "expected exactly one of them"));
-        }
-        if one.src == one.dst {
-            return Err(ends.error("the connection ends at its own source", "expected two nodes"));
-        }
+        one.check(ends)?;
         self.connections.push(one);
         Ok(())
     }
@@ -208,7 +230,8 @@ impl<'a> Matrix<'a> {
     fn read_trigger(&mut self, line: Line<'a>) -> Result<(), ImportError> {
         let mut words = line.words().skip(1);
         let form = "`trigger id K oneshot`, `… multishot` or `… barrier count N`";
-        let mut next = || words.next().ok_or_else(|| line.error("the line is incomplete", format!("expected {form}")));
+        let mut next =
+            || words.next().ok_or_else(|| line.error("the line is incomplete", format!("expected {form}")));
         let id = next()?;
         if id.text != "id" {
             return Err(id.unexpected(form));
@@ -263,12 +286,16 @@ impl<'a> Matrix<'a> {
         for one in &self.connections {
             if u64::from(one.src.max(one.dst)) >= nodes {
                 let problem = format!("node {} of {nodes}", one.src.max(one.dst));
-                return Err(one.line.error(problem, format!("expected nodes from 0 to {}", nodes.saturating_sub(1))));
+                return Err(one
+                    .line
+                    .error(problem, format!("expected nodes from 0 to {}", nodes.saturating_sub(1))));
             }
             for trigger in one.fires.iter().flatten().chain(&one.trigger) {
                 if !self.triggers.contains_key(trigger) {
                     let problem = format!("trigger {trigger} is not defined");
-                    return Err(one.line.error(problem, format!("add a line `trigger id {trigger} oneshot`")));
+                    return Err(one
+                        .line
+                        .error(problem, format!("add a line `trigger id {trigger} oneshot`")));
                 }
             }
         }
@@ -289,7 +316,9 @@ impl<'a> Matrix<'a> {
 
     /// Connections as transfers: a connection with a trigger waits for those that fire it.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
-        let refuse = |cause: bufferlab_schedule::ScheduleError| source.error(cause.to_string(), "correct the triggers");
+        let refuse = |cause: bufferlab_schedule::ScheduleError| {
+            source.error(cause.to_string(), "correct the triggers")
+        };
         let mut builder = ScheduleBuilder::new(self.nodes() as u32);
         let class = builder.class(CLASS).map_err(refuse)?;
         let mut nodes = Vec::with_capacity(self.connections.len());
@@ -324,73 +353,6 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// A trigger, the connections that it starts, and those that fire it.
-struct Trigger<'a> {
-    number: u64,
-    kind: Kind,
-    line: Line<'a>,
-    targets: Vec<NodeId>,
-    sources: Vec<(NodeId, Condition)>,
-}
-
-impl Trigger<'_> {
-    /// Adds the edges from the connections that fire the trigger to those that it starts.
-    fn connect(self, builder: &mut ScheduleBuilder, notices: &mut Notices) -> Result<(), ImportError> {
-        let (targets, mut sources) = (&self.targets, self.sources.clone());
-        let number = self.number;
-        if targets.is_empty() {
-            notices.assume(format!("trigger {number} starts nothing"));
-            return Ok(());
-        }
-        let problem = match self.kind {
-            _ if sources.is_empty() => Some(format!("nothing fires trigger {number}, so its connections never start")),
-            Kind::OneShot if sources.len() > 1 => {
-                Some(format!("{} connections fire the oneshot trigger {number}, which htsim refuses", sources.len()))
-            }
-            Kind::Barrier(count) if (sources.len() as u64) < count => {
-                Some(format!("barrier {number} waits for {count} connections, but {} fire it", sources.len()))
-            }
-            Kind::MultiShot if sources.len() < targets.len() => Some(format!(
-                "{} connections fire multishot trigger {number}, so only as many of its {} start",
-                sources.len(),
-                targets.len()
-            )),
-            _ => None,
-        };
-        if let Some(problem) = problem {
-            return Err(self.line.error(problem, "correct the triggers of the connections"));
-        }
-        let refuse = |cause: bufferlab_schedule::ScheduleError| self.line.error(cause.to_string(), "correct the triggers");
-        if self.kind == Kind::MultiShot {
-            notices.assume(format!(
-                "multishot trigger {number}: the n-th line that fires it starts its n-th connection, as if they \
-                 ended in the order of their lines"
-            ));
-            for (&child, (parent, condition)) in targets.iter().zip(sources) {
-                builder.after(child, parent, condition).map_err(refuse)?;
-            }
-            return Ok(());
-        }
-        if matches!(self.kind, Kind::Barrier(count) if (sources.len() as u64) > count) {
-            notices.assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
-        }
-        // A barrier between several and several saves edges.
-        if sources.len() > 1 && targets.len() > 1 {
-            let barrier = builder.node(Work::Barrier).map_err(refuse)?;
-            for (parent, condition) in std::mem::take(&mut sources) {
-                builder.after(barrier, parent, condition).map_err(refuse)?;
-            }
-            sources.push((barrier, Condition::Finished));
-        }
-        for &child in targets {
-            for &(parent, condition) in &sources {
-                builder.after(child, parent, condition).map_err(refuse)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl<'a> Header<'a> {
     fn read(&mut self, line: Line<'a>, notices: &mut Notices) -> Result<(), ImportError> {
         let mut words = line.words();
@@ -399,7 +361,8 @@ impl<'a> Header<'a> {
             notices.ignore(format!("`{}` in the header, as htsim does", short(key.text)));
             return Ok(());
         };
-        let value = words.next().ok_or_else(|| key.error(format!("`{known}` has no value"), "add the number"))?;
+        let value =
+            words.next().ok_or_else(|| key.error(format!("`{known}` has no value"), "add the number"))?;
         self.counts.insert(known, (value.whole("a count", u64::from(u32::MAX))?, Some(line)));
         Ok(())
     }

@@ -67,7 +67,9 @@ impl FatTree {
         for line in source.lines().filter(|line| !line.text.trim_start().starts_with('#')) {
             let mut words = line.words();
             let Some(key) = words.next() else { continue };
-            let value = words.next().ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add a number"))?;
+            let value = words
+                .next()
+                .ok_or_else(|| key.error(format!("`{}` has no value", key.text), "add a number"))?;
             let number = value.whole("a number", u64::from(u32::MAX))?;
             match (key.text.to_ascii_lowercase().as_str(), tier) {
                 ("nodes", _) => tree.nodes = number,
@@ -130,11 +132,16 @@ impl FatTree {
         };
         let equal = |left: (&str, u64), right: (&str, u64)| {
             let problem = || format!("{} = {}, but {} = {}", left.0, left.1, right.0, right.1);
-            if left.1 == right.1 { Ok(()) } else { Err(source.error(problem(), "both must be equal: correct one")) }
+            if left.1 == right.1 {
+                Ok(())
+            } else {
+                Err(source.error(problem(), "both must be equal: correct one"))
+            }
         };
         let [low, mid] = [self.tiers[0], self.tiers[1]];
         let pods = whole("pods", ("Nodes", self.nodes), ("Podsize", self.podsize))?;
-        let tors_per_pod = whole("ToRs per pod", ("Podsize", self.podsize), ("Radix_Down of tier 0", low.radix_down))?;
+        let tors_per_pod =
+            whole("ToRs per pod", ("Podsize", self.podsize), ("Radix_Down of tier 0", low.radix_down))?;
         equal(
             ("Radix_Down · speed of tier 0", low.radix_down * low.speed_gbps),
             (
@@ -143,8 +150,11 @@ impl FatTree {
             ),
         )?;
         let uplinks = tors_per_pod * low.radix_up;
-        let aggs_per_pod =
-            whole("aggregation switches per pod", ("ToR uplinks per pod", uplinks), ("Radix_Down of tier 1", mid.radix_down))?;
+        let aggs_per_pod = whole(
+            "aggregation switches per pod",
+            ("ToR uplinks per pod", uplinks),
+            ("Radix_Down of tier 1", mid.radix_down),
+        )?;
         equal(
             ("aggregation switches per pod · Bundle of tier 1", aggs_per_pod * mid.bundle),
             ("Radix_Up of tier 0", low.radix_up),
@@ -161,8 +171,13 @@ impl FatTree {
             ),
         )?;
         let uplinks = pods * aggs_per_pod * mid.radix_up;
-        let cores = whole("cores", ("aggregation uplinks", uplinks), ("Radix_Down of tier 2", top.radix_down))?;
-        whole("cores per aggregation switch", ("Radix_Up of tier 1", mid.radix_up), ("Bundle of tier 2", top.bundle))?;
+        let cores =
+            whole("cores", ("aggregation uplinks", uplinks), ("Radix_Down of tier 2", top.radix_down))?;
+        whole(
+            "cores per aggregation switch",
+            ("Radix_Up of tier 1", mid.radix_up),
+            ("Bundle of tier 2", top.bundle),
+        )?;
         Ok(Sizes { pods, tors_per_pod, aggs_per_pod, cores })
     }
 
@@ -181,7 +196,12 @@ impl FatTree {
         let mut links = Vec::with_capacity(cables as usize);
         let switch = |index: u64| Node::Switch(index as u32);
         for host in 0..self.nodes {
-            links.push(LinkSpec::new(Node::Host(host as u32), switch(host / low.radix_down), self.rate(0), self.delay(0)));
+            links.push(LinkSpec::new(
+                Node::Host(host as u32),
+                switch(host / low.radix_down),
+                self.rate(0),
+                self.delay(0),
+            ));
         }
         for tor in 0..tors {
             let pod = tor / sizes.tors_per_pod;
@@ -198,7 +218,12 @@ impl FatTree {
                 for uplink in 0..each {
                     // Aggregation switches of one place in their pods share cores.
                     let core = (place * each + uplink) % sizes.cores;
-                    let link = LinkSpec::new(switch(agg + tors), switch(tors + aggs + core), self.rate(2), self.delay(2));
+                    let link = LinkSpec::new(
+                        switch(agg + tors),
+                        switch(tors + aggs + core),
+                        self.rate(2),
+                        self.delay(2),
+                    );
                     links.extend(std::iter::repeat_n(link, top.bundle as usize));
                 }
             }

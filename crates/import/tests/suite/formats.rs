@@ -53,7 +53,8 @@ grad_gather -1 1 NONE 0 1 NONE 0 1 ALLGATHER 1048576 100
 layer_1 -1 50000 ALLREDUCE 262144 50000 NONE 0 1 NONE 0 100
 ";
 
-pub(crate) const TOPOLOGY: &str = "4 1 3\n2\n0 2 100Gbps 1us 0\n1 2 25000000000.0 1000ns 0\n3 2 40Gb/s 0.001ms 0.1\nprose\n";
+pub(crate) const TOPOLOGY: &str =
+    "4 1 3\n2\n0 2 100Gbps 1us 0\n1 2 25000000000.0 1000ns 0\n3 2 40Gb/s 0.001ms 0.1\nprose\n";
 pub(crate) const FLOWS: &str = "2\n0 1 3 100 2000 2.000001\n3 1 3 100 1000000000000 2\n1 0 3 100 5 9\n";
 
 #[test]
@@ -79,7 +80,9 @@ fn a_barrier_starts_its_connections_after_all_others() {
 
 #[test]
 fn both_forks_of_matrices_and_their_quirks_are_read() {
-    let imported = text("Connections 3\r\nNodes 9\r\n0->1 start 40 size 10 addon\r\n1->2\tid 1 msg 3 start 0.000 size 0 prio 3\r\n# end\r\n2->3 msg start 1 size 1\r\n");
+    let imported = text(
+        "Connections 3\r\nNodes 9\r\n0->1 start 40 size 10 addon\r\n1->2\tid 1 msg 3 start 0.000 size 0 prio 3\r\n# end\r\n2->3 msg start 1 size 1\r\n",
+    );
     let found: Vec<_> = flows(&imported).iter().map(|flow| (flow.start.0, flow.size)).collect();
     assert_eq!(found, [(0, FlowSpec::UNLIMITED), (1, 1), (40, 10)]);
     for notice in ["CR LF", "tabs", "comments between", "`prio`", "`msg`", "`addon`", "picoseconds"] {
@@ -107,10 +110,15 @@ fn a_fat_tree_of_two_tiers_becomes_leaves_and_spines() {
 
 #[test]
 fn the_latency_of_a_switch_is_divided_among_its_cables() {
-    let text_ = FAT_TREE.replace("Tier 0\n", "Tier 0\nSwitch_Latency_ns 300\n").replace("Tier 1\n", "tier 1\nSwitch_Latency_ns 100\nQueue_Down 5\n");
+    let text_ = FAT_TREE
+        .replace("Tier 0\n", "Tier 0\nSwitch_Latency_ns 300\n")
+        .replace("Tier 1\n", "tier 1\nSwitch_Latency_ns 100\nQueue_Down 5\n");
     let imported = text(&text_);
     let topology = &imported.network.as_ref().expect("a network").topology;
-    assert_eq!((topology.links[0].delay, topology.links[79].delay), (Time::from_ns(650), Time::from_ns(1_200)));
+    assert_eq!(
+        (topology.links[0].delay, topology.links[79].delay),
+        (Time::from_ns(650), Time::from_ns(1_200))
+    );
     assert!(says(&imported, "Queue_Down"));
 }
 
@@ -151,7 +159,11 @@ fn layers_become_computations_and_collectives() {
     // Two tensor groups of two with 2·(2 − 1) steps each, two data groups of two with one step.
     assert_eq!((imported.hosts, transfers(schedule).len()), (4, 2 * 4 + 2 * 2));
     assert!(says(&imported, "1 all_gather in data groups"));
-    let data: Vec<_> = transfers(schedule).into_iter().filter(|one| one.bytes == 524_288).map(|one| (one.src, one.dst)).collect();
+    let data: Vec<_> = transfers(schedule)
+        .into_iter()
+        .filter(|one| one.bytes == 524_288)
+        .map(|one| (one.src, one.dst))
+        .collect();
     assert_eq!(data, [(0, 2), (2, 0), (1, 3), (3, 1)]);
     let old = text("MICRO\n1\nall -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 1048576 1\n");
     assert_eq!((old.hosts, transfers(self::schedule(&old)).len()), (8, 8 * 14));
@@ -159,7 +171,8 @@ fn layers_become_computations_and_collectives() {
 
 #[test]
 fn topology_and_flows_of_hpcc_become_a_network_with_hosts() {
-    let imported = read(&[("topology.txt", TOPOLOGY.as_bytes()), ("flow.txt", FLOWS.as_bytes())]).expect("they are right");
+    let imported = read(&[("topology.txt", TOPOLOGY.as_bytes()), ("flow.txt", FLOWS.as_bytes())])
+        .expect("they are right");
     let network = imported.network.as_ref().expect("a network");
     assert_eq!(network.numbers, [0, 1, 3]);
     assert_eq!(network.topology.hosts, ["h0", "h1", "h3"]);
@@ -175,14 +188,20 @@ fn topology_and_flows_of_hpcc_become_a_network_with_hosts() {
 fn other_files_are_recognised_by_their_content() {
     for (content, wanted) in [
         ("3\n0 1 2\n", Format::HpccTrace),
-        ("ENABLE_QCN 1\nKMAX_MAP 2 100 400 200 800\nCC_MODE 3\n{a comment}\nBUFFER_SIZE 32\n", Format::HpccConfig),
+        (
+            "ENABLE_QCN 1\nKMAX_MAP 2 100 400 200 800\nCC_MODE 3\n{a comment}\nBUFFER_SIZE 32\n",
+            Format::HpccConfig,
+        ),
         ("0b000101 0b000201 10000 100 1000 2000000000 5000 4000\n", Format::HpccFct),
         ("2000001000 5 1 3 1\n2000002000 5 1 3 0\n", Format::HpccPfc),
         ("0 0\n1000 50\n2000 100\n", Format::Cdf),
         ("1 0\n1000 0.5\n2000 1\n", Format::Cdf),
         ("1\n0.5\n0.5\n0.25\n", Format::Alphas),
-        ("9 2 1 1 9 A100\n6\n7\n0 6 2400Gbps 0.000025ms 0\n1 6 2400Gbps 0.000025ms 0\n0 7 100Gbps 1us 0\n1 7 100Gbps 1us 0\n\
-          2 7 100Gbps 1us 0\n3 7 100Gbps 1us 0\n4 7 100Gbps 1us 0\n5 7 100Gbps 1us 0\n8 7 100Gbps 1us 0\n", Format::SimaiTopology),
+        (
+            "9 2 1 1 9 A100\n6\n7\n0 6 2400Gbps 0.000025ms 0\n1 6 2400Gbps 0.000025ms 0\n0 7 100Gbps 1us 0\n1 7 100Gbps 1us 0\n\
+          2 7 100Gbps 1us 0\n3 7 100Gbps 1us 0\n4 7 100Gbps 1us 0\n5 7 100Gbps 1us 0\n8 7 100Gbps 1us 0\n",
+            Format::SimaiTopology,
+        ),
     ] {
         assert_eq!(format(&text(content)), wanted, "{content}");
     }
@@ -222,12 +241,20 @@ pub(crate) fn trace(rank: u8) -> Vec<u8> {
 fn chakra_traces_of_all_ranks_become_one_schedule() {
     let groups = br#"{"0": [0, 1]}"#;
     let (first, second) = (trace(0), trace(1));
-    let imported = read(&[("own.0.et", &first), ("own.1.et", &second), ("own.json", groups)]).expect("they are right");
-    assert!(says(&imported, "2 ranks, 6 nodes: 1 sends, 1 receives, 2 collectives, 2 computations"), "{:?}", imported.notices);
+    let imported =
+        read(&[("own.0.et", &first), ("own.1.et", &second), ("own.json", groups)]).expect("they are right");
+    assert!(
+        says(&imported, "2 ranks, 6 nodes: 1 sends, 1 receives, 2 collectives, 2 computations"),
+        "{:?}",
+        imported.notices
+    );
     assert!(says(&imported, "2 dependencies name nodes that no file has"));
     assert_eq!(transfers(schedule(&imported)).len(), 1 + 2 * 2);
     let mut packed = flate2_of(&first);
-    assert_eq!(format(&read(&[("own.1.et", &second), ("own.0.et", &packed)]).expect("it is gzipped")), Format::Chakra);
+    assert_eq!(
+        format(&read(&[("own.1.et", &second), ("own.0.et", &packed)]).expect("it is gzipped")),
+        Format::Chakra
+    );
     packed.truncate(packed.len() - 9);
     assert!(read(&[("own.0.et", &packed)]).expect_err("it is damaged").to_string().contains("gzip"));
 }
@@ -247,4 +274,14 @@ fn chakra_in_json_is_read() {
     let imported = text(json);
     assert_eq!(format(&imported), Format::ChakraJson);
     assert_eq!(schedule(&imported).depth(), 1);
+}
+
+#[test]
+fn control_dependencies_that_contradict_data_are_left_out() {
+    let json = r#"{"workload_graph": [
+        {"Id": 1, "NodeType": 4, "runtime": 7, "ctrlDeps": [2], "data_deps": []},
+        {"Id": 2, "NodeType": 4, "runtime": 7, "ctrlDeps": [], "data_deps": [1]}]}"#;
+    let imported = text(json);
+    assert!(says(&imported, "control dependencies contradict data dependencies (2 nodes would never start)"));
+    assert_eq!(schedule(&imported).depth(), 2);
 }

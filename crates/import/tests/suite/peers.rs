@@ -89,7 +89,11 @@ fn real_fat_trees_give_their_sizes() {
             Ok(imported) => {
                 let topology = &imported.network.as_ref().expect("a network").topology;
                 assert_eq!(topology.hosts.len(), hosts, "{name}");
-                assert!(switches == 0 || topology.switches.len() == switches, "{name}: {}", topology.switches.len());
+                assert!(
+                    switches == 0 || topology.switches.len() == switches,
+                    "{name}: {}",
+                    topology.switches.len()
+                );
                 assert_eq!(topology.problems(), [], "{name}");
             }
             // Speeds that contradict the radix: htsim refuses the file, too.
@@ -101,9 +105,11 @@ fn real_fat_trees_give_their_sizes() {
 #[test]
 fn real_goal_schedules_give_their_counts() {
     let Some(folder) = peers("real GOAL schedules") else { return };
-    for (name, ranks, pairs, requires) in
-        [("binary_tree_32.goal", 32, 31, 26), ("one_send.goal", 16, 1, 0), ("test_border_incast_l.goal", 32, 2, 0)]
-    {
+    for (name, ranks, pairs, requires) in [
+        ("binary_tree_32.goal", 32, 31, 26),
+        ("one_send.goal", 16, 1, 0),
+        ("test_border_incast_l.goal", 32, 2, 0),
+    ] {
         let imported = import(&folder, &format!("goal/{name}"));
         let schedule = schedule(&imported);
         assert_eq!((imported.hosts, transfers(schedule).len()), (ranks, pairs), "{name}");
@@ -123,13 +129,19 @@ fn real_files_of_hpcc_give_their_counts() {
     ] {
         let imported = import(&folder, name);
         let topology = &imported.network.as_ref().expect("a network").topology;
-        let found = (topology.hosts.len() + topology.switches.len(), topology.switches.len(), topology.links.len());
+        let found =
+            (topology.hosts.len() + topology.switches.len(), topology.switches.len(), topology.links.len());
         assert_eq!(found, (nodes, switches, links), "{name}");
         assert_eq!(topology.links[0].rate_ab, BitRate::gbps(rate), "{name}");
     }
     assert_eq!(flows(&import(&folder, "hpcc/mix_flow.txt")).len(), 2);
     assert!(says(&import(&folder, "hpcc/mix_trace.txt"), "348 traced nodes"));
-    for name in ["PowerTCP_flow.txt", "PowerTCP_flow-fairnessExp.txt", "PowerTCP_flow-burstExp-10.txt", "Reverie_flow-test.txt"] {
+    for name in [
+        "PowerTCP_flow.txt",
+        "PowerTCP_flow-fairnessExp.txt",
+        "PowerTCP_flow-burstExp-10.txt",
+        "Reverie_flow-test.txt",
+    ] {
         let name = format!("ns3dc/{name}");
         let count = fs::read_to_string(folder.join(&name)).expect("text");
         let count: usize = count.split_whitespace().next().expect("a count").parse().expect("a number");
@@ -144,7 +156,8 @@ fn real_files_of_hpcc_give_their_counts() {
 #[test]
 fn a_flow_list_and_its_topology_make_one_scenario() {
     let Some(folder) = peers("a flow list and its topology") else { return };
-    let files = ["hpcc/mix_topology.txt", "hpcc/mix_flow.txt"].map(|name| (name, fs::read(folder.join(name)).expect("it is there")));
+    let files = ["hpcc/mix_topology.txt", "hpcc/mix_flow.txt"]
+        .map(|name| (name, fs::read(folder.join(name)).expect("it is there")));
     let files: Vec<_> = files.iter().map(|(name, content)| (*name, content.as_slice())).collect();
     let imported = read(&files).expect("they belong together");
     // Node 0 is the switch, so node 1 is host 0.
@@ -175,8 +188,10 @@ fn real_configurations_tables_and_alphas_are_recognised() {
 fn real_chakra_traces_give_their_counts() {
     let Some(folder) = peers("real Chakra traces") else { return };
     let names: Vec<_> = (0..8).map(|rank| format!("custom_ring_allreduce_8npus_1MB.{rank}.et")).collect();
-    let files: Vec<_> =
-        names.iter().map(|name| (name.as_str(), fs::read(folder.join("chakra").join(name)).expect("it is there"))).collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), fs::read(folder.join("chakra").join(name)).expect("it is there")))
+        .collect();
     let files: Vec<_> = files.iter().map(|(name, content)| (*name, content.as_slice())).collect();
     let imported = read(&files).expect("they belong together");
     let counts = "8 ranks, 280 nodes: 112 sends, 112 receives, 0 collectives, 56 computations";
@@ -184,9 +199,15 @@ fn real_chakra_traces_give_their_counts() {
     let transfers = transfers(schedule(&imported));
     assert_eq!(transfers.len(), 112);
     assert!(transfers.iter().all(|one| one.bytes == 131_072));
-    for name in ["all_reduce.4npus_1MB", "all_gather.4npus_1MB", "all_reduce.16npus_1MB", "all_gather.16npus_1MB"] {
+    for name in
+        ["all_reduce.4npus_1MB", "all_gather.4npus_1MB", "all_reduce.16npus_1MB", "all_gather.16npus_1MB"]
+    {
         let imported = import(&folder, &format!("chakra/{name}.0.et"));
-        assert!(says(&imported, "1 ranks, 1 nodes: 0 sends, 0 receives, 1 collectives"), "{:?}", imported.notices);
+        assert!(
+            says(&imported, "1 ranks, 1 nodes: 0 sends, 0 receives, 1 collectives"),
+            "{:?}",
+            imported.notices
+        );
     }
 }
 

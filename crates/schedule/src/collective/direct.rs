@@ -11,7 +11,10 @@ use crate::{NodeId, ScheduleError};
 /// * All-reduce: a direct reduce-scatter, then a direct all-gather of each rank that has all parts.
 /// * Broadcast: the root sends S bytes to every other rank at once.
 /// * Pipeline: the chain of [`ring::expand`].
-pub(super) fn expand(expansion: &mut Expansion<'_>, collective: &Collective<'_>) -> Result<(), ScheduleError> {
+pub(super) fn expand(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
     match collective.operation {
         Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => {
             exchange(expansion, collective, &[], true).map(drop)

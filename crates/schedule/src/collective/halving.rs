@@ -13,7 +13,10 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * Broadcast: the root scatters halves along a binomial tree, then all ranks gather.
 ///
 /// A message waits for the message that its sender received in the previous step.
-pub(super) fn expand(expansion: &mut Expansion<'_>, collective: &Collective<'_>) -> Result<(), ScheduleError> {
+pub(super) fn expand(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
     let (n, bytes) = (collective.n(), collective.bytes);
     let steps = n.ilog2();
     // (distance, bytes) of the steps.

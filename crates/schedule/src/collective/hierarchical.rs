@@ -103,7 +103,8 @@ impl Plan<'_> {
             self.nodes.clone_from(&next);
         }
         for positions in groups {
-            let ranks: Vec<_> = positions.iter().map(|&place| self.collective.group[place as usize]).collect();
+            let ranks: Vec<_> =
+                positions.iter().map(|&place| self.collective.group[place as usize]).collect();
             let entry: Vec<_> = positions.iter().map(|&place| self.nodes[place as usize]).collect();
             let part = Collective {
                 class: self.collective.class,

@@ -41,10 +41,11 @@ pub struct Networks {
 /// | double binary tree, n = 2^d, k = 1 | as tree, with S/2 for S |
 /// | hierarchical | the sum of its phases |
 ///
-/// *Ring*: a lane follows its predecessor after q, and its own previous step after q + L. The larger
-/// of the two sums decides each step. *Tree*: a node with two children receives, or sends, two
-/// messages one after the other, and the slower one decides. The root has one child. So c is 1 for
-/// n = 2, where nothing else is sent, and 2 otherwise.
+/// *Ring*: a lane follows its predecessor after q, and its own previous step after q + L. The
+/// larger of the two sums decides each step.
+///
+/// *Tree*: a node with two children receives, or sends, two messages one after the other, and the
+/// slower one decides. The root has one child. So c is 1 for n = 2, and 2 otherwise.
 ///
 /// The forms are exact if n, chunks and channels divide S.
 #[must_use]
@@ -77,9 +78,7 @@ pub fn ideal_time(collective: &Collective<'_>, networks: &Networks) -> Option<Ti
         (Algorithm::Direct, Operation::Broadcast) => (n - 1) * x(bytes) + latency,
         (Algorithm::Direct, _) => exchange,
         (Algorithm::HalvingDoubling, Operation::AllReduce | Operation::Broadcast) => 2 * halving,
-        (Algorithm::HalvingDoubling, Operation::AllToAll) => {
-            u64::from(n.ilog2()) * (x(bytes / 2) + latency)
-        }
+        (Algorithm::HalvingDoubling, Operation::AllToAll) => u64::from(n.ilog2()) * (x(bytes / 2) + latency),
         (Algorithm::HalvingDoubling, _) => halving,
         (Algorithm::Tree, Operation::Broadcast) => {
             tree(n, x(bytes / lanes), latency)? + (lanes - 1) * x(bytes / lanes) * n.min(3).div_ceil(2)

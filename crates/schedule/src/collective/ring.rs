@@ -13,7 +13,10 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
 ///   ahead, after it has sent and received the messages of the previous rotation.
-pub(super) fn expand(expansion: &mut Expansion<'_>, collective: &Collective<'_>) -> Result<(), ScheduleError> {
+pub(super) fn expand(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
     let n = collective.n();
     match collective.operation {
         Operation::AllReduce => steps(expansion, collective, 2 * (n - 1)),
@@ -23,7 +26,11 @@ pub(super) fn expand(expansion: &mut Expansion<'_>, collective: &Collective<'_>)
     }
 }
 
-fn steps(expansion: &mut Expansion<'_>, collective: &Collective<'_>, steps: u32) -> Result<(), ScheduleError> {
+fn steps(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+    steps: u32,
+) -> Result<(), ScheduleError> {
     let Collective { bytes, chunks, channels, .. } = *collective;
     let n = collective.n();
     let lanes = chunks * channels;

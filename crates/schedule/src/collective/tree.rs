@@ -46,7 +46,10 @@ impl Tree {
 ///
 /// All-reduce: partial sums move up. A node sends a chunk when it has the chunk of all children.
 /// The root then sends the sums down. Broadcast: the second half alone.
-pub(super) fn expand(expansion: &mut Expansion<'_>, collective: &Collective<'_>) -> Result<(), ScheduleError> {
+pub(super) fn expand(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
     let tree = Tree::new(collective.n(), |node| node);
     over(expansion, collective, &tree, collective.bytes)
 }

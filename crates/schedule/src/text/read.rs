@@ -29,7 +29,9 @@ pub fn parse_schedule(
         let name = row.name()?;
         if let Some(first) = names.insert(name.to_owned(), rows.len() as u32) {
             let line = row_line(&rows, first);
-            return Err(row.cell("node", format!("\"{name}\" is the node of line {line}, too; rename one of them")));
+            return Err(
+                row.cell("node", format!("\"{name}\" is the node of line {line}, too; rename one of them"))
+            );
         }
         rows.push(row);
     }
@@ -156,7 +158,8 @@ impl Row<'_> {
         match self.get("kind") {
             "transfer" => {
                 let class = Some(self.get("class")).filter(|class| !class.is_empty());
-                let class = builder.class(class.unwrap_or(DEFAULT_CLASS)).map_err(|cause| self.refuse(cause))?;
+                let class =
+                    builder.class(class.unwrap_or(DEFAULT_CLASS)).map_err(|cause| self.refuse(cause))?;
                 let (src, dst) = (self.rank("src")?, self.rank("dst")?);
                 Ok(Work::Transfer(Transfer { src, dst, bytes: self.number("size_bytes", u64::MAX)?, class }))
             }
@@ -198,7 +201,8 @@ impl Row<'_> {
             (Some("sent"), true) => Condition::Sent,
             (None, _) | (Some("received"), true) | (Some("done"), false) => Condition::Finished,
             (Some(other), _) => {
-                let words = if is_transfer { "`started`, `sent` or `received`" } else { "`started` or `done`" };
+                let words =
+                    if is_transfer { "`started`, `sent` or `received`" } else { "`started` or `done`" };
                 let problem = format!("\"{name}\" is never \"{other}\"; expected {words}");
                 return Err(self.cell("after", problem));
             }

@@ -2,8 +2,8 @@
 
 use crate::evaluate::evaluate;
 use bufferlab_schedule::{
-    Algorithm, Collective, CollectiveError, Network, Networks, Operation, Schedule, ScheduleBuilder, Transfer,
-    Work, expand, ideal_time,
+    Algorithm, Collective, CollectiveError, Network, Networks, Operation, Schedule, ScheduleBuilder,
+    Transfer, Work, expand, ideal_time,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -42,10 +42,8 @@ fn every(n: u32, group: &[u32]) -> Vec<Collective<'_>> {
     for operation in Operation::ALL {
         for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.executes(operation)) {
             for ranks_per_server in servers(algorithm, n) {
-                let collective = Collective {
-                    ranks_per_server,
-                    ..Collective::new(operation, algorithm, BYTES, group)
-                };
+                let collective =
+                    Collective { ranks_per_server, ..Collective::new(operation, algorithm, BYTES, group) };
                 if collective.check().is_ok() {
                     all.push(collective);
                 }
@@ -85,7 +83,10 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
                     // Never faster than the next smaller complete tree.
                     let smaller = &collective.group[..1 << n.ilog2()];
                     let smaller = Collective { group: smaller, ..collective };
-                    assert!(time >= ideal_time(&smaller, &networks).expect("a power of two"), "{collective:?}");
+                    assert!(
+                        time >= ideal_time(&smaller, &networks).expect("a power of two"),
+                        "{collective:?}"
+                    );
                 }
             }
         }
@@ -144,9 +145,13 @@ fn expected(collective: &Collective<'_>) -> Option<(u64, u64, u64)> {
         (Algorithm::HalvingDoubling, Operation::Broadcast) => (n - 1 + n * log, 2 * (n - 1) * s / n, 2 * log),
         (Algorithm::HalvingDoubling, Operation::AllToAll) => (n * log, log * s / 2, log),
         (Algorithm::HalvingDoubling, _) => (n * log, (n - 1) * s / n, log),
-        (Algorithm::Tree, Operation::AllReduce) if n.is_power_of_two() => (2 * (n - 1), s * log.min(2).max(1) + s * u64::from(n > 2), 2 * log),
+        (Algorithm::Tree, Operation::AllReduce) if n.is_power_of_two() => {
+            (2 * (n - 1), s * log.min(2).max(1) + s * u64::from(n > 2), 2 * log)
+        }
         (Algorithm::Tree, Operation::Broadcast) if n.is_power_of_two() => (n - 1, s * log.min(2), log),
-        (Algorithm::DoubleBinaryTree, _) if n.is_power_of_two() => (4 * (n - 1), if n > 2 { 2 * s } else { s }, 2 * log),
+        (Algorithm::DoubleBinaryTree, _) if n.is_power_of_two() => {
+            (4 * (n - 1), if n > 2 { 2 * s } else { s }, 2 * log)
+        }
         _ => return None,
     })
 }
@@ -160,7 +165,8 @@ fn transfers_bytes_and_depths_follow_from_the_algorithm() {
             let Some(expected) = expected(&collective) else { continue };
             let schedule = schedule(&collective);
             let transfers = transfers(&schedule);
-            let sent = |rank: u32| transfers.iter().filter(|one| one.src == rank).map(|one| one.bytes).sum::<u64>();
+            let sent =
+                |rank: u32| transfers.iter().filter(|one| one.src == rank).map(|one| one.bytes).sum::<u64>();
             let most = (0..n).map(sent).max().expect("some ranks");
             let found = (transfers.len() as u64, most, u64::from(schedule.depth()));
             assert_eq!(found, expected, "{collective:?}");
@@ -190,7 +196,8 @@ fn a_hierarchical_all_reduce_keeps_most_bytes_inside_the_servers() {
 fn a_rank_receives_all_parts_even_if_they_do_not_divide() {
     let group = group(7);
     for algorithm in [Algorithm::Ring, Algorithm::Direct] {
-        let collective = Collective { chunks: 1, ..Collective::new(Operation::AllGather, algorithm, 1_000, &group) };
+        let collective =
+            Collective { chunks: 1, ..Collective::new(Operation::AllGather, algorithm, 1_000, &group) };
         let all = transfers(&schedule(&collective));
         let received = |rank: u32| all.iter().filter(|one| one.dst == rank).map(|one| one.bytes).sum::<u64>();
         // 1000 = 7 · 142 + 6: the rank of the last part has 142 bytes itself, the others 143.

@@ -62,7 +62,8 @@ impl Executor<'_> {
         match (event, work) {
             (Event::Ready, Work::Transfer(transfer)) => {
                 let (level, network) = self.level(transfer);
-                let start = self.occupy((transfer.src, level, 0), now, network.rate.serialization(transfer.bytes));
+                let start =
+                    self.occupy((transfer.src, level, 0), now, network.rate.serialization(transfer.bytes));
                 self.release(node, Condition::Started, start);
                 let length = network.rate.serialization(transfer.bytes);
                 self.events.push(Reverse((Time(start.0 + length.0), Event::Sent, node)));
@@ -106,7 +107,8 @@ impl Executor<'_> {
     }
 
     fn release(&mut self, parent: NodeId, condition: Condition, now: Time) {
-        let children: Vec<_> = self.schedule.children(parent).filter(|edge| edge.condition == condition).collect();
+        let children: Vec<_> =
+            self.schedule.children(parent).filter(|edge| edge.condition == condition).collect();
         for edge in children {
             let child = edge.node.index();
             self.ready[child] = self.ready[child].max(Time(now.0 + edge.delay.0));

@@ -52,18 +52,34 @@ fn what_is_written_reads_back_equal() {
 #[test]
 fn errors_name_line_column_and_remedy() {
     for (from, to, wanted) in [
-        ("c,transfer,1", "c,message,1", "own.csv, line 6, column `kind`: \"message\" is no kind; expected `transfer`"),
+        (
+            "c,transfer,1",
+            "c,message,1",
+            "own.csv, line 6, column `kind`: \"message\" is no kind; expected `transfer`",
+        ),
         ("b a:sent", "b x:sent", "own.csv, line 6, column `after`: there is no node \"x\""),
         ("a:sent", "b:sent", "line 6, column `after`: \"b\" is never \"sent\"; expected `started` or `done`"),
         ("+500.5", "+soon", "line 6, column `after`: \"soon\" is no delay; expected nanoseconds"),
-        ("1,2,65536", "1,-2,65536", "line 6, column `dst`: \"-2\" is no value; expected a whole number up to 65534"),
+        (
+            "1,2,65536",
+            "1,-2,65536",
+            "line 6, column `dst`: \"-2\" is no value; expected a whole number up to 65534",
+        ),
         ("1,2,65536", "1,1,65536", "line 6: node 3 sends from rank 1 to itself"),
         ("1,2,65536", "1,2,0", "line 6: node 3 sends nothing"),
         ("5000.25", "5000.2525", "line 5, column `duration_ns`: \"5000.2525\" is no time"),
-        ("a,transfer", "d,transfer", "line 4, column `node`: \"d\" is the node of line 3, too; rename one of them"),
+        (
+            "a,transfer",
+            "d,transfer",
+            "line 4, column `node`: \"d\" is the node of line 3, too; rename one of them",
+        ),
         ("a,transfer", "a a,transfer", "line 4, column `node`: \"a a\" is no name; expected a word"),
         ("node,kind", "name,kind", "line 1: unknown column `name`; columns are node, kind"),
-        ("forward,\n", "forward,c\n", "these nodes wait for each other and never start: c → a → c (2 more nodes wait behind them)"),
+        (
+            "forward,\n",
+            "forward,c\n",
+            "these nodes wait for each other and never start: c → a → c (2 more nodes wait behind them)",
+        ),
         ("d,barrier,", "d,barrier", "line: 3"),
     ] {
         let text = EXAMPLE.replace(from, to);

@@ -294,7 +294,8 @@ fn imports() -> Vec<Vec<u8>> {
         "0b000101 0b000201 10000 100 1000 2000000000 5000 4000\n",
         "{\"workload_graph\": [{\"Id\": 1, \"NodeType\": 7, \"comm_size\": 64, \"ctrlDeps\": []}]}",
     ];
-    let trace = b"\x07\x0a\x050.0.4\x11\x18\x07\x52\x0d\x0a\x09comm_size\x48\x64\x06\x08\x01\x18\x04\x2a\x00".to_vec();
+    let trace = b"\x07\x0a\x050.0.4\x11\x18\x07\x52\x0d\x0a\x09comm_size\x48\x64\x06\x08\x01\x18\x04\x2a\x00"
+        .to_vec();
     let texts = texts.iter().map(|text| text.as_bytes().to_vec());
     with_packed(texts.chain([trace]).collect())
 }
