@@ -113,6 +113,6 @@ pub struct Imported {
     pub settings: Vec<Setting>,
     /// Alphas of the priorities.
     pub alphas: Vec<f64>,
-    /// What was read, ignored and assumed.
+    /// Notices about content that was read, ignored and assumed.
     pub notices: Notices,
 }

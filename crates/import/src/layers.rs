@@ -1,6 +1,7 @@
-//! Workloads of AICB, SimAI and ASTRA-sim as text: a line per layer, with a computation and a
-//! collective in the forward pass, for the gradient of the input, and for the gradient of the
-//! weights.
+//! Workloads of AICB, SimAI and ASTRA-sim as text: a line per layer.
+//!
+//! A layer has a forward pass, the gradient of its input, and the gradient of its weights. Each has
+//! a computation and maybe a collective.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word};

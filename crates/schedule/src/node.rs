@@ -34,7 +34,7 @@ pub enum Work {
     /// A message. The node finishes when the receiver has the last byte.
     Transfer(Transfer),
     /// A computation. Computations of one rank and lane run one at a time, in the order in which
-    /// they become ready; nodes that become ready together run in the order of their numbers.
+    /// they become ready. Nodes that become ready together run in the order of their numbers.
     Compute {
         /// Computing rank.
         rank: u32,

@@ -40,8 +40,8 @@ pub(super) fn expand(
 /// Exchanges between pairs of positions. A message waits for its sender's list in `received`, then
 /// for the message of the previous step.
 ///
-/// It also waits until the sender's previous message has started, and so for everything that the
-/// sender received before that.
+/// A message also waits until the sender's previous message has started, and so for everything
+/// that the sender received before that.
 fn exchanges(
     expansion: &mut Expansion<'_>,
     n: u32,

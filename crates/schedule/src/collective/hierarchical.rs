@@ -5,11 +5,11 @@ use crate::{NodeId, ScheduleBuilder};
 
 /// Expands a collective in phases, with m ranks per server and N = n/m servers.
 ///
-/// * All-reduce: ring reduce-scatter of S inside each server; ring all-reduce of S/m among the
-///   ranks of equal position in their servers; ring all-gather of S inside each server.
+/// * All-reduce: ring reduce-scatter of S inside each server. Then a ring all-reduce of S/m among
+///   the ranks of equal position in their servers. Then a ring all-gather of S inside each server.
 /// * Reduce-scatter: inside each server (S), then between servers (S/m). All-gather: the reverse.
-/// * All-to-all: direct messages of S/m inside each server, which put all data for a position on
-///   the rank of that position; then direct messages of S/N between servers.
+/// * All-to-all: direct messages of S/m inside each server put all data for a position on the rank
+///   of that position. Then direct messages of S/N go between servers.
 /// * Broadcast: a chain over the first ranks of the servers, then a chain inside each server.
 ///
 /// A rank begins a phase when it has received everything of the previous phase.

@@ -3,8 +3,8 @@
 use super::{Algorithm, Collective, Operation};
 use bufferlab_units::{BitRate, Time};
 
-/// An unloaded network that never blocks: every rank sends and receives at `rate`, and the last
-/// byte of a message arrives `latency` after it was sent. Reductions take no time.
+/// An unloaded network that never blocks. Every rank sends and receives at `rate`. The last byte of
+/// a message arrives `latency` after it was sent. Reductions take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Time from the end of a transmission to the end of its reception.

@@ -1,7 +1,7 @@
 //! An independent executor: list scheduling of a graph on an unloaded network that never blocks.
 //!
-//! Every rank sends its transfers one at a time in the order in which they become ready, and
-//! receives them one at a time in the order of their first bytes. A rank has one network card per
+//! Every rank sends its transfers one at a time, in the order in which they become ready. It
+//! receives them one at a time, in the order of their first bytes. A rank has one network card per
 //! level: inside its server, and between servers.
 
 use bufferlab_schedule::{Condition, Network, Networks, NodeId, Schedule, Transfer, Work};
