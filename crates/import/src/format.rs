@@ -166,7 +166,7 @@ fn of_columns(source: Source<'_>) -> Option<Format> {
     let is_pair = |mut row: Box<dyn Iterator<Item = &str> + '_>| {
         row.next().is_some_and(is_number) && row.next().is_some_and(is_number) && row.next().is_none()
     };
-    let end: f64 = rows.clone().last()?.last()?.parse().ok()?;
+    let end: f64 = rows.clone().last()?.next_back()?.parse().ok()?;
     let is_table = rows.clone().all(|row| is_pair(Box::new(row)));
     (is_table && (end == 1.0 || end == 100.0)).then_some(Format::Cdf)
 }

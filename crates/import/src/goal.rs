@@ -118,9 +118,9 @@ fn without_comments(source: Source<'_>) -> Result<Vec<Line<'_>>, ImportError> {
                 opened = None;
             }
             let text = line.text.trim_start();
-            if text.starts_with("/*") {
+            if let Some(rest) = text.strip_prefix("/*") {
                 opened = Some(line);
-                line.text = &text[2..];
+                line.text = rest;
                 continue;
             }
             if !text.starts_with("//") {

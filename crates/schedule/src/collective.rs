@@ -272,7 +272,7 @@ pub fn expand(
     collective.check()?;
     assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
     if collective.algorithm == Algorithm::Hierarchical {
-        return Ok(hierarchical::expand(builder, collective, entry)?);
+        return hierarchical::expand(builder, collective, entry);
     }
     let mut expansion = Expansion::new(builder, collective, entry);
     if collective.n() > 1 {

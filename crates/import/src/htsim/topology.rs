@@ -101,7 +101,7 @@ impl FatTree {
             self.podsize = self.nodes;
         }
         let missing = [("Nodes", self.nodes), ("Podsize", self.podsize), ("Tiers", self.tiers.len() as u64)];
-        for (key, _) in missing.iter().filter(|(_, value)| *value == 0) {
+        if let Some((key, _)) = missing.iter().find(|(_, value)| *value == 0) {
             return Err(source.error(format!("no `{key}`"), format!("add a line such as `{key} 2`")));
         }
         let top = self.tiers.len() - 1;

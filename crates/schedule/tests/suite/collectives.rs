@@ -146,7 +146,7 @@ fn expected(collective: &Collective<'_>) -> Option<(u64, u64, u64)> {
         (Algorithm::HalvingDoubling, Operation::AllToAll) => (n * log, log * s / 2, log),
         (Algorithm::HalvingDoubling, _) => (n * log, (n - 1) * s / n, log),
         (Algorithm::Tree, Operation::AllReduce) if n.is_power_of_two() => {
-            (2 * (n - 1), s * log.min(2).max(1) + s * u64::from(n > 2), 2 * log)
+            (2 * (n - 1), s * log.clamp(1, 2) + s * u64::from(n > 2), 2 * log)
         }
         (Algorithm::Tree, Operation::Broadcast) if n.is_power_of_two() => (n - 1, s * log.min(2), log),
         (Algorithm::DoubleBinaryTree, _) if n.is_power_of_two() => {
