@@ -161,8 +161,8 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
 }
 
 fn lint_files(args: &LintArgs) -> miette::Result<()> {
-    let mut findings = Vec::new();
-    for (_, config) in load(&args.files)? {
+    let (mut findings, mut gaps) = (Vec::new(), Vec::new());
+    for (name, config) in load(&args.files)? {
         let options = Options {
             chip: chip(&config, args.files.chip.as_deref())?,
             allow: args.allow.clone(),
@@ -173,12 +173,17 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
             miette!(help = help, "{error}")
         })?;
         findings.extend(found);
+        let of_chip = if name.is_empty() { name } else { format!("{name}: ") };
+        gaps.extend(lint::not_judged(&config, &options).iter().map(|gap| format!("{of_chip}{gap}")));
     }
     print(&match args.format {
-        Format::Text => readable(&lint::text(&findings)),
+        Format::Text => readable(&lint::text(&findings, &gaps)),
         Format::Json => lint::json(&findings),
-        Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
+        Format::Sarif => lint::sarif(&findings, &gaps, env!("CARGO_PKG_VERSION")),
     })?;
+    if matches!(args.format, Format::Json) {
+        gaps.iter().for_each(|gap| say(&format!("not judged: {gap}")));
+    }
     match args.fail_on.severity().filter(|severity| lint::fails(&findings, *severity)) {
         Some(severity) => Err(miette!(
             help = "correct them, or switch a rule off with --allow RULE=REASON",

@@ -232,7 +232,7 @@ fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place,
                     format!(
                         "priority {priority} is lossless at ingress and leaves by queue {queue}, which is lossy"
                     ),
-                    format!("assign the lossless profile to BUFFER_QUEUE|{port}|{queue}"),
+                    format!("assign the lossless profile to queue {queue} in BUFFER_QUEUE"),
                 );
             }
         }
@@ -291,9 +291,10 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             Severity::Warning,
             &config.port_qos[&ports[0]].place,
             format!(
-                "{} ports have PFC and {} have none: lossless packets that enter there can be lost",
+                "{} {} PFC, and {} none: lossless packets that enter there can be lost",
                 with.len(),
-                some(&ports)
+                if with.len() == 1 { "port has" } else { "ports have" },
+                format_args!("{} {}", some(&ports), if ports.len() == 1 { "has" } else { "have" })
             ),
             "enable the same priorities on every port that lossless traffic uses",
         );
@@ -304,7 +305,7 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
     }
     if sets.len() > 1 {
         let kinds: Vec<_> =
-            sets.iter().map(|(set, ports)| format!("{set:?} on {} ports", ports.len())).collect();
+            sets.iter().map(|(set, ports)| format!("{set:?} on {}", counted(ports.len()))).collect();
         let first = sets.values().next().map(|ports| ports[0]);
         if let Some(port) = first {
             findings.add(
@@ -314,4 +315,9 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// A number of ports in words.
+fn counted(ports: usize) -> String {
+    if ports == 1 { "1 port".to_owned() } else { format!("{ports} ports") }
 }

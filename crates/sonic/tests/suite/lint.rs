@@ -36,7 +36,7 @@ fn the_small_switch_has_no_error_and_no_warning() {
     assert!(serious.is_empty(), "{serious:#?}");
     // Properties of most switches are reported as hints.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
-    assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023"]);
+    assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023", "SB024"]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         assert!(replaced.get() > 0, "{issue}: nothing to replace");
         let found = findings(&config);
         let hit = found.iter().find(|finding| finding.rule.code == *code);
-        let hit = hit.unwrap_or_else(|| panic!("{issue}: {code} found nothing\n{}", lint::text(&found)));
+        let hit = hit.unwrap_or_else(|| panic!("{issue}: {code} found nothing\n{}", lint::text(&found, &[])));
         assert!(
             !hit.suggestion.is_empty() && !hit.message.is_empty() && !hit.place.table.is_empty(),
             "{hit:?}"
@@ -195,7 +195,7 @@ fn other_properties_are_told() {
     let asymmetric = switch(|_, text| text.replacen("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"\"", 1));
     assert!(codes(&asymmetric, Severity::Warning).contains(&"SB015"));
     let slow = switch(|_, text| text.replace("100000\n", "100\n").replace("\n  100000 ", "\n  100 "));
-    assert!(codes(&slow, Severity::Warning).contains(&"SB011"), "{}", lint::text(&findings(&slow)));
+    assert!(codes(&slow, Severity::Warning).contains(&"SB011"), "{}", lint::text(&findings(&slow), &[]));
     let enough = switch(|_, text| text.replace("\"xoff\": \"800000\"", "\"xoff\": \"1100000\""));
     assert!(!codes(&enough, Severity::Info).contains(&"SB018"));
 }
@@ -223,7 +223,7 @@ fn findings_are_written_as_json_and_sarif() {
     let list: Value = serde_json::from_str(&lint::json(&found)).expect("JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(found.len()));
     assert_eq!((&list[0]["rule"], &list[0]["severity"]), (&"SB016".into(), &"error".into()));
-    let sarif: Value = serde_json::from_str(&lint::sarif(&found, "1.0.0")).expect("JSON");
+    let sarif: Value = serde_json::from_str(&lint::sarif(&found, &[], "1.0.0")).expect("JSON");
     let run = &sarif["runs"][0];
     assert_eq!(sarif["version"], "2.1.0");
     assert_eq!(run["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(lint::RULES.len()));
@@ -250,7 +250,7 @@ fn real_files_have_no_error_that_cannot_be_defended() {
     let mut judge = |name: String, config: &Config, hwsku: Option<&str>| {
         let chip = hwsku.and_then(chip);
         let found = check(config, &Options { chip, ..Options::default() }).expect("rules");
-        eprintln!("{name}: {}", lint::text(&found).lines().last().unwrap_or_default());
+        eprintln!("{name}: {}", lint::text(&found, &[]).lines().last().unwrap_or_default());
         let serious = found.iter().filter(|finding| finding.severity < Severity::Info);
         for finding in serious.clone() {
             eprintln!("  {} {} {}: {}", finding.severity, finding.rule.code, finding.place, finding.message);
@@ -330,12 +330,12 @@ fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
         check(&reader.finish(), &options).expect("rules")
     };
     let clean = found("", "", "");
-    assert!(clean.iter().all(|finding| finding.severity == Severity::Info), "{}", lint::text(&clean));
+    assert!(clean.iter().all(|finding| finding.severity == Severity::Info), "{}", lint::text(&clean, &[]));
     for (code, file, from, to) in REAL_MISTAKES {
         let found = found(file, from, to);
         let hit =
             found.iter().find(|finding| finding.rule.code == *code && finding.severity < Severity::Info);
-        let hit = hit.unwrap_or_else(|| panic!("{code} found nothing\n{}", lint::text(&found)));
+        let hit = hit.unwrap_or_else(|| panic!("{code} found nothing\n{}", lint::text(&found, &[])));
         eprintln!("{code}: {}: {}", hit.place, hit.message);
     }
 }
