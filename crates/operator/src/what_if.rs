@@ -116,7 +116,8 @@ fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
         )
     })?;
     let mut notes: Vec<String> = Vec::new();
-    for problem in &loaded.warnings {
+    // Notes of the model answer for the headroom of the switch's own packets, as other commands do.
+    for problem in loaded.warnings.iter().filter(|problem| problem.key() != "switch.policy.headroom") {
         let note = format!("{}: {}.", problem.key(), problem.message());
         if !notes.contains(&note) {
             notes.push(note);

@@ -7,6 +7,7 @@
 pub mod config;
 pub mod diff;
 pub mod explain;
+pub mod headroom;
 mod ini;
 mod json;
 pub mod keys;

@@ -17,7 +17,6 @@ use crate::place::Place;
 use crate::silicon::Chip;
 use context::Context;
 pub(crate) use context::some;
-pub(crate) use lossless::{mtu, need, spare_metres};
 use serde::Serialize;
 use std::fmt;
 

@@ -2,6 +2,7 @@
 
 mod faults;
 mod hostile;
+mod one_headroom;
 // The measurements of real chips and their switches: one table for predictions and simulations.
 mod headroom_pool;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]

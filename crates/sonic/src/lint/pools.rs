@@ -4,6 +4,7 @@
 use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Assigned, Pool, Profile, Side, Threshold};
+use crate::headroom::pool_of_slice;
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::{Class, Rule};
 
@@ -266,17 +267,17 @@ struct SharedHeadroom<'a> {
     pool: u64,
 }
 
-fn shared_headroom<'a>(context: &'a Context<'_>, pool_bytes: u64) -> Option<SharedHeadroom<'a>> {
-    let (cell, slices) = context.options.chip.map_or((1, 1), |chip| (chip.cell, chip.slices));
+fn shared_headroom<'a>(context: &'a Context<'_>) -> Option<SharedHeadroom<'a>> {
     let own = |class: &&Class| class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
     let class = context.classes.iter().max_by_key(own)?;
-    Some(SharedHeadroom { class, largest: own(&class), pool: pool_bytes / cell / slices * cell })
+    let pool = pool_of_slice(context.config, context.options.chip)?;
+    Some(SharedHeadroom { class, largest: own(&class), pool })
 }
 
 pub(super) fn headroom_pool_below_group(context: &Context<'_>, findings: &mut Findings) {
     let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
     let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) else { return };
-    let Some(found) = shared_headroom(context, xoff.value) else { return };
+    let Some(found) = shared_headroom(context) else { return };
     let SharedHeadroom { class, largest, pool } = found;
     if pool >= largest {
         return;
@@ -315,7 +316,7 @@ pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Find
                  much as there is",
                 xoff.value
             ),
-            match shared_headroom(context, xoff.value).map_or(0, |shared| shared.pool / shared.largest.max(1)) {
+            match shared_headroom(context).map_or(0, |shared| shared.pool / shared.largest.max(1)) {
                 0 => "raise xoff: not even one group finds its headroom".to_owned(),
                 1 => "expected on most switches; one group of a slice at a time finds all of its headroom".to_owned(),
                 groups => format!("expected on most switches; {groups} groups of a slice at a time find all of their headroom"),
