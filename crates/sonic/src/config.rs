@@ -174,6 +174,8 @@ pub struct PortQos {
     pub pfc_enable: Option<Placed<BTreeSet<u8>>>,
     /// Priorities that the software watchdog watches.
     pub watchdog: Option<Placed<BTreeSet<u8>>>,
+    /// Scheduler of the whole port.
+    pub scheduler: Option<Placed<String>>,
 }
 
 /// An entry of `QUEUE`.
@@ -220,6 +222,8 @@ pub struct Scheduler {
     pub kind: Option<Placed<String>>,
     /// Share among its siblings.
     pub weight: Option<Placed<u64>>,
+    /// Rates and bursts as written (`pir 1250000000`).
+    pub rates: Vec<String>,
 }
 
 /// An entry of `PFC_WD`.
