@@ -119,9 +119,16 @@ fn hardware(model: &Model) -> String {
     if model.chip.family.is_some() {
         return format!("{{ family = {} }}", quoted(model.chip.name));
     }
-    let Accounting { resume_below, queue_minimums, .. } = model.hardware().accounting;
+    let hardware = model.hardware();
+    let Accounting { resume_below, queue_minimums, .. } = hardware.accounting;
+    let overhead = match hardware.packet_overhead {
+        0 => String::new(),
+        bytes => format!("packet_overhead = \"{bytes} B\", "),
+    };
+    let cell = if model.cell > 1 { format!("cell = \"{} B\", ", model.cell) } else { String::new() };
+    let slices = if model.slices > 1 { format!("slices = {}, ", model.slices) } else { String::new() };
     format!(
-        "{{ slice_by = \"ingress\", resume_below = {}, queue_minimums = {} }}",
+        "{{ {cell}{overhead}{slices}slice_by = \"ingress\", resume_below = {}, queue_minimums = {} }}",
         quoted(resume_below.word()),
         quoted(queue_minimums.word())
     )

@@ -8,6 +8,7 @@ mod predict;
 mod queues;
 mod text;
 
+pub(crate) use chips::other_chip;
 pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub(crate) use memory::slices;
 pub use memory::{Memory, Reserves, Term};
@@ -50,10 +51,10 @@ pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, Pr
             .hwsku
             .as_ref()
             .map_or("no hwsku".to_owned(), |sku| format!("\"{}\"", crate::place::printable(&sku.value)));
-        match chips::other_chip(config) {
-            Some(other) => PredictError::new(
+        match other_chip(config) {
+            Some((other, accounting)) => PredictError::new(
                 format!(
-                    "{switch} in DEVICE_METADATA|localhost has a {other}, which is not among the known chips"
+                    "{switch} in DEVICE_METADATA|localhost has a {other}: known model, unknown memory ({accounting})"
                 ),
                 format!(
                     "--chip takes one of: {}; none of them accounts as this one does for certain",

@@ -31,7 +31,15 @@ const TABLES: &[(&str, &str)] = &[
 pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     let mut found = Vec::new();
     if options.chip.is_none() {
+        let other = crate::silicon::other_chip(config);
         let why = match &config.device.hwsku {
+            Some(sku) if other.is_some() => {
+                let (chip, accounting) = other.unwrap_or_default();
+                format!(
+                    "{} has a {chip}: known model, unknown memory ({accounting})",
+                    crate::place::printable(&sku.value)
+                )
+            }
             Some(sku) => format!("the chip of {} is not known", crate::place::printable(&sku.value)),
             None => "the chip is not known".to_owned(),
         };

@@ -165,6 +165,7 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     let of_switch = context.config.mmu_size.as_ref();
     let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
     let known = of_switch.or(of_family);
+    ambiguous_pool(context, &known, findings);
     for (name, pool) in &context.config.pools {
         let Some(size) = &pool.size else { continue };
         let (who, memory) = known.clone().unwrap_or_else(|| largest_memory(pool));
@@ -178,6 +179,35 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
                 format!("\"size\": \"{}\" or less", memory - with.min(memory)),
             );
         }
+    }
+}
+
+/// Finds a pool that is read as gross and, if its size excluded its headroom, would promise more
+/// than the memory. On chips that were measured the accounting is known.
+fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
+    let config = context.config;
+    let Some(found) = &context.memory else { return };
+    let is_measured = context.options.chip.is_some_and(|chip| chip.measured);
+    if found.net || is_measured || matches!(found.chip.rule, Rule::Bytes(_)) {
+        return;
+    }
+    let pool = config.pools.get(LOSSLESS_POOL);
+    let Some((size, xoff)) = pool.and_then(|pool| pool.size.as_ref().zip(pool.xoff.as_ref())) else { return };
+    let together = size.value.saturating_add(xoff.value);
+    if let Some((who, memory)) =
+        memory.as_ref().filter(|(_, memory)| size.value <= *memory && together > *memory)
+    {
+        findings.add_as(
+            Severity::Warning,
+            &size.place,
+            format!(
+                "{LOSSLESS_POOL} is read as a pool that includes its headroom ({}); if it excludes it, size and xoff \
+                 promise {together} B of the {memory} B of {who}: {} B too much",
+                found.why,
+                together - memory
+            ),
+            format!("\"size\": \"{}\" if the chip accounts headroom beside the pool", memory - xoff.value),
+        );
     }
 }
 

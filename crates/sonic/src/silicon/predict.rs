@@ -266,7 +266,7 @@ impl Memory {
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);
-        let chip = self.chip.family.map(|_| self.chip);
+        let chip = Some(self.chip).filter(|chip| chip.is_known());
         let headroom_answer = GroupHeadroom::of_class(config, chip, class).map(|headroom| headroom.answer());
         let drop = pause + headroom + 1;
         let resume_below = self.resume(profile, pause);
