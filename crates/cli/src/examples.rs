@@ -205,6 +205,13 @@ Examples:
   # Write findings for a code host
   bufferlab sonic lint config_db.json --format sarif > findings.sarif";
 
+pub(crate) const SONIC_REPORT: &str = "\
+Examples:
+  # Write a memo of one page for a change request
+  bufferlab sonic report testdata/sonic/switch --chip trident3 --out memo.html
+  # Print it to stdout
+  bufferlab sonic report config_db.json pg_profile_lookup.ini";
+
 pub(crate) const SONIC_RULES: &str = "\
 Examples:
   # List all rules

@@ -22,6 +22,15 @@ pub(crate) enum SonicCommand {
     /// Check a configuration against rules; print findings with figures and suggestions
     #[command(after_help = examples::SONIC_LINT)]
     Lint(LintArgs),
+    /// Write a memo of one page for a change request: memory, findings, margins, recommendation
+    #[command(after_help = examples::SONIC_REPORT)]
+    Report {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Write the page (HTML) to this file instead of stdout; browsers print it as PDF
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// List the rules of `lint` with their reasons and sources
     #[command(after_help = examples::SONIC_RULES)]
     Rules,

@@ -115,15 +115,21 @@ fn mtu(config: &Config, ports: &[Port]) -> u64 {
     config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
 }
 
+/// Each kind of lossless groups with speed and cable: profile, ports, and headroom.
+pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String, GroupHeadroom)> {
+    let kind = |class: Class| {
+        let headroom = GroupHeadroom::of_class(config, chip, &class)?;
+        Some((class.profile.name.clone(), some(&class.ports), headroom))
+    };
+    classes(config, &mut Vec::new()).into_values().filter_map(kind).collect()
+}
+
 /// A sentence for each kind of lossless groups: profile, ports, and whether headroom is enough.
 #[must_use]
 pub fn answers(config: &Config, chip: Option<&Chip>) -> Vec<String> {
-    let sentence = |class: Class| {
-        let headroom = GroupHeadroom::of_class(config, chip, &class)?;
+    let sentence = |(profile, ports, headroom): (String, String, GroupHeadroom)| {
         let GroupHeadroom { speed_mbps, cable_metres, .. } = headroom;
-        let ports = some(&class.ports);
-        let way = format!("{speed_mbps} Mb/s over {cable_metres} m");
-        Some(format!("{} of {ports}, {way}: {}", class.profile.name, headroom.answer()))
+        format!("{profile} of {ports}, {speed_mbps} Mb/s over {cable_metres} m: {}", headroom.answer())
     };
-    classes(config, &mut Vec::new()).into_values().filter_map(sentence).collect()
+    kinds(config, chip).into_iter().map(sentence).collect()
 }

@@ -106,19 +106,13 @@ pub(super) fn wred_drops_lossless(context: &Context<'_>, findings: &mut Findings
 pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
     let mut short: BTreeMap<(u64, u64), Vec<Port>> = BTreeMap::new();
+    let mut rarely: BTreeMap<u64, (&Place, Vec<Port>)> = BTreeMap::new();
     for (port, watchdog) in &config.watchdogs {
         let Some(detection) = &watchdog.detection_ms else { continue };
-        if let Some(poll) = &config.watchdog_poll_ms
-            && detection.value < poll.value
-        {
-            findings.add(
-                &detection.place,
-                format!(
-                    "{port}: a storm is {} ms, but the watchdog polls only every {} ms",
-                    detection.value, poll.value
-                ),
-                format!("\"detection_time\": \"{}\" or more", poll.value),
-            );
+        if config.watchdog_poll_ms.as_ref().is_some_and(|poll| detection.value < poll.value) {
+            let ports =
+                &mut rarely.entry(detection.value).or_insert_with(|| (&detection.place, Vec::new())).1;
+            ports.push(port.clone());
         }
         let speed = config.ports.get(port).and_then(|port| port.speed_mbps.as_ref()).map(|speed| speed.value);
         if let (Some(speed), Some(longest)) = (speed.filter(|speed| *speed > 0), longest_pause(context))
@@ -126,6 +120,14 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
         {
             short.entry((detection.value, speed)).or_default().push(port.clone());
         }
+    }
+    let poll = config.watchdog_poll_ms.as_ref().map_or(0, |poll| poll.value);
+    for (detection, (place, ports)) in rarely {
+        let message = format!(
+            "{}: a storm is {detection} ms, but the watchdog polls only every {poll} ms",
+            some(&ports)
+        );
+        findings.add(place, message, format!("\"detection_time\": \"{poll}\" or more"));
     }
     for ((detection, speed), ports) in short {
         let needs = longest_pause(context).map_or(0.0, |bytes| bytes * 8.0 / (speed as f64 * 1e3)).ceil();

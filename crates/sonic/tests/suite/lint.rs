@@ -1,7 +1,9 @@
 //! Each rule finds its mistake, and the small switch has none of these mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
+use bufferlab_sonic::diff::diff;
 use bufferlab_sonic::lint::{self, Allowance, Finding, Options, Severity, check};
+use bufferlab_sonic::memo;
 use bufferlab_sonic::silicon::chip;
 use bufferlab_sonic::{Config, Reader, read};
 use serde_json::Value;
@@ -348,4 +350,58 @@ fn the_page_for_operators_has_every_rule() {
         let row = format!("| {} | {} | {} | {} |", rule.code, rule.severity, rule.name, rule.reason);
         assert!(page.contains(&row), "docs/how-to/operators.md lacks\n{row}");
     }
+}
+
+#[test]
+fn findings_of_equal_kind_are_one_finding_with_all_ports() {
+    let rarely = switch(|_, text| text.replace("\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"500\""));
+    let found = findings(&rarely);
+    let of_rule: Vec<_> = found.iter().filter(|finding| finding.rule.code == "SB011").collect();
+    assert_eq!(of_rule.len(), 1, "{of_rule:#?}");
+    assert!(of_rule[0].message.starts_with("Ethernet0, Ethernet4, Ethernet8 and 1 more: a storm is 200 ms"));
+}
+
+#[test]
+fn real_switches_have_at_most_three_warnings() {
+    let Some(folder) = corpus("noise") else { return };
+    for path in files(&folder.join("rendered")) {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let config =
+            read(&name, &std::fs::read(&path).expect("a file that is there")).expect("a file that is read");
+        let found = check(&config, &Options::default()).expect("rules");
+        let warnings = found.iter().filter(|finding| finding.severity == Severity::Warning).count();
+        assert!(warnings <= 3, "{name}: {}", lint::text(&found, &[]));
+    }
+}
+
+#[test]
+fn a_finding_with_other_figures_is_moved_and_neither_new_nor_gone() {
+    let less = switch(|_, text| text.replace("1536   0     90112", "1536   0     80000"));
+    let difference = diff(&switch(unchanged), &less, chip("trident3")).expect("rules");
+    assert!(!difference.new_errors);
+    let about = |list: &[String]| list.iter().filter(|finding| finding.contains("SB003")).count();
+    assert_eq!(
+        (about(&difference.new_findings), about(&difference.gone_findings)),
+        (0, 0),
+        "{difference:#?}"
+    );
+    assert_eq!(about(&difference.moved_findings), 1);
+    assert!(difference.moved_findings[0].contains("(before: "), "{:?}", difference.moved_findings);
+}
+
+#[test]
+fn the_memo_is_one_page_with_the_answers_of_lint_and_explain() {
+    let page = memo::html(&switch(unchanged), &options()).expect("rules");
+    for part in ["Recommendation", "Nothing that was judged", "<svg", "Headroom", "Findings", "SB003"] {
+        assert!(
+            page.contains(part) || (part.starts_with("Nothing") && page.contains("Nothing speaks")),
+            "{part}\n{page}"
+        );
+    }
+    assert!(page.contains("enough for full-size packets") && page.ends_with("</body></html>\n"));
+    let worse = memo::html(&switch(|_, text| text.replace("\"ecn_all\"", "\"ecn_none\"")), &options())
+        .expect("rules");
+    assert!(worse.contains("Do not apply this configuration: correct 1 error first."), "{worse}");
+    let hostile = switch(|_, text| text.replace("egress_lossy_profile", "<script>alert(1)</script>"));
+    assert!(!memo::html(&hostile, &options()).expect("rules").contains("<script>"));
 }
