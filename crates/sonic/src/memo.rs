@@ -123,7 +123,7 @@ fn margins(text: &mut String, config: &Config, options: &Options) {
         let GroupHeadroom { speed_mbps, cable_metres, .. } = headroom;
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td>{}</td><td>{} Gb/s, {cable_metres} m</td><td class=\"n\">{:+.0} m</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{} Gb/s, {cable_metres} m</td><td class=\"n\">{:+.0} m</td><td> {}</td></tr>",
             escaped(&profile),
             escaped(&ports),
             speed_mbps as f64 / 1e3,

@@ -1,6 +1,6 @@
 //! The columns of the matrix, with the consequence of an empty cell.
 
-use super::{Column, Numbers, Traffic, error, hint, warning};
+use super::{Column, Gap, Numbers, Traffic, error, hint, warning};
 use crate::config::{Assigned, Config, MapKind, Model, Profile};
 use crate::keys::Port;
 use crate::resolve::Resolved;
@@ -129,7 +129,9 @@ pub(super) const COLUMNS: &[Column] = &[
         field: "",
         numbers: Numbers::Port,
         has: |config, port, _| config.ingress_lists.contains_key(port),
-        needs: |_, _, _| warning("the chip's default limits the port in its ingress pools"),
+        needs: |traffic, port, _| {
+            unless_idle(traffic, port, "the chip's default limits the port in its ingress pools")
+        },
     },
     Column {
         table: "BUFFER_PORT_INGRESS_PROFILE_LIST",
@@ -148,7 +150,9 @@ pub(super) const COLUMNS: &[Column] = &[
         field: "",
         numbers: Numbers::Port,
         has: |config, port, _| config.egress_lists.contains_key(port),
-        needs: |_, _, _| warning("the chip's default limits the port in its egress pools"),
+        needs: |traffic, port, _| {
+            unless_idle(traffic, port, "the chip's default limits the port in its egress pools")
+        },
     },
     Column {
         table: "BUFFER_PORT_EGRESS_PROFILE_LIST",
@@ -285,6 +289,14 @@ pub(super) const COLUMNS: &[Column] = &[
         },
     },
 ];
+
+/// A warning, or a hint if the port has no queue although others have: it is probably not in use.
+fn unless_idle(traffic: &Traffic<'_>, port: &Port, consequence: &'static str) -> Option<Gap> {
+    let queues = &traffic.config.queues;
+    let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
+    let is_idle = !queues.is_empty() && queues.range(within).next().is_none();
+    if is_idle { hint(consequence) } else { warning(consequence) }
+}
 
 /// Whether the switch makes lossless profiles for this port, because no entry assigns one.
 fn makes_profiles(config: &Config, port: &Port) -> bool {
