@@ -59,8 +59,8 @@ impl fmt::Display for Port {
     }
 }
 
-/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`, and
-/// so does `[BUFFER_PROFILE_TABLE:x]` of APPL_DB in releases up to 202106.
+/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`,
+/// and so does `[BUFFER_PROFILE_TABLE:x]` of APPL_DB in releases up to 202106.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();

@@ -99,9 +99,9 @@ fn memory(text: &mut String, explanation: &Explanation) {
     }
     text.push_str("</svg>\n<table>");
     for (part, colour) in explanation.parts.iter().zip(COLOURS.iter().cycle()) {
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "<tr><td><span class=\"key\" style=\"background:{colour}\"></span>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1} %</td><td>{}</td></tr>\n",
+            "<tr><td><span class=\"key\" style=\"background:{colour}\"></span>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1} %</td><td>{}</td></tr>",
             escaped(&part.name),
             format_size(part.bytes),
             100.0 * part.bytes as f64 / whole,

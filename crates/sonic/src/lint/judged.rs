@@ -103,7 +103,7 @@ fn why_not(config: &Config, port: &Port, group: u8) -> Option<String> {
             let named = crate::silicon::speed_and_cable(&profile.name).is_some();
             if profile.dynamic_headroom && profile.xoff.is_none() {
                 Some("the switch computes the profile".to_owned())
-            } else if named || !(no_speed || !config.cables.contains_key(port)) {
+            } else if named || !no_speed && config.cables.contains_key(port) {
                 None
             } else if no_speed {
                 Some("the speed is not known (give PORT or port_config.ini)".to_owned())
