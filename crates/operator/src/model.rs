@@ -123,7 +123,8 @@ impl Model {
             ));
         }
         notes.extend(prediction.not_predicted.iter().take(3).map(|gap| format!("Not simulated: {gap}.")));
-        let short = bufferlab_sonic::headroom::answers(config, Some(chip).filter(|chip| chip.is_known()));
+        let short =
+            bufferlab_sonic::silicon::headroom::answers(config, Some(chip).filter(|chip| chip.is_known()));
         let short = short.into_iter().filter(|answer| !answer.contains("every size"));
         notes.extend(short.map(|answer| format!("{answer}.")));
         let lossless: BTreeSet<u8> = ports.iter().flat_map(|port| port.groups.keys().copied()).collect();

@@ -27,7 +27,7 @@ struct Ramp {
     percent: u64,
 }
 
-/// What WRED does to green packets of a queue.
+/// Effect of WRED on green packets of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     Nothing,
@@ -239,7 +239,7 @@ pub(crate) struct Schedule {
     pub(crate) notes: Vec<String>,
 }
 
-/// How one queue is served.
+/// Service of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,

@@ -7,7 +7,6 @@
 pub mod config;
 pub mod diff;
 pub mod explain;
-pub mod headroom;
 mod ini;
 mod json;
 pub mod keys;

@@ -3,8 +3,8 @@
 
 use crate::config::Config;
 use crate::explain::{Explanation, explain};
-use crate::headroom::{GroupHeadroom, kinds};
 use crate::lint::{self, Finding, LintError, Options, Severity};
+use crate::silicon::headroom::{GroupHeadroom, kinds};
 use bufferlab_units::quantity::format_size;
 use std::fmt::Write as _;
 

@@ -3,6 +3,7 @@
 //! `docs/evidence/silicon.md` has the rules and the measurements that they were compared with.
 
 mod chips;
+pub mod headroom;
 mod memory;
 mod predict;
 mod queues;

@@ -1,9 +1,9 @@
 //! The way of a packet through a port: class, group, queue, and all limits.
 
 use crate::config::{Config, MapKind, Profile, Threshold};
-use crate::headroom::GroupHeadroom;
 use crate::keys::Port;
 use crate::resolve::Resolved;
+use crate::silicon::headroom::GroupHeadroom;
 use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;

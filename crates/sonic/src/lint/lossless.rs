@@ -3,9 +3,9 @@
 use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Model, Threshold};
-use crate::headroom::{GroupHeadroom, usual_needs};
 use crate::keys::Port;
 use crate::resolve::Resolved;
+use crate::silicon::headroom::{GroupHeadroom, usual_needs};
 use std::collections::BTreeMap;
 
 pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings) {

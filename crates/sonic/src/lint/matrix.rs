@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Numbers of priorities, groups and queues that are judged.
 const NUMBERS: u8 = 8;
 
-/// What is missing in a cell.
+/// Severity and consequence of an empty cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Gap {
     severity: Severity,

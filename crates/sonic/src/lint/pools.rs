@@ -4,8 +4,8 @@
 use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Assigned, Pool, Profile, Side, Threshold};
-use crate::headroom::pool_of_slice;
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
+use crate::silicon::headroom::pool_of_slice;
 use crate::silicon::{Class, Rule};
 
 /// Slices of an unknown chip: the most that any chip has, so that no finding is wrong.

@@ -336,8 +336,8 @@ pub(super) fn is_nvidia(config: &Config) -> bool {
     of_platform || model(config).map_or_else(|| has_lists_of_ports(config), of_model)
 }
 
-/// Whether ports have lists of profiles with alphas only, as on NVIDIA switches: a dump without a
-/// hardware model is told apart by them.
+/// Whether ports have lists of profiles with alphas only, as on NVIDIA switches. The lists identify
+/// the vendor of a dump without a hardware model.
 fn has_lists_of_ports(config: &Config) -> bool {
     let names = config.ingress_lists.values().flat_map(|list| &list.value);
     let mut limits = names.filter_map(|name| config.profiles.get(name)?.threshold.as_ref()).peekable();

@@ -6,9 +6,9 @@ use super::chips::{Chip, Rule};
 use super::memory::{Memory, Term};
 use super::queues::QueuePoint;
 use crate::config::{Config, Profile, Threshold};
-use crate::headroom::GroupHeadroom;
 use crate::keys::Port;
 use crate::resolve::Resolved;
+use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

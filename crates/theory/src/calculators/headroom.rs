@@ -14,9 +14,10 @@ use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
 /// Answers `peer stops at once`, `full-size packets` and `worst packets` (the needs that `sonic
-/// explain`, `lint`, `predict` and `what-if` compare headroom with), `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`,
-/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without
-/// a tabulated value for the speed is replaced by a note.
+/// explain`, `lint`, `predict` and `what-if` compare headroom with), `bufferlab's switch`,
+/// `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`, `ABM/Reverie code`, `HPCC code`,
+/// `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without a tabulated value for the speed
+/// is replaced by a note.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
