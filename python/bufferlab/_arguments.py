@@ -167,7 +167,9 @@ def items(argument: str, value: Any, example: str) -> list[Any]:
     """The elements of an iterable. Text, which Python iterates by character, is refused."""
     expected = f"a list, such as {argument.rpartition('.')[2]}={example}" if argument.isidentifier() else f"a list, such as {example}"
     if isinstance(value, (str, bytes, bytearray)):
-        raise refuse(argument, value, expected, f"write {argument}=[{shown(value)}]" if argument.isidentifier() else f"write [{shown(value)}]")
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) and "(" not in value else [value]
+        listed = f"[{', '.join(shown(part) for part in parts)}]"
+        raise refuse(argument, value, expected, f"write {argument}={listed}" if argument.isidentifier() else f"write {listed}")
     if isinstance(value, (Mapping, type)) or not isinstance(value, Iterable):
         raise refuse(argument, value, expected)
     try:

@@ -38,9 +38,11 @@ def burst_tolerance(
     same_priority: bool = False,
     tau: float = 0.95,
 ) -> Derivation:
-    """Largest burst that each policy absorbs without loss, and the buffer's state when the burst arrives.
+    """Derive the largest burst that each policy absorbs without loss, and the buffer's state when
+    it arrives.
 
-    Source: ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch with identical ports.
+    Source: ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for
+    a switch with identical ports.
 
     Parameters
     ----------
@@ -111,9 +113,10 @@ def alpha(
     burst: Quantity | None = None,
     others: Sequence[float] = (0.5,),
 ) -> Derivation:
-    """Alphas that absorb a given burst (Plasticine).
+    """Find the alphas that absorb a given burst (Plasticine).
 
-    Source: Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.
+    Source: Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the
+    safe side.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def shares(
     alpha: float | None = None,
     share: float | None = None,
 ) -> Derivation:
-    """Share of the buffer for an alpha, and alpha for a share.
+    """Convert an alpha into its share of the buffer, and a share into its alpha.
 
     Source: ABM Eq. 6, for every alpha that switches support.
 
@@ -194,7 +197,7 @@ def guarantees(
     alphas: Sequence[float] = (0.5, 0.5),
     gamma: float = 1.0,
 ) -> Derivation:
-    """Minimum and maximum buffer of every priority (ABM).
+    """Calculate the minimum and maximum buffer of every priority (ABM).
 
     Source: ABM Theorems 1 and 2, corrected (E-ABM-1) and as printed; Plasticine Eq. 21.
 
@@ -229,7 +232,7 @@ def drain_time(
     alphas: Sequence[float] = (0.5, 0.5),
     congested: int = 1,
 ) -> Derivation:
-    """Longest time that a queue takes to drain (ABM).
+    """Bound the time that a queue takes to drain (ABM).
 
     Source: ABM Theorem 3, corrected (E-ABM-3) and as printed.
 
@@ -271,7 +274,7 @@ def ecn(
     burst: Quantity | None = None,
     tau: float = 0.95,
 ) -> Derivation:
-    """ECN's marking threshold K, and the burst that it leaves room for.
+    """Calculate ECN's marking threshold K, and the burst that it leaves room for.
 
     Source: RFC 8257; ECN*, Wu et al. 2012; LossPass Eqs. 4-6.
 
@@ -294,7 +297,8 @@ def ecn(
     tau
         LossPass: fraction of a full buffer occupied by packets of large flows.
 
-    It takes ``threshold`` only together with ``buffer``. It takes ``burst`` only together with ``buffer``.
+    It takes ``threshold`` only together with ``buffer``. It takes ``burst`` only together with
+    ``buffer``.
 
     >>> from bufferlab import theory
     >>> answer = theory.ecn(buffer="192 KB", burst="100 KB")
@@ -332,12 +336,14 @@ def headroom(
     generation: Literal["spectrum-1-to-3", "spectrum-4", "spectrum-5", "spectrum-6"] = "spectrum-1-to-3",
     shared_headroom_pool: bool = False,
     peer_response: float | None = None,
+    has: Quantity | None = None,
     interface_bits: float | None = None,
     response_bits: float | None = None,
 ) -> Derivation:
-    """PFC headroom by every formula in use, side by side.
+    """Compare the PFC headroom of every formula in use.
 
-    Source: IEEE 802.1Qbb; the vendors' rule; the public code of ABM, Reverie and HPCC; SONiC's dynamic buffer model.
+    Source: IEEE 802.1Qbb; the vendors' rule; the public code of ABM, Reverie and HPCC; SONiC's
+    dynamic buffer model.
 
     Parameters
     ----------
@@ -348,15 +354,18 @@ def headroom(
     mtu
         Largest frame of the port (bytes).
     reaction
-        bufferlab: from a pause's arrival to the moment at which the sender starts no more packets (`switch.pfc.reaction`) (seconds).
+        bufferlab: from a pause's arrival to the moment at which the sender starts no more packets
+        (`switch.pfc.reaction`) (seconds).
     cell
         Cell of the buffer (bytes).
     lossless_mtu
         SONiC: largest frame of lossless traffic (bytes).
     small_packets
-        SONiC: share of packets of 64 B in lossless traffic, in percent; below 100, xoff is an average and not a bound.
+        SONiC: share of packets of 64 B in lossless traffic, in percent; below 100, xoff is an
+        average and not a bound.
     pipeline_latency
-        SONiC: latency of the pipeline in KiB, from the switch's ASIC table: the default is an example.
+        SONiC: latency of the pipeline in KiB, from the switch's ASIC table: the default is an
+        example.
     mac_phy_delay
         SONiC: delay of MAC and PHY in KiB, from the switch's ASIC table: the default is an example.
     gearbox_delay
@@ -369,6 +378,8 @@ def headroom(
         SONiC: the switch shares a headroom pool.
     peer_response
         SONiC: pause quanta that the peer still sends, for a speed that is not tabulated.
+    has
+        Headroom that the port has; a note answers whether it is enough (bytes).
     interface_bits
         IEEE: MAC and PHY delay of one end in bit times, for a speed that is not tabulated (bits).
     response_bits
@@ -379,7 +390,7 @@ def headroom(
     >>> from bufferlab import theory
     >>> answer = theory.headroom()
     >>> print(answer.answers[0].name, "=", answer.answers[0].text)
-    IEEE, with the trigger = 88.32 KB
+    worst packets = 107.1 KB
     """
     return calculate(
         "headroom",
@@ -398,6 +409,7 @@ def headroom(
             "generation": generation,
             "shared_headroom_pool": shared_headroom_pool,
             "peer_response": peer_response,
+            "has": has,
             "interface_bits": interface_bits,
             "response_bits": response_bits,
         },
@@ -410,9 +422,10 @@ def chips(
     port_rate: Quantity = "10 Gb/s",
     buffer: Quantity | None = None,
 ) -> Derivation:
-    """Buffer per port and Gb/s of known chips.
+    """List the buffer per port and Gb/s of known chips.
 
-    Source: The papers, vendors' documents and a public list of switch buffers; each row of the table names its source.
+    Source: The papers, vendors' documents and a public list of switch buffers; each row of the
+    table names its source.
 
     Parameters
     ----------
@@ -445,7 +458,7 @@ def tdt_parameters(
     ports: int = 32,
     burst_ratio: float = 2.0,
 ) -> Derivation:
-    """TDT's counters for a switch.
+    """Calculate TDT's counters for a switch.
 
     Source: TDT section V-C, E-TDT-4.
 

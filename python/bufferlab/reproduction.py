@@ -38,7 +38,8 @@ class JudgedClaim:
     claim: str
     """Id of the statement."""
     verdict: str
-    """``STRONG``, ``PASS``, ``PARTIAL``, ``NULL``, ``FAIL``, ``NOT-CHECKABLE`` or ``NOT-RUN``."""
+    """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``, ``NULL``,
+    ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
     measured: str
     """The measured values."""
     note: str | None

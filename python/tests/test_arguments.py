@@ -485,6 +485,9 @@ def test_a_text_instead_of_a_list_says_how_to_write_it(star: Scenario) -> None:
     with pytest.raises(ArgumentError, match=r"policies is 'dt' \(str\), expected a list") as caught:
         bufferlab.compare(star, "dt")
     assert caught.value.help == "write policies=['dt']"
+    with pytest.raises(ArgumentError) as caught:
+        bufferlab.compare(star, "dt, cs")
+    assert caught.value.help == "write policies=['dt', 'cs']"
     with pytest.raises(ArgumentError, match=r'vary\["switch.buffer"\]'):
         bufferlab.sweep(star, {"switch.buffer": "200 KB"})
 

@@ -24,6 +24,7 @@ pub struct Step {
 /// All steps, quick ones first.
 pub const STEPS: &[Step] = &[
     Step { name: "fmt", run: || passed(spawn(&mut cargo(&["fmt", "--all", "--check"]))) },
+    Step { name: "deny", run: deny },
     Step { name: "clippy", run: || passed(clippy()) },
     Step { name: "test", run: || passed(test()) },
     Step { name: "dctcp", run: dctcp },
@@ -144,6 +145,17 @@ fn summary(steps: &[Step], done: &[Done]) -> String {
     text.push_str("== skipped\n");
     text.extend(skipped);
     text
+}
+
+/// Checks the dependencies of every system, if cargo-deny is installed.
+fn deny() -> Result<Outcome, String> {
+    if !cargo(&["deny", "--version"]).output().is_ok_and(|found| found.status.success()) {
+        skips::note(
+            "dependencies of other systems are not checked without cargo-deny (cargo install cargo-deny)",
+        );
+        return Ok(Outcome::Skipped);
+    }
+    passed(spawn(&mut cargo(&["deny", "--all-features", "--locked", "check", "bans", "licenses", "sources"])))
 }
 
 fn clippy() -> Result<(), String> {

@@ -3,6 +3,7 @@
 //! Every check returns sentences that name the place, so that one run shows all problems.
 
 mod circles;
+mod deny;
 mod functions;
 mod meaning;
 mod pages;
@@ -62,6 +63,17 @@ pub const PURE: &[(&str, &[&str])] = &[
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
+    ("bufferlab-schedule", &["bufferlab-units", "bufferlab-params"]),
+    (
+        "bufferlab-import",
+        &[
+            "bufferlab-units",
+            "bufferlab-params",
+            "bufferlab-topology",
+            "bufferlab-workload",
+            "bufferlab-schedule",
+        ],
+    ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
 /// Drivers share the core, but never depend on each other.
@@ -93,6 +105,7 @@ pub fn check() -> Result<(), String> {
         pure_crates()?,
         rules_without_a_crate(&names()?),
         arrows(&dependencies()?),
+        deny::check()?,
         crate::prose::check()?,
         crate::commits::check()?,
     ]

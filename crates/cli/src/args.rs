@@ -4,10 +4,12 @@ use crate::examples;
 use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
+use bufferlab_import::Format;
 use bufferlab_lab::{PolicySelection, Vary, split_values};
 use bufferlab_params::Choice;
 use bufferlab_report::{FigureStyle, TableFormat};
 use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
+use bufferlab_schedule::Algorithm;
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -41,7 +43,7 @@ pub(crate) struct Args {
     pub(crate) color: Colour,
     /// Refuse runs that need more memory than this before their first packet [default: the memory
     /// that the system has left]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = bufferlab_scenario::parse_size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = crate::sonic_args::size)]
     pub(crate) memory_limit: Option<u64>,
 }
 
@@ -68,9 +70,16 @@ pub(crate) enum Command {
     /// Reproduce figures and tables of the five papers, and judge the papers' claims
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(ReproduceArgs),
+    /// Write a scenario, a study or the crate of a policy, with comments, as a start
+    #[command(subcommand, after_help = examples::NEW)]
+    New(NewCommand),
     /// Check a scenario and print what would run
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
+    /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
+    /// what was understood, ignored and assumed
+    #[command(after_help = examples::IMPORT)]
+    Import(ImportArgs),
     /// Write report.html for a folder of results
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
@@ -128,6 +137,135 @@ pub(crate) enum Command {
     /// of real packets
     #[command(subcommand, after_help = examples::TESTBED)]
     Testbed(TestbedCommand),
+}
+
+/// Files that `new` writes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewCommand {
+    /// Write NAME.toml: a scenario that runs, with a comment for each block
+    #[command(after_help = examples::NEW_SCENARIO)]
+    Scenario {
+        /// Name of the scenario, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+        /// Network of the scenario
+        #[arg(long, value_enum, default_value = "single_switch")]
+        topology: NewTopology,
+    },
+    /// Write a folder with a scenario and an experiment on it, as `reproduce --registry` reads it
+    #[command(after_help = examples::NEW_STUDY)]
+    Study {
+        /// Name of the study, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+    },
+    /// Write the crate of a policy in Rust: the policy, its test, and a program with all commands
+    #[command(after_help = examples::NEW_POLICY)]
+    Policy {
+        /// Name of the policy, or a path that ends in it
+        #[arg(value_parser = new_item)]
+        name: PathBuf,
+        /// Checkout of bufferlab to build on [default: the one of this program, or around the
+        /// current folder]
+        #[arg(long, value_name = "FOLDER")]
+        checkout: Option<PathBuf>,
+    },
+}
+
+/// Networks of a new scenario, with the names of `topology.kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum NewTopology {
+    SingleSwitch,
+    LeafSpine,
+}
+
+/// A path whose last part is a name of policies and crates.
+fn new_item(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(allowed);
+    if is_name && name.len() <= 40 && !name.ends_with('-') && !name.contains("--") {
+        return Ok(path);
+    }
+    Err("expected at most 40 lower-case letters and digits joined by \"-\", beginning with a letter, \
+         without an ending such as .toml"
+        .to_owned())
+}
+
+/// Arguments of `import`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// Files that belong together, such as a topology and its flows, or the traces of all ranks
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Name the format of all files [default: recognised by their content]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = import_format())]
+    pub(crate) format: Option<Format>,
+    /// Write the scenario and its traffic into this folder
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
+    pub(crate) out: PathBuf,
+    /// Name the scenario [default: the name of the first file]
+    #[arg(long, value_name = "NAME", value_parser = import_name)]
+    pub(crate) name: Option<String>,
+    /// Overwrite files of an earlier import [default: refuse]
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Print what the files have and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Read `start` of connection matrices in this unit; files before November 2023 use `us`
+    #[arg(long, value_name = "UNIT", default_value = "ps", value_enum)]
+    pub(crate) start_unit: StartUnit,
+    /// Execute collectives that a file only names by this algorithm
+    #[arg(long, value_name = "NAME", default_value = "ring", value_parser = collective_algorithm())]
+    pub(crate) algorithm: Algorithm,
+    /// Set the number of ranks per server, for the hierarchical algorithm
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(crate) ranks_per_server: NonZero<u32>,
+    /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) nics_per_rank: NonZero<u32>,
+}
+
+/// Units of `start` in connection matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StartUnit {
+    /// Picoseconds
+    Ps,
+    /// Microseconds
+    Us,
+}
+
+impl StartUnit {
+    pub(crate) const fn time(self) -> Time {
+        match self {
+            Self::Ps => Time(1),
+            Self::Us => Time::from_us(1),
+        }
+    }
+}
+
+fn import_format() -> impl TypedValueParser<Value = Format> {
+    let words = Format::WORDS.iter().map(|word| PossibleValue::new(word.name).help(word.meaning));
+    PossibleValuesParser::new(words).map(|name| Format::from_word(&name).expect("clap accepts words only"))
+}
+
+/// Reads a name that is safe as a part of a file name and within quotes.
+fn import_name(text: &str) -> Result<String, String> {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
+    let is_name =
+        (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
+    is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
+}
+
+fn collective_algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    let names = Algorithm::ALL.map(Algorithm::name);
+    PossibleValuesParser::new(names).map(|name| {
+        let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        found.expect("clap accepts names only")
+    })
 }
 
 /// Commands about the testbed.
@@ -315,7 +453,8 @@ fn snapshot_length(text: &str) -> Result<u32, String> {
 
 /// Reads a time with its unit.
 fn parse_span(text: &str) -> Result<Time, String> {
-    bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())
+    bufferlab_scenario::parse_time(text)
+        .map_err(|error| format!("{error}; expected a time such as \"10 ms\""))
 }
 
 /// Commands about policies.
@@ -442,6 +581,9 @@ pub(crate) struct RunArgs {
     /// first) [default: keep them and refuse to run]
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier seeds of the same scenario, too [default: only requested runs]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
 }
 
 /// Number of seeds of `compare`: the fewest whose intervals are usually narrow enough to read.
@@ -457,9 +599,8 @@ pub(crate) struct CompareArgs {
     pub(crate) scenario: ScenarioArgs,
     /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
     /// selects the scenario's own, then every other one that fits [default: dt,cs,abm]
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
-    #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicySelection>,
+    #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
+    policies: Vec<PolicyList>,
     /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
     /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -491,7 +632,7 @@ fn percent(text: &str) -> Result<f64, String> {
     number
         .filter(fits)
         .map(|number| number / 100.0)
-        .ok_or_else(|| "expected a percentage above 0, as 5%".to_owned())
+        .ok_or_else(|| "expected a percentage above 0, such as 5%".to_owned())
 }
 
 impl CompareArgs {
@@ -510,13 +651,17 @@ impl CompareArgs {
     }
 }
 
-/// Policies to compare, followed by variants.
-fn choices(policies: &[PolicySelection], variants: &[VariantList]) -> Vec<PolicySelection> {
+/// Policies, followed by variants.
+fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelection> {
     let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
-    policies.iter().cloned().chain(variants).collect()
+    policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
 
-/// Variants that one argument lists.
+/// Policies in one argument.
+#[derive(Clone, Debug)]
+struct PolicyList(Vec<PolicySelection>);
+
+/// Variants in one argument.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
@@ -546,9 +691,8 @@ pub(crate) struct SweepArgs {
     pub(crate) vary: Vec<Vary>,
     /// Compare these policies, the baseline first, as arguments or separated by commas [default:
     /// the scenario's]
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
-    #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicySelection>,
+    #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
+    policies: Vec<PolicyList>,
     /// Compare these variants at every point, as arguments or separated by commas: 'dt(alpha=0.5)'
     /// 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -700,6 +844,10 @@ pub(crate) struct ReproduceArgs {
     /// With --why, set this key instead of the artifact's readings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
+    /// Judge every statement under each reading that its paper leaves open, one at a time. Finished
+    /// runs are reused, so a repeated command resumes
+    #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
+    pub(crate) readings: bool,
     /// Redraw an experiment's panels from the `values.csv` of an earlier command; run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
@@ -731,7 +879,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
     /// Record the verdicts in this table of a checkout, `claims/verdicts.csv`; with --why, record
-    /// the answers in `claims/why.csv` [default: no record]
+    /// the answers in `claims/why.csv`, with --readings in `claims/multiverse.csv` [default: no
+    /// record]
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
     /// Set the date of the record, such as 2026-11-22
@@ -897,6 +1046,32 @@ impl TypedValueParser for Trimmed {
     }
 }
 
+/// Parser of names between commas. An empty name, as before the blank of "dt, abm", is left out.
+#[derive(Clone, Debug)]
+struct Listed(Trimmed);
+
+impl TypedValueParser for Listed {
+    type Value = Vec<String>;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Vec<String>, clap::Error> {
+        let parts = value.to_str().unwrap_or_default().split(',').map(str::trim);
+        let names: Vec<&str> = parts.filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            return self.0.parse_ref(command, argument, value).map(|name| vec![name]);
+        }
+        names.into_iter().map(|name| self.0.parse_ref(command, argument, OsStr::new(name))).collect()
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// Names of the registered policies.
 fn policy_names() -> impl Iterator<Item = PossibleValue> {
     policies().into_iter().map(|info| PossibleValue::new(info.name).aliases(info.aliases))
@@ -908,13 +1083,14 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
         .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
-/// Parser of a registered policy's name or alias, or `all`.
-fn choice_parser() -> impl TypedValueParser<Value = PolicySelection> {
-    Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicySelection::ALL)]))).map(
-        |name| {
-            PolicySelection::from_name(&name.to_lowercase()).expect("only names of the registry are accepted")
-        },
-    )
+/// Parser of names or aliases of registered policies, or `all`, between commas.
+fn choice_parser() -> impl TypedValueParser<Value = PolicyList> {
+    let names = policy_names().chain([PossibleValue::new(PolicySelection::ALL)]);
+    let known = |name: String| {
+        PolicySelection::from_name(&name.to_lowercase()).expect("only names of the registry are accepted")
+    };
+    Listed(Trimmed(PossibleValuesParser::new(names)))
+        .map(move |names| PolicyList(names.into_iter().map(known).collect()))
 }
 
 /// Parser of an order of simultaneous events.

@@ -52,6 +52,40 @@ Examples:
   # Find the reading that decides a claim
   bufferlab reproduce --why REV-F7a-1";
 
+pub(crate) const NEW: &str = "\
+Examples:
+  # Write fabric.toml, a scenario
+  bufferlab new scenario fabric
+  # Write the folder buffers, a study
+  bufferlab new study buffers
+  # Write the folder fair-share, the crate of a policy
+  bufferlab new policy fair-share";
+
+pub(crate) const NEW_SCENARIO: &str = "\
+Examples:
+  # Write mine.toml, with one switch
+  bufferlab new scenario mine
+  # Write fabric.toml, with two racks and two spines
+  bufferlab new scenario fabric --topology leaf_spine
+  # Write it into another folder
+  bufferlab new scenario networks/mine";
+
+pub(crate) const NEW_STUDY: &str = "\
+Examples:
+  # Write the folder buffers
+  bufferlab new study buffers
+  # Write it into another folder
+  bufferlab new study studies/buffers";
+
+pub(crate) const NEW_POLICY: &str = "\
+Examples:
+  # Write the folder fair-share
+  bufferlab new policy fair-share
+  # Write it outside of the checkout
+  bufferlab new policy ~/fair-share
+  # Name the checkout that the crate builds on
+  bufferlab new policy fair-share --checkout ~/bufferlab";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   # Print what would run
@@ -60,6 +94,15 @@ Examples:
   bufferlab check scenarios/first.toml --resolved
   # Check a change before a run
   bufferlab check scenarios/first.toml --set switch.policy=abm";
+
+pub(crate) const IMPORT: &str = "\
+Examples:
+  # Write matrix.toml and matrix-flows.csv from a connection matrix of htsim
+  bufferlab import matrix.cm
+  # Join a topology and a flow list of HPCC
+  bufferlab import topology.txt flow.txt --out hpcc --name incast
+  # Print what a workload of SimAI has, with collectives on trees
+  bufferlab import workload.txt --algorithm double_binary_tree --dry-run";
 
 pub(crate) const REPORT: &str = "\
 Examples:
@@ -204,6 +247,13 @@ Examples:
   bufferlab sonic lint config_db.json --allow 'SB008=hosts mark by delay'
   # Write findings for a code host
   bufferlab sonic lint config_db.json --format sarif > findings.sarif";
+
+pub(crate) const SONIC_REPORT: &str = "\
+Examples:
+  # Write a memo of one page for a change request
+  bufferlab sonic report testdata/sonic/switch --chip trident3 --out memo.html
+  # Print it to stdout
+  bufferlab sonic report config_db.json pg_profile_lookup.ini";
 
 pub(crate) const SONIC_RULES: &str = "\
 Examples:

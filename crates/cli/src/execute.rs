@@ -35,7 +35,8 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
     // A single run is never reused: users repeat it to see it run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
-    execute(args.scenario.file(), &out, (&plan, &[]), finished, &args.execution)
+    let hidden = take_hidden(args.with_earlier, &mut plan);
+    execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
 /// `compare`.
@@ -56,14 +57,14 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     }
     say_what_is_refused(&plan);
     let finished = resume(&mut plan, &args.execution);
-    let hidden = take_hidden(args, &mut plan);
+    let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
 /// Removes the earlier runs from the plan that the report leaves out: all of them, unless the user
 /// wants to see them.
-fn take_hidden(args: &CompareArgs, plan: &mut Plan) -> Vec<PathBuf> {
-    if args.with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
+pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
+    if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
 
 /// Removes finished runs from the plan, and returns their number.
@@ -96,7 +97,7 @@ fn compare_until(
             say_what_is_refused(&plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.resume() };
-        let hidden = take_hidden(args, &mut plan);
+        let hidden = take_hidden(args.with_earlier, &mut plan);
         let failures = execute_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
         if !failures.is_empty() {
             finish(out, (&plan.policies, &hidden), args.execution.json)?;
@@ -418,12 +419,17 @@ fn finish(out: &Path, (order, hidden): (&[String], &[PathBuf]), as_json: bool) -
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
-    if let Some(others) = report.others_text() {
-        say(&format!("{others}; --with-earlier shows them"));
-    }
+    say_others(&report);
     clear_away(out);
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())
+}
+
+/// Mentions the folder's runs that the report leaves out.
+pub(crate) fn say_others(report: &Report) {
+    if let Some(others) = report.others_text() {
+        say(&format!("{others}; --with-earlier shows them"));
+    }
 }
 
 /// Removes leftovers of killed commands from a folder of results, and reports their number.

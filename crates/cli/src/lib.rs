@@ -24,11 +24,13 @@ mod examples;
 mod execute;
 mod explain;
 mod figure;
+mod import;
 mod interrupt;
 mod limits;
 #[cfg(target_os = "linux")]
 mod live;
 mod manual;
+mod new;
 mod policy;
 mod progress;
 mod records;
@@ -54,6 +56,7 @@ use anstream::{AutoStream, ColorChoice};
 use args::{Args, Colour, Command, PolicyCommand};
 use bufferlab_units::printable;
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
@@ -68,7 +71,7 @@ use std::time::SystemTime;
 /// stderr and Ctrl-C. If the arguments are wrong or ask for help, it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
+    let args = Args::try_parse().unwrap_or_else(|error| refuse(&without_escape_tip(error)));
     QUIET.store(args.quiet, Ordering::Relaxed);
     match args.color {
         Colour::Always => ColorChoice::Always.write_global(),
@@ -91,6 +94,14 @@ pub fn main() -> ExitCode {
             if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Removes the tip to pass an unknown option as a value: no command takes such a value.
+fn without_escape_tip(mut error: clap::Error) -> clap::Error {
+    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(_))) {
+        error.remove(ContextKind::Suggested);
+    }
+    error
 }
 
 /// Prints the mistake in the arguments, or the help they ask for, and ends the process.
@@ -117,7 +128,9 @@ fn dispatch(args: Args) -> miette::Result<()> {
         Command::Compare(args) => execute::compare(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::New(what) => new::new(&what),
         Command::Check(args) => check::check(&args),
+        Command::Import(args) => import::import(&args),
         Command::Report(args) => execute::report(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Explain(args) => explain::explain(&args),

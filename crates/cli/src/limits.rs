@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Every limit, grouped by kind of input.
 #[must_use]
-pub fn limits() -> [(&'static str, Vec<Limit>); 7] {
+pub fn limits() -> [(&'static str, Vec<Limit>); 8] {
     [
         ("Commands", bufferlab_lab::LIMITS.to_vec()),
         (
@@ -19,6 +19,7 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 7] {
             .concat(),
         ),
         ("Lists of flows and traces", bufferlab_workload::LIMITS.to_vec()),
+        ("Imported files and schedules", [bufferlab_import::LIMITS, bufferlab_schedule::LIMITS].concat()),
         ("Runs", bufferlab_sim::LIMITS.to_vec()),
         ("Pages of `view` and `play`", bufferlab_view::LIMITS.to_vec()),
         ("Configurations of switches", bufferlab_sonic::LIMITS.to_vec()),

@@ -12,8 +12,8 @@ use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disagreements, estimated_costs, key_quotes, record_ablations, recorded_costs, run,
-    verdicts_json, why,
+    Verdict, conclude, disagreements, estimated_costs, key_quotes, multiverse, open_readings,
+    record_ablations, record_universes, recorded_costs, run, verdicts_json, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -50,6 +50,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     if let Some(values) = &args.values {
         return redraw(args, &selected, values);
+    }
+    if args.readings {
+        return readings(args, &selected, scale);
     }
     let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
     let plans = plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect();
@@ -99,6 +102,36 @@ fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miet
     write_panels(&folder, &panels).map_err(error::reproduce)?;
     clear_away(&args.out);
     inform(&format!("{} panels are in {}", panels.len(), folder.display()));
+    Ok(())
+}
+
+/// Executes `reproduce NAMES --readings`.
+fn readings(args: &ReproduceArgs, selected: &[&Experiment], scale: ScaleName) -> miette::Result<()> {
+    let open = open_readings().map_err(error::reproduce)?;
+    let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
+    let seeds = args.seeds.map(|seeds| seeds.get());
+    interrupt::listen();
+    let mut judged = 0;
+    for experiment in selected.iter().filter(|one| !one.claims().is_empty()) {
+        let found = multiverse(experiment, &open, (scale, seeds), (&args.out, &how), Board::new)
+            .map_err(error::reproduce)?;
+        judged += found.len();
+        for universe in &found {
+            print(&format!("{}\n", universe.sentence()))?;
+        }
+        if interrupt::requested() {
+            let help = "repeat the command: it reuses the finished runs";
+            return Err(miette!(help = help, "interrupted in {}", experiment.id));
+        }
+        if let Some(table) = &args.record {
+            let date = args.date.as_deref().unwrap_or_default();
+            record_universes(table, &found, (scale, date)).map_err(error::reproduce)?;
+        }
+    }
+    clear_away(&args.out);
+    if judged == 0 {
+        inform("claims/open-readings.csv has no reading of these experiments");
+    }
     Ok(())
 }
 

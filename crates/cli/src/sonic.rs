@@ -5,13 +5,13 @@ mod tune;
 mod what_if;
 
 use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
-use crate::{print, say};
+use crate::{inform, print, say};
 use bufferlab_document::files;
 use bufferlab_operator::store::{self, Store, StoreError};
 use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
-use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, nvidia};
+use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, memo, nvidia};
 use miette::{Report, miette};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
     match command {
         SonicCommand::Explain { files, json } => explain_files(files, *json),
         SonicCommand::Lint(args) => lint_files(args),
+        SonicCommand::Report { files, out } => memo(files, out.as_deref()),
         SonicCommand::Rules => rules(),
         SonicCommand::Diff { sides, redis, with, chip, json } => {
             differ((sides, redis.as_deref()), with, chip.as_deref(), *json)
@@ -161,8 +162,8 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
 }
 
 fn lint_files(args: &LintArgs) -> miette::Result<()> {
-    let mut findings = Vec::new();
-    for (_, config) in load(&args.files)? {
+    let (mut findings, mut gaps) = (Vec::new(), Vec::new());
+    for (name, config) in load(&args.files)? {
         let options = Options {
             chip: chip(&config, args.files.chip.as_deref())?,
             allow: args.allow.clone(),
@@ -173,12 +174,17 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
             miette!(help = help, "{error}")
         })?;
         findings.extend(found);
+        let of_chip = if name.is_empty() { name } else { format!("{name}: ") };
+        gaps.extend(lint::not_judged(&config, &options).iter().map(|gap| format!("{of_chip}{gap}")));
     }
     print(&match args.format {
-        Format::Text => readable(&lint::text(&findings)),
+        Format::Text => readable(&lint::text(&findings, &gaps)),
         Format::Json => lint::json(&findings),
-        Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
+        Format::Sarif => lint::sarif(&findings, &gaps, env!("CARGO_PKG_VERSION")),
     })?;
+    if matches!(args.format, Format::Json) {
+        gaps.iter().for_each(|gap| say(&format!("not judged: {gap}")));
+    }
     match args.fail_on.severity().filter(|severity| lint::fails(&findings, *severity)) {
         Some(severity) => Err(miette!(
             help = "correct them, or switch a rule off with --allow RULE=REASON",
@@ -186,6 +192,23 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
         )),
         None => Ok(()),
     }
+}
+
+/// Writes the memo about the switch, or one per chip below each other.
+fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
+    let mut pages = String::new();
+    for (_, config) in load(files)? {
+        warn(&config);
+        let options = Options { chip: chip(&config, files.chip.as_deref())?, ..Options::default() };
+        let page = memo::html(&config, &options).map_err(|error| miette!("{error}"))?;
+        pages.push_str(&readable(&page));
+    }
+    let Some(path) = out else { return print(&pages) };
+    bufferlab_results::write_whole(path, pages.as_bytes()).map_err(|error| {
+        miette!(help = "give a file that can be written", "cannot write {}: {error}", path.display())
+    })?;
+    inform(&format!("memo in {}", path.display()));
+    Ok(())
 }
 
 fn rules() -> miette::Result<()> {

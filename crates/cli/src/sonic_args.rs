@@ -22,6 +22,15 @@ pub(crate) enum SonicCommand {
     /// Check a configuration against rules; print findings with figures and suggestions
     #[command(after_help = examples::SONIC_LINT)]
     Lint(LintArgs),
+    /// Write a memo of one page for a change request: memory, findings, margins, recommendation
+    #[command(after_help = examples::SONIC_REPORT)]
+    Report {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Write the page (HTML) to this file instead of stdout; browsers print it as PDF
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// List the rules of `lint` with their reasons and sources
     #[command(after_help = examples::SONIC_RULES)]
     Rules,
@@ -187,6 +196,9 @@ pub(crate) struct WhatIfArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZero<usize>>,
@@ -265,12 +277,14 @@ fn microseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn size(text: &str) -> Result<u64, String> {
-    bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())
+/// Reads a size with its unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    bufferlab_scenario::parse_size(text).map_err(|error| format!("{error}; expected a size such as \"2 GB\""))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let time = bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())?;
+    let time = bufferlab_scenario::parse_time(text)
+        .map_err(|error| format!("{error}; expected a time such as \"10 ms\""))?;
     Ok(time.0 as f64 * 1e-12)
 }
 

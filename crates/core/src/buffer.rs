@@ -160,6 +160,12 @@ impl Buffer {
         self.occupancy
     }
 
+    /// Whether the shared pool is the whole memory, shown as it is now.
+    #[inline]
+    pub(crate) fn is_whole_pool(&self) -> bool {
+        self.pool.is_none()
+    }
+
     /// Capacity of the shared pool: B less all reserves.
     #[inline]
     #[must_use]
@@ -372,6 +378,9 @@ impl Buffer {
         port.bytes += size;
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes += size;
+        if stored.account == Account::Shared {
+            return;
+        }
         match stored.account {
             Account::Shared | Account::Minimum => {}
             Account::Reserved => port.reserved += size,
@@ -383,9 +392,10 @@ impl Buffer {
         }
     }
 
-    /// Takes the packet at `end` of `queue` of `port` and releases its accounts.
+    /// Takes the packet at `end` of `queue` of `port` and releases its accounts. Returns it, and
+    /// whether the queue is now empty.
     #[inline(always)] // On the hot path; every caller passes a constant `end`.
-    pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<Stored> {
+    pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<(Stored, bool)> {
         let slot = &mut self.queues[queue.0 as usize];
         let stored = match end {
             End::Head => slot.packets.pop_front(),
@@ -401,6 +411,10 @@ impl Buffer {
         port.bytes -= size;
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
+        if stored.account == Account::Shared && ingress.headroom == 0 {
+            self.used[Account::Shared as usize] -= size;
+            return Some((stored, slot.packets.is_empty()));
+        }
         match stored.account {
             // A departure releases headroom first, whichever packet of the ingress queue leaves
             // (SONiC; Reverie section 2.2).
@@ -417,7 +431,7 @@ impl Buffer {
                 self.used[Account::Reserved as usize] -= size;
             }
         }
-        Some(stored)
+        Some((stored, slot.packets.is_empty()))
     }
 
     /// Checks that the ledger equals what the queues contain.
@@ -547,8 +561,8 @@ mod tests {
         assert_eq!(buffer.ingress_bytes(IngressId(3)), 1_800);
         assert_eq!(buffer.ingress_headroom_bytes(IngressId(3)), 300);
         assert_eq!(buffer.used(Account::Shared), 1_000);
-        assert_eq!(buffer.remove(QueueId(2), 1, End::Tail).map(|s| s.header.size), Some(300));
-        assert_eq!(buffer.remove(QueueId(2), 1, End::Head).map(|s| s.header.size), Some(500));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Tail).map(|(s, _)| s.header.size), Some(300));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Head).map(|(s, _)| s.header.size), Some(500));
         assert_eq!(buffer.remove(QueueId(2), 1, End::Head), None);
         buffer.verify().expect("the ledger is right");
         assert_eq!((buffer.occupancy(), buffer.port_reserved_bytes(1)), (1_000, 0));

@@ -404,39 +404,68 @@ impl<P: Policy> Switch<P> {
     // and it is in memory only where an observer or a policy reads it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
-        let mut arrival = self.classify(now, packet);
         if !self.ideal {
-            self.refresh(now);
-            let is_uncharged = self.hardware.is_uncharged(arrival.priority);
-            arrival.header.size = if is_uncharged { 0 } else { self.hardware.charged(packet.header.size) };
+            return self.handle_arrival_on_chip(now, *packet, observer);
         }
-        if !self.ideal
-            && let Some(verdict) = self.decide_without_policy(arrival)
-        {
+        let arrival = self.classify(now, packet);
+        observer.on(&SwitchEvent::Arriving(&arrival), &self.buffer);
+        match self.policy.admit(&arrival, &self.buffer) {
+            Verdict::Admit(account) if self.buffer.fits(arrival.header.size) => {
+                self.store(&arrival, packet, account, observer)
+            }
+            verdict => self.carry_out(verdict, arrival, *packet, observer),
+        }
+    }
+
+    /// [`Self::handle_arrival`] on a chip that deviates from the ideal switch, or while a watchdog
+    /// discards.
+    #[inline(never)]
+    fn handle_arrival_on_chip<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        observer: &mut O,
+    ) -> Admission {
+        let mut arrival = self.classify(now, &packet);
+        self.refresh(now);
+        let is_uncharged = self.hardware.is_uncharged(arrival.priority);
+        arrival.header.size = if is_uncharged { 0 } else { self.hardware.charged(packet.header.size) };
+        if let Some(verdict) = self.decide_without_policy(arrival) {
             observer.on(&SwitchEvent::Bypassing(&arrival), &self.buffer);
             return match verdict {
-                Ok(account) => self.store(&arrival, packet, account, observer),
-                Err(reason) => self.refuse(arrival, *packet, Refusal::dropped(reason), observer),
+                Ok(account) => self.store(&arrival, &packet, account, observer),
+                Err(reason) => self.refuse(arrival, packet, Refusal::dropped(reason), observer),
             };
         }
         observer.on(&SwitchEvent::Arriving(&arrival), &self.buffer);
+        let verdict = self.policy.admit(&arrival, &self.buffer);
+        self.carry_out(verdict, arrival, packet, observer)
+    }
+
+    /// Carries out the policy's verdict on an arrival: evicts packets and asks again until the
+    /// policy admits or refuses.
+    #[inline(never)] // Rare: on the common path the verdict is to admit.
+    fn carry_out<O: Observer>(
+        &mut self,
+        verdict: Verdict,
+        mut arrival: Arrival,
+        packet: Packet,
+        observer: &mut O,
+    ) -> Admission {
+        let (now, fault) = (arrival.now, Refusal::dropped(DropReason::PolicyFault));
+        let mut verdict = verdict;
         loop {
-            match self.policy.admit(&arrival, &self.buffer) {
+            match verdict {
                 Verdict::Admit(account) if self.buffer.fits(arrival.header.size) => {
-                    return self.store(&arrival, packet, account, observer);
+                    return self.store(&arrival, &packet, account, observer);
                 }
                 Verdict::Admit(_) => {
                     let (queue, size) = (arrival.queue, arrival.header.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
-                    return self.refuse(
-                        arrival,
-                        *packet,
-                        Refusal::dropped(DropReason::PolicyFault),
-                        observer,
-                    );
+                    return self.refuse(arrival, packet, fault, observer);
                 }
                 Verdict::Drop(reason) => {
-                    return self.refuse(arrival, *packet, Refusal::dropped(reason), observer);
+                    return self.refuse(arrival, packet, Refusal::dropped(reason), observer);
                 }
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
@@ -444,16 +473,12 @@ impl<P: Policy> Switch<P> {
                         self.note(|buffer| {
                             PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
                         });
-                        return self.refuse(
-                            arrival,
-                            *packet,
-                            Refusal::dropped(DropReason::PolicyFault),
-                            observer,
-                        );
+                        return self.refuse(arrival, packet, fault, observer);
                     }
                     arrival.evictions += 1;
                 }
             }
+            verdict = self.policy.admit(&arrival, &self.buffer);
         }
     }
 
@@ -565,8 +590,7 @@ impl<P: Policy> Switch<P> {
         counters.enqueued_bytes += u64::from(packet.header.size);
         counters.marked += u64::from(marked);
         if self.hooks.contains(Hooks::ENQUEUE) {
-            let arrival = *arrival;
-            self.policy.on_enqueue(&arrival, &self.buffer);
+            self.policy.on_enqueue(arrival, &self.buffer);
         }
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.after_change(now, arrival.ingress, observer);
@@ -626,8 +650,8 @@ impl<P: Policy> Switch<P> {
             return false;
         }
         let (port, priority) = self.buffer.port_and_priority(queue);
-        let Some(stored) = self.buffer.remove(queue, port, end) else { return false };
-        if self.buffer.queue_packets(queue) == 0 {
+        let Some((stored, is_empty)) = self.buffer.remove(queue, port, end) else { return false };
+        if is_empty {
             self.ports[usize::from(port)].occupied &= !(1 << priority);
         }
         self.counters[usize::from(queue.0)].evicted += 1;
@@ -664,8 +688,9 @@ impl<P: Policy> Switch<P> {
         let priority = picked.queue;
         let occupied = state.occupied;
         let queue = QueueId(first_queue + u16::from(priority));
-        let stored = self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
-        if self.buffer.queue_packets(queue) == 0 {
+        let (stored, is_empty) =
+            self.buffer.remove(queue, port, End::Head).expect("an occupied queue has a head");
+        if is_empty {
             self.ports[usize::from(port)].occupied &= !(1 << priority);
         }
         let header = stored.header;
@@ -685,10 +710,13 @@ impl<P: Policy> Switch<P> {
             ingress: stored.ingress,
             priority,
         };
-        if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
+        if self.hooks.contains(Hooks::EMPTY_VISIT) {
             // The scheduler also skips a paused queue, but that queue is not empty.
             let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
-            self.tell_departure(departure, passed_empty, first_queue);
+            self.tell_empty_visits(now, passed_empty, first_queue);
+        }
+        if self.hooks.contains(Hooks::DEQUEUE) {
+            self.policy.on_dequeue(&departure, &self.buffer);
         }
         observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
         self.after_change(now, stored.ingress, observer);
@@ -697,17 +725,12 @@ impl<P: Policy> Switch<P> {
     }
 
     #[inline(never)]
-    fn tell_departure(&mut self, departure: Departure, passed_empty: u32, first_queue: u16) {
-        if self.hooks.contains(Hooks::EMPTY_VISIT) {
-            let mut rest = passed_empty;
-            while rest != 0 {
-                let priority = rest.trailing_zeros() as u16;
-                self.policy.on_empty_visit(departure.now, QueueId(first_queue + priority));
-                rest &= rest - 1;
-            }
-        }
-        if self.hooks.contains(Hooks::DEQUEUE) {
-            self.policy.on_dequeue(&departure, &self.buffer);
+    fn tell_empty_visits(&mut self, now: Time, passed_empty: u32, first_queue: u16) {
+        let mut rest = passed_empty;
+        while rest != 0 {
+            let priority = rest.trailing_zeros() as u16;
+            self.policy.on_empty_visit(now, QueueId(first_queue + priority));
+            rest &= rest - 1;
         }
     }
 

@@ -40,7 +40,13 @@ pub fn text<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a str, Complain
 pub fn quantity(item: &Item, spec: &Expected<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
-    let example = format!("{} = {}", spec.name, spec.example);
+    // A default of zero is no example of a time.
+    let value = if spec.example.starts_with("\"0 ") && dimension == Dimension::Time {
+        "\"10 us\""
+    } else {
+        spec.example
+    };
+    let example = format!("{} = {value}", spec.name);
     let written = match &item.value {
         Value::String(text) => text,
         Value::Integer(number) if dimension == Dimension::Size && *number > 0 => {
@@ -90,7 +96,10 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
     let units = units(dimension);
     let bits = unit.contains("b") && !unit.contains('B') && dimension == Dimension::Size;
     let bytes = unit.contains('B') && dimension == Dimension::Rate;
-    complaint.help(if bits {
+    let comma = unit.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    complaint.help(if comma {
+        format!("write a decimal point, not a comma\n{units}")
+    } else if bits {
         format!("sizes are in bytes: a capital B\n{units}")
     } else if bytes {
         format!("rates are in bits per second: a small b\n{units}")

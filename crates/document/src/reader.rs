@@ -567,7 +567,10 @@ impl<'a> Reader<'a> {
         let Value::Array(list) = &item.value else {
             let complaint = match item.value {
                 Value::Table(_) => Complaint::new("expected a list of tables, found one table", "one table")
-                    .help(format!("write the header with two brackets: [[{}]]", self.path(key))),
+                    .help(format!(
+                        "write the header with two brackets: [[{}]], or {key} = [{{ … }}]",
+                        self.path(key)
+                    )),
                 _ => convert::wrong_kind(item, &spec.expected()),
             };
             self.context.error(&self.path(key), item.origin, complaint);

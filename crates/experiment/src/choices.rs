@@ -15,6 +15,14 @@ choices! {
 }
 
 choices! {
+    /// Side of a band on which the scheme under test does better than the paper says.
+    pub enum Better {
+        Above = "above": "larger values are better",
+        Below = "below": "smaller values are better",
+    }
+}
+
+choices! {
     /// Quantity of a flow, a query or a sample.
     #[derive(Serialize, Deserialize)]
     pub enum Quantity {

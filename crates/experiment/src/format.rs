@@ -4,7 +4,7 @@
 //! The reader looks keys up here, and the JSON Schema and the reference in
 //! `docs/reference/experiments.md` are generated from here.
 
-use crate::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+use crate::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
@@ -203,6 +203,12 @@ pub static VARIANT: TableSpec = TableSpec {
         required("name", Kind::Text, "\"dt\"", "Name in tables, charts and expressions."),
         OWN_SET,
         SCENARIO,
+        optional(
+            "artifact",
+            SET,
+            "{ \"switch.policy.unscheduled_alpha\" = 1024.0 }",
+            "Changes of this variant in the artifact's reading, applied before those of `[artifact]`.",
+        ),
     ],
     variants: &[],
 };
@@ -394,6 +400,12 @@ const GUARD: KeySpec = optional(
     "'v(\"lost\", \"dt\", 0.8)'",
     "An expression that must be above 0 for the effect to be meaningful, such as the number of lost packets; otherwise a PASS becomes INCONCLUSIVE.",
 );
+const BETTER: KeySpec = optional(
+    "better",
+    Kind::Words(Better::WORDS),
+    "\"above\"",
+    "Side of the band on which the scheme does better than the paper says, for a statement without direction. A FAIL on that side says so.",
+);
 const MARKED: KeySpec = optional(
     "mark",
     Kind::Table(&MARK),
@@ -433,6 +445,7 @@ pub static CLAIM: TableSpec = TableSpec {
         PERCENT,
         OVER_SEEDS,
         GUARD,
+        BETTER,
         MARKED,
         optional(
             "also",
@@ -463,6 +476,7 @@ pub static CONDITION: TableSpec = TableSpec {
         PERCENT,
         OVER_SEEDS,
         GUARD,
+        BETTER,
         MARKED,
     ],
     variants: &[],

@@ -8,5 +8,5 @@ mod choices;
 pub mod format;
 mod reference;
 
-pub use choices::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use choices::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use reference::{json_schema, reference};

@@ -147,15 +147,13 @@ pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     if all <= budget.bytes {
         return Ok(());
     }
-    let message = format!(
-        "{runs} runs hold {} of files and lists each, {} in all, and {} {}",
-        format_memory(one),
-        format_memory(all),
-        budget.source,
-        format_memory(budget.bytes)
-    );
-    Err(PlanError::refused(
-        message,
-        "plan fewer runs at a time, or shorten the lists; --memory-limit 64GB says that there is more",
-    ))
+    let held = match runs {
+        1 => format!("the run holds {} of files and lists", format_memory(one)),
+        _ => {
+            let (one, all) = (format_memory(one), format_memory(all));
+            format!("{runs} runs hold {one} of files and lists each, {all} in all")
+        }
+    };
+    let message = format!("{held}, and {} {}", budget.source, format_memory(budget.bytes));
+    Err(PlanError::refused(message, "plan fewer runs at a time, shorten the lists, or raise --memory-limit"))
 }

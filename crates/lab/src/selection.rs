@@ -74,6 +74,13 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
             };
             return Err(PlanError::refused(message, help));
         }
+        if let Some(known) = earlier.iter().find(|known| known.means_the_same(variant)) {
+            let message = format!("\"{}\" and \"{}\" are the same variant", known.label(), variant.label());
+            return Err(PlanError::refused(
+                message,
+                "name each variant once, or write a label before one of them, such as 'second: …'",
+            ));
+        }
         if let Some(known) = earlier.iter().find(|known| known.folder() == variant.folder()) {
             let (first, second) = (known.label(), variant.label());
             let message = format!("\"{first}\" and \"{second}\" would share the folder {}", variant.folder());

@@ -105,7 +105,9 @@ impl SweepPlan {
             scenario_policy(&first.scenario).into_iter().collect()
         };
         reject_duplicates(&variants)?;
-        refuse_two_hands(&request.vary, &variants)?;
+        if changes {
+            refuse_two_hands(&request.vary, &variants)?;
+        }
         let load_point = |variant: Option<&Variant>, overrides: &[(String, String)]| {
             load(variant.filter(|_| changes), overrides)
         };
@@ -273,7 +275,7 @@ fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
 fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError> {
     let within =
         |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    for variant in variants.iter().filter(|variant| !variant.is_plain()) {
+    for variant in variants {
         for path in variant.paths().chain(["switch.policy.name".to_owned()]) {
             if let Some(Vary { key, .. }) =
                 vary.iter().find(|vary| within(&path, &vary.key) || within(&vary.key, &path))

@@ -18,6 +18,7 @@ mod limits;
 mod model;
 mod network;
 pub mod probe;
+mod qos;
 mod qualification;
 mod scenario;
 pub mod store;

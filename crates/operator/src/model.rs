@@ -123,6 +123,10 @@ impl Model {
             ));
         }
         notes.extend(prediction.not_predicted.iter().take(3).map(|gap| format!("Not simulated: {gap}.")));
+        let short =
+            bufferlab_sonic::silicon::headroom::answers(config, Some(chip).filter(|chip| chip.is_known()));
+        let short = short.into_iter().filter(|answer| !answer.contains("every size"));
+        notes.extend(short.map(|answer| format!("{answer}.")));
         let lossless: BTreeSet<u8> = ports.iter().flat_map(|port| port.groups.keys().copied()).collect();
         complete(&mut ports, &lossless, &mut notes);
         Ok(Self {
@@ -143,11 +147,16 @@ impl Model {
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
-        // An unknown chip is assumed to account like the chips with known cells.
-        let minimums = facts.is_none_or(|facts| facts.queue_minimums_in_every_slice);
+        // A chip without facts is assumed to account like the chips with the same rule.
+        let minimums =
+            facts.map_or(matches!(self.chip.rule, Rule::Cells), |facts| facts.queue_minimums_in_every_slice);
         Hardware {
             cell_bytes: self.cell as u32,
-            packet_overhead: facts.map_or(0, |facts| facts.packet_overhead),
+            packet_overhead: match (facts, self.chip.rule) {
+                (Some(facts), _) => facts.packet_overhead,
+                (None, Rule::Bytes(more)) => more as u32,
+                (None, _) => 0,
+            },
             accounting: Accounting {
                 slices: self.slices as u16,
                 resume_below: ResumeBelow::PausePoint,

@@ -7,7 +7,8 @@
 use crate::OperatorError;
 use crate::model::Model;
 use crate::network::Network;
-use crate::scenario::{METRES_PER_SECOND, Marking, switch};
+use crate::qos::Marking;
+use crate::scenario::{METRES_PER_SECOND, switch};
 use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;

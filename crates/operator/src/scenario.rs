@@ -2,7 +2,8 @@
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
-use crate::traffic::{Planned, RDMA_FRAME, TCP_FRAME, Traffic};
+use crate::qos::{Marking, Schedule, not_simulated};
+use crate::traffic::{Planned, Traffic};
 use bufferlab_core::Accounting;
 use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, MapKind};
@@ -37,7 +38,8 @@ pub fn scenario(
     // Writing into a string cannot fail.
     let files: Vec<_> = config.files.iter().map(|file| one_line(file)).collect();
     let _ = writeln!(text, "# {} with the configuration of {}", model.chip.title, files.join(", "));
-    for note in model.notes.iter().chain(&traffic.network.note()) {
+    let omitted = not_simulated(config, model);
+    for note in model.notes.iter().chain(&omitted).chain(&traffic.network.note()) {
         let _ = writeln!(text, "# {}", one_line(note));
     }
     let _ = writeln!(
@@ -49,7 +51,7 @@ pub fn scenario(
     );
     traffic.network.toml(&mut text, model);
     switch(&mut text, config, model, &marking, reaction(model));
-    let lossy_marks = marking.by_priority.contains_key(&lossy);
+    let lossy_marks = marking.marks(lossy);
     text.push_str(&planned.toml(lossy_marks));
     let _ = writeln!(text, "[output]\nshort_flow = \"100 KB\"");
     Ok(text)
@@ -88,7 +90,7 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
         model.headroom(),
         model.reserves()
     );
-    if let Some(groups) = scheduler(config, model) {
+    if let Some(groups) = Schedule::from_config(config, model).groups {
         let _ = writeln!(text, "scheduler = [{groups}]");
     }
     let _ = writeln!(text, "hardware = {}", hardware(model));
@@ -117,9 +119,16 @@ fn hardware(model: &Model) -> String {
     if model.chip.family.is_some() {
         return format!("{{ family = {} }}", quoted(model.chip.name));
     }
-    let Accounting { resume_below, queue_minimums, .. } = model.hardware().accounting;
+    let hardware = model.hardware();
+    let Accounting { resume_below, queue_minimums, .. } = hardware.accounting;
+    let overhead = match hardware.packet_overhead {
+        0 => String::new(),
+        bytes => format!("packet_overhead = \"{bytes} B\", "),
+    };
+    let cell = if model.cell > 1 { format!("cell = \"{} B\", ", model.cell) } else { String::new() };
+    let slices = if model.slices > 1 { format!("slices = {}, ", model.slices) } else { String::new() };
     format!(
-        "{{ slice_by = \"ingress\", resume_below = {}, queue_minimums = {} }}",
+        "{{ {cell}{overhead}{slices}slice_by = \"ingress\", resume_below = {}, queue_minimums = {} }}",
         quoted(resume_below.word()),
         quoted(queue_minimums.word())
     )
@@ -143,7 +152,7 @@ pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
         },
     ));
     changes.push(("switch.ecn", Marking::from_config(config, model).inline()));
-    if let Some(groups) = scheduler(config, model) {
+    if let Some(groups) = Schedule::from_config(config, model).groups {
         changes.push(("switch.scheduler", format!("[{groups}]")));
     }
     changes
@@ -321,118 +330,4 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
     }
     let direction = "direction = \"egress\", ";
     [gathered(model, &lossy, direction), gathered(model, &lossless, direction)].concat()
-}
-
-/// Groups of the scheduler: first the strict queues, with the highest number first, then the others
-/// by weight. All ports have the scheduler of the first port that has one.
-fn scheduler(config: &Config, model: &Model) -> Option<String> {
-    let of = |port: &str, queue: u8| {
-        let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
-        config.schedulers.get(&setting.scheduler.as_ref()?.value)
-    };
-    let ports = model.ports.iter().map(|port| port.name.as_str());
-    let first =
-        ports.into_iter().find(|port| (0..PRIORITIES as u8).any(|queue| of(port, queue).is_some()))?;
-    let (mut strict, mut weighted) = (Vec::new(), Vec::new());
-    for queue in 0..PRIORITIES as u8 {
-        let own = of(first, queue);
-        let kind = own.and_then(|own| own.kind.as_ref()).map(|kind| kind.value.to_ascii_uppercase());
-        if kind.as_deref() == Some("STRICT") {
-            strict.push(queue);
-        } else {
-            let weight =
-                own.and_then(|own| own.weight.as_ref()).map_or(1, |weight| weight.value.clamp(1, 100));
-            weighted.push((queue, weight));
-        }
-    }
-    let mut groups: Vec<String> =
-        strict.iter().rev().map(|queue| format!("{{ queues = [{queue}] }}")).collect();
-    let least = weighted.iter().map(|(_, weight)| *weight).min();
-    if let Some(least) = least {
-        let queues: Vec<_> = weighted.iter().map(|(queue, _)| *queue).collect();
-        let frame = RDMA_FRAME.max(TCP_FRAME);
-        // The smallest quantum is one frame, so that a round is as short as possible.
-        let quanta: Vec<_> =
-            weighted.iter().map(|(_, weight)| bytes((frame * weight).div_ceil(least))).collect();
-        groups.push(format!(
-            "{{ queues = {queues:?}, discipline = \"deficit_round_robin\", quanta = [{}] }}",
-            quanta.join(", ")
-        ));
-    }
-    Some(groups.join(", "))
-}
-
-/// Marking by priority: thresholds (bytes) and the probability at the upper threshold.
-pub(crate) struct Marking {
-    by_priority: BTreeMap<u8, (u64, u64)>,
-    probability: f64,
-}
-
-impl Marking {
-    /// No marking.
-    pub(crate) fn none() -> Self {
-        Self { by_priority: BTreeMap::new(), probability: 1.0 }
-    }
-
-    /// Marking of the first port that has thresholds, for each priority. The marking probability of
-    /// the first lossless priority applies, or else that of the first lossy priority.
-    fn from_config(config: &Config, model: &Model) -> Self {
-        let mut found = BTreeMap::new();
-        let mut probabilities = BTreeMap::new();
-        for queue in 0..PRIORITIES as u8 {
-            let own = model.ports.iter().find_map(|port| {
-                let setting = config.queue_settings.get(&(PortName::new(&port.name), queue))?;
-                let profile = config.wred.get(&setting.wred.as_ref()?.value)?;
-                let marks = profile.ecn.as_ref().is_some_and(|ecn| {
-                    matches!(ecn.value.as_str(), "ecn_all") || ecn.value.contains("green")
-                });
-                let green = &profile.colours[0];
-                let (min, max) = (green.min.as_ref()?.value, green.max.as_ref()?.value);
-                let probability = green.probability.as_ref().map_or(100, |probability| probability.value);
-                (marks && min < max).then_some(((min, max), probability.min(100) as f64 / 100.0))
-            });
-            if let Some((thresholds, probability)) = own {
-                found.insert(queue, thresholds);
-                probabilities.insert((!model.lossless.contains(&queue), queue), probability);
-            }
-        }
-        let probability = probabilities.into_values().next().unwrap_or(1.0);
-        Self { by_priority: found, probability }
-    }
-
-    /// Thresholds of every priority. Priorities without marking have some, too, because the list
-    /// has no gaps.
-    fn thresholds(&self) -> Vec<String> {
-        let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
-        let of = |queue: u8| {
-            let (min, max) = self.by_priority.get(&queue).unwrap_or(last);
-            format!("{{ kmin = \"{min} B\", kmax = \"{max} B\" }}")
-        };
-        (0..PRIORITIES as u8).map(of).collect()
-    }
-
-    fn inline(&self) -> String {
-        if self.by_priority.is_empty() {
-            return "{ kind = \"none\" }".to_owned();
-        }
-        let priorities: Vec<_> = self.by_priority.keys().collect();
-        format!(
-            "{{ kind = \"red\", at = \"dequeue\", pmax = {}, priorities = {priorities:?}, by_priority = [{}] }}",
-            self.probability,
-            self.thresholds().join(", ")
-        )
-    }
-
-    fn toml(&self) -> String {
-        if self.by_priority.is_empty() {
-            return String::new();
-        }
-        let all: Vec<_> = self.thresholds().into_iter().map(|one| format!("  {one},")).collect();
-        let priorities: Vec<_> = self.by_priority.keys().collect();
-        format!(
-            "[switch.ecn]\nkind = \"red\"\nat = \"dequeue\"\npmax = {}\npriorities = {priorities:?}\nby_priority = [\n{}\n]\n\n",
-            self.probability,
-            all.join("\n")
-        )
-    }
 }

@@ -9,6 +9,7 @@ pub use recommend::{NONE, Recommendation, recommend};
 
 use crate::OperatorError;
 use crate::model::{Limit, Model};
+use crate::qos::not_simulated;
 use crate::scenario::{Change, changes, policy_parameters, scenario};
 use crate::traffic::Traffic;
 use bufferlab_report::{Comparison, Unit};
@@ -83,13 +84,16 @@ impl WhatIf {
         let mut choices =
             vec![choice(TODAY, "the configuration as it is", Reach::Today, "sonic-dt", &[], &[])?];
         let mut notes = model.notes.clone();
+        notes.extend(not_simulated(config, model));
         if let Some((other_config, other)) = against {
             same_ports(model, other)?;
             let parameters = policy_parameters(other, "sonic-dt", &|_, limit| limit);
             let changes = changes(other_config, other);
             let meaning = "the other configuration";
             choices.push(choice(CHANGED, meaning, Reach::Configuration, "sonic-dt", &parameters, &changes)?);
-            notes.extend(other.notes.iter().filter(|note| !model.notes.contains(note)).cloned());
+            let of_other = other.notes.iter().cloned().chain(not_simulated(other_config, other));
+            let more: Vec<_> = of_other.filter(|note| !notes.contains(note)).collect();
+            notes.extend(more);
         }
         let (has_lossy, has_lossless) = traffic.kind.has();
         let has_lossless = has_lossless && !model.lossless.is_empty();
@@ -116,7 +120,8 @@ fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
         )
     })?;
     let mut notes: Vec<String> = Vec::new();
-    for problem in &loaded.warnings {
+    // Notes of the model answer for the headroom of the switch's own packets, as other commands do.
+    for problem in loaded.warnings.iter().filter(|problem| problem.key() != "switch.policy.headroom") {
         let note = format!("{}: {}.", problem.key(), problem.message());
         if !notes.contains(&note) {
             notes.push(note);

@@ -11,16 +11,16 @@ use std::sync::Arc;
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// This value is only a default: the value must be given. The text is an example, as in a file.
+    /// Default of a parameter that must be given. The text is an example, as in a file.
     Required(&'static str),
-    /// This value is only a default: the value is computed when the entry is built. The text
-    /// describes the rule.
+    /// Default of a parameter that is computed when the entry is built. The text describes the
+    /// rule.
     Computed(&'static str),
-    /// This value is only a default: [`Self::Computed`] with an example, as in a scenario file.
+    /// Default as [`Self::Computed`], with an example as in a scenario file.
     Derived(&'static str, &'static str),
-    /// This value is only a default: the value may be omitted.
+    /// Default of a parameter that may be omitted.
     Optional,
-    /// This value is only a default: [`Self::Optional`] with an example, as in a scenario file.
+    /// Default as [`Self::Optional`], with an example as in a scenario file.
     OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),

@@ -136,6 +136,9 @@ pub struct CurvesPage {
     pub tables: Vec<PageTable>,
 }
 
+/// Cells of tables with more bytes get a wider column; on phones their table has one cell per line.
+const LONG_CELL: usize = 48;
+
 impl CurvesPage {
     /// The page as one HTML file without external references.
     #[must_use]
@@ -145,7 +148,7 @@ impl CurvesPage {
             div.first.beside[!self.facts.is_empty()] {
                 div {
                     (crate::html::summary::sentences(&self.finding, self.judgement))
-                    @for paragraph in &self.about { p { (paragraph) } }
+                    @for paragraph in &self.about { p { (crate::page::prose(paragraph)) } }
                     @if !self.caveats.is_empty() { (crate::page::caveats(&self.caveats)) }
                 }
                 @if !self.facts.is_empty() {
@@ -176,11 +179,20 @@ impl CurvesPage {
                 div.charts { @for map in &self.heat_maps { div { (map.markup()) } } }
             }
             @for table in &self.tables {
+                @let stacked = table.rows.iter().flatten().any(|cell| cell.len() > LONG_CELL);
                 h2 { (table.title) }
                 div.scroll {
-                    table.words {
+                    table.words.stacked[stacked] {
                         thead { tr { @for name in &table.header { th.left { (name) } } } }
-                        tbody { @for row in &table.rows { tr { @for cell in row { td.left { (cell) } } } } }
+                        tbody {
+                            @for row in &table.rows {
+                                tr {
+                                    @for (name, cell) in table.header.iter().zip(row) {
+                                        td.left.long[cell.len() > LONG_CELL] data-label=(name) { (cell) }
+                                    }
+                                }
+                            }
+                        }
                     }
                 }
             }

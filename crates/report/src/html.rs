@@ -238,7 +238,7 @@ fn what(report: &Report) -> Markup {
             @for (name, what) in facts(report) { dt { (name) } dd { (what) } }
             @if let Some(others) = report.others_text() {
                 dt { "Also here" }
-                dd { (others) ". " code { "compare --with-earlier" } " shows them." }
+                dd { (others) ". " code { "--with-earlier" } " shows them." }
             }
         }
       }

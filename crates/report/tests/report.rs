@@ -524,7 +524,7 @@ fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() 
     write_samples(&temp.path().join("cs/seed-1"), "cs", &samples, &[(0, 3), (2, 255)]);
     let section = buffer_over_time(temp.path());
     assert!(section.contains("cs: leaf-0, queue at port 2, priority 1"), "{section}");
-    assert!(section.contains("Switch leaf-0, the sampled one; it lost 3 packets"), "{section}");
+    assert!(section.contains("The sampled switch, <code>leaf-0</code>, lost 3 packets"), "{section}");
     assert!(section.contains("spine-0 lost 255 packets"), "{section}");
     assert!(section.contains("output.sample_switch = &quot;spine-0&quot;"), "{section}");
     assert!(!section.contains("that queue's threshold"), "cs has none: {section}");

@@ -84,6 +84,7 @@ impl ReproduceError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => "check the path",
             Self::Io { .. } => "check the path, its rights, and the room on the disk",
             Self::Experiment(_) => "docs/reference/experiments.md explains the keys of an experiment",
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",

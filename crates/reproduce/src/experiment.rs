@@ -55,7 +55,7 @@ mod read;
 #[cfg(test)]
 pub(crate) use read::{course_from, metric_from};
 
-use crate::{Course, Metric, OverSeeds, PaperMark, ReproduceError};
+use crate::{Better, Course, Metric, OverSeeds, PaperMark, ReproduceError};
 use bufferlab_document::LoadError;
 use bufferlab_document::setting::Setting;
 use bufferlab_theory::figures::Entry;
@@ -169,6 +169,8 @@ pub struct Variant {
     pub set: Overrides,
     /// Scenario file of the variant; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
+    /// Overrides of the variant in the artifact's reading.
+    pub artifact: Overrides,
 }
 
 /// A scale: number of seeds and size of the runs.
@@ -265,6 +267,8 @@ pub struct Condition {
     pub over_seeds: OverSeeds,
     /// Expression that must be above 0 for the effect to be meaningful.
     pub guard: Option<String>,
+    /// Side of the band on which the scheme does better than the paper says; `None`: not stated.
+    pub better: Option<Better>,
     /// Position of the paper's value in a panel.
     pub mark: Option<PaperMark>,
 }

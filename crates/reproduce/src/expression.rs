@@ -12,6 +12,7 @@
 //! | `fewer(scheme, baseline)` | like `lower`, for counts with a baseline that may be 0: relative to the larger of both, so that some against none gives −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
+//! | `farthest(list)` | the value that is farthest from 0, with its sign |
 //! | `median(list)` | the middle value; for an even number, the mean of the two middle values |
 //! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 for constant values |
 //! | `slope(x, y)` | slope of the straight line through the points, by least squares |
@@ -233,6 +234,10 @@ fn plain_engine() -> Engine {
     });
     engine.register_fn("max", |list: Array| {
         Answer::Ok(numbers(&list)?.into_iter().fold(f64::NEG_INFINITY, f64::max))
+    });
+    engine.register_fn("farthest", |list: Array| {
+        let farther = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+        Answer::Ok(numbers(&list)?.into_iter().fold(0.0, farther))
     });
     engine.register_fn("median", |list: Array| {
         let mut numbers = numbers(&list)?;

@@ -78,7 +78,10 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
         Err(why) => return Measured { verdict: Verdict::NotRun, text: why.to_string(), estimate: Err(why) },
     };
     let (mut verdict, mut text) = (condition.verdict(&estimate), in_words(condition, &estimate));
-    if verdict.holds()
+    if verdict == Verdict::Fail && condition.is_better(&estimate) {
+        text.push_str("; better than the paper says");
+    }
+    if (verdict.holds() || verdict == Verdict::Overshoot)
         && let Some(why) = vacuous(condition, results)
     {
         verdict = Verdict::Inconclusive;
@@ -191,7 +194,8 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
         let one: Arc<dyn Values> = Arc::new(OneForAll::new(Arc::clone(&all), scheme));
         let effect = expression::evaluate(&condition.effect, &one);
         let control = |mean| condition.verdict(&Estimate { seeds: 1, mean, half_width: None });
-        effect.is_ok_and(|mean| control(mean).holds() && !is_neutral(condition, mean))
+        let passes = |verdict: Verdict| verdict.holds() || verdict == Verdict::Overshoot;
+        effect.is_ok_and(|mean| passes(control(mean)) && !is_neutral(condition, mean))
     };
     let control = schemes.iter().find(|scheme| passes_with(scheme))?;
     Some(format!("it would pass with {control} in the place of every scheme"))
@@ -276,6 +280,7 @@ mod tests {
             percent: true,
             over_seeds: OverSeeds::Mean,
             guard: None,
+            better: None,
             mark: None,
         };
         let text = in_words(&claim, &Estimate { seeds: 2, mean: 0.883_4, half_width: Some(0.012_34) });

@@ -1,11 +1,11 @@
 //! The ledger: a verdict on every statement of the papers, from tests and recorded runs.
 //!
-//! The ledger combines four tables in `claims/`. `claims.csv` has the statements and their
+//! The ledger combines five tables in `claims/`. `claims.csv` has the statements and their
 //! criteria. `tests.csv` names the tests that check statements in every CI run; `cargo xtask
 //! generate` writes it from the tests' comments. `verdicts.csv` has the results of `bufferlab
 //! reproduce --record`: one record per statement, scale and profile, with seeds, commit and date.
 //! `real-packets.csv` has the results with real packets, which are shown beside a verdict and never
-//! change it.
+//! change it. `reasons.csv` has the reason for every statement that does not hold.
 //!
 //! [`LedgerRow::evidence`] alone selects the source of a row's verdict.
 
@@ -16,7 +16,7 @@ pub use tables::{Claim, Cost, Record, TestEvidence, costs_csv, estimated_costs, 
 
 use crate::real;
 use crate::table::{lines, rows, to_csv};
-use crate::{Experiment, RealRecord, ReproduceError, TableError, Verdict};
+use crate::{Experiment, RealRecord, Reason, ReproduceError, TableError, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -27,6 +27,7 @@ const HEADLINE_SEEDS: u64 = 3;
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
 const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
+const REASONS: &str = include_str!("../../../claims/reasons.csv");
 
 /// Evidence for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,24 +63,32 @@ pub struct LedgerRow {
     pub records: Vec<Record>,
     /// Result with real packets. It is shown beside the verdict and never changes it.
     pub real: Option<RealRecord>,
+    /// Reason for a statement that does not hold here, if known.
+    pub reason: Option<Reason>,
 }
 
 impl LedgerRow {
     /// Returns the evidence that decides the row's verdict.
     ///
     /// Runs in the paper's reading take precedence over a test. Runs under another profile are
-    /// shown but never decide. Among records of the paper's profile, failed runs are last. Before
-    /// them, the order is: the paper's scale with three or more seeds, reduced scale, the paper's
-    /// scale with fewer seeds. A test takes precedence over failed runs.
+    /// shown but never decide. Among records of the paper's profile, VOID and failed runs are last.
+    /// Before them, the order is: the paper's scale with three or more seeds, reduced scale, the
+    /// paper's scale with fewer seeds. A test takes precedence over VOID and failed runs.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());
         match (first, self.test.as_ref()) {
-            (Some(record), Some(test)) if record.verdict == Verdict::NotRun => Evidence::Test(test),
+            (Some(record), Some(test)) if !record.speaks() => Evidence::Test(test),
             (Some(record), _) => Evidence::Runs(record),
             (None, Some(test)) => Evidence::Test(test),
             (None, None) => Evidence::None,
         }
+    }
+
+    /// Returns the reason for the row's verdict, if the verdict needs one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&Reason> {
+        self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
     /// Returns the records that do not decide the verdict; they are shown beside the deciding one.
@@ -104,13 +113,13 @@ impl LedgerRow {
 }
 
 /// Sort key for [`LedgerRow::evidence`]; the record with the smallest key decides.
-fn rank(record: &Record) -> (bool, bool, u8) {
+pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
     let scale = match record.scale.as_str() {
         "paper" if record.seeds >= HEADLINE_SEEDS => 0,
         "paper" => 2,
         _ => 1,
     };
-    (!record.is_of_paper(), record.verdict == Verdict::NotRun, scale)
+    (!record.is_of_paper(), !record.speaks(), scale)
 }
 
 /// All statements with their verdicts.
@@ -126,7 +135,8 @@ impl Ledger {
     /// # Errors
     /// If one of its tables is damaged.
     pub fn recorded() -> Result<Self, ReproduceError> {
-        Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)
+        let reasons = rows("claims/reasons.csv", REASONS)?;
+        Self::parse(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)?.with_reasons(reasons)
     }
 
     /// Loads the ledger from a checkout's `claims/`.
@@ -139,7 +149,19 @@ impl Ledger {
             std::fs::read_to_string(&path).map_err(ReproduceError::io("read", &path))
         };
         let real = rows::<RealRecord>("claims/real-packets.csv", &read("real-packets.csv")?)?;
-        Self::parse(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?.beside_real(real)
+        let reasons = rows("claims/reasons.csv", &read("reasons.csv")?)?;
+        let ledger = Self::parse(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?;
+        ledger.beside_real(real)?.with_reasons(reasons)
+    }
+
+    /// Adds the reasons why statements do not hold.
+    fn with_reasons(mut self, reasons: Vec<Reason>) -> Result<Self, ReproduceError> {
+        for (line, reason) in (2..).zip(reasons) {
+            let known = self.rows.iter_mut().find(|row| row.claim.id == reason.id);
+            let row = known.ok_or_else(|| no_claim("claims/reasons.csv", line, &reason.id))?;
+            row.reason = Some(reason);
+        }
+        Ok(self)
     }
 
     /// Adds the results with real packets.
@@ -154,7 +176,8 @@ impl Ledger {
 
     fn parse(claims: &str, tests: &str, verdicts: &str) -> Result<Self, ReproduceError> {
         let rows = rows::<Claim>("claims/claims.csv", claims)?.into_iter();
-        let rows = rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None });
+        let rows =
+            rows.map(|claim| LedgerRow { claim, test: None, records: Vec::new(), real: None, reason: None });
         let mut ledger = Self { rows: rows.collect() };
         let places: BTreeMap<String, usize> =
             ledger.rows.iter().enumerate().map(|(place, row)| (row.claim.id.clone(), place)).collect();
@@ -192,6 +215,7 @@ impl Ledger {
             test: None,
             records: Vec::new(),
             real: None,
+            reason: None,
         }));
         self
     }
@@ -311,6 +335,7 @@ mod tests {
             note: String::new(),
             commit: text("0"),
             date: text("2026-01-01"),
+            fingerprint: String::new(),
         }
     }
 
@@ -379,9 +404,9 @@ mod tests {
             beside.rows_markdown()
         );
         let paper = beside.paper_markdown("ABM (SIGCOMM 2022)");
-        assert!(paper.ends_with("| FAIL |  | real packets: STRONG |\n"), "{paper}");
+        assert!(paper.ends_with("| FAIL |  |  | real packets: STRONG |\n"), "{paper}");
         let table = String::from_utf8(beside.paper_csv("ABM (SIGCOMM 2022)").expect("rows")).expect("text");
-        assert!(table.ends_with(",FAIL,,\"abm/fig6, 3 seeds\",real packets: STRONG\n"), "{table}");
+        assert!(table.ends_with(",FAIL,,,\"abm/fig6, 3 seeds\",real packets: STRONG\n"), "{table}");
         let error = simulated.beside_real(vec![real("ABM-1")]).expect_err("no such statement").to_string();
         assert!(
             error.starts_with("claims/real-packets.csv:2: column id: claims/claims.csv has no claim"),

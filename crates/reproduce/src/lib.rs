@@ -17,13 +17,16 @@ mod experiment;
 mod explorer;
 pub mod expression;
 pub mod figures;
+mod fingerprint;
 mod judge;
 mod ledger;
 mod mark;
 mod metric;
+mod multiverse;
 pub mod output;
 mod plan;
 mod real;
+mod reasons;
 mod registry;
 mod run;
 mod table;
@@ -33,7 +36,7 @@ mod verdict;
 mod why;
 
 pub use ablations::{AblationRow, KeyQuote, ablations_markdown, disagreements, key_quotes, record_ablations};
-pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
+pub use bufferlab_experiment::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude};
 pub use course::{Course, CourseLine};
@@ -44,6 +47,7 @@ pub use experiment::{
     Axis, AxisValue, Beside, ClaimCheck, Condition, Content, Experiment, Overrides, Panel, Reading, Runs,
     Scale, ScaleName, Variant,
 };
+pub use fingerprint::{Behaviours, Fingerprints, void_changed};
 pub use judge::{Judged, Measured, judge};
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs,
@@ -51,15 +55,17 @@ pub use ledger::{
 };
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
+pub use multiverse::{OpenReading, Universe, UniverseRow, multiverse, open_readings, record_universes};
 pub use plan::{Plan, Point};
 pub use real::{
     MOST_LATENESS_US, RealPage, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown,
     record_real,
 };
+pub use reasons::{Owner, Reason};
 pub use registry::{Registry, unpack_scenarios};
 pub use run::{Missing, Results, gather, missing, run};
 pub use table::TableError;
 pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};
-pub use verdict::Verdict;
+pub use verdict::{Standing, Verdict};
 pub use why::{Ablation, Change, Trial, why};

@@ -15,12 +15,13 @@ pub use panels::panels;
 pub use values::values_text;
 
 use crate::{
-    Content, Cost, Estimates, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs,
-    Verdict, theory_csv, theory_panels,
+    Behaviours, Content, Cost, Estimates, Evidence, Experiment, Fingerprints, Judged, Ledger, Record,
+    ReproduceError, Results, Runs, Verdict, theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{CurvePanel, CurvesPage, Estimate, PageTable, curve_png, curve_svg};
 use bufferlab_theory::figures::Entry;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -194,7 +195,9 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Reprodu
 #[must_use]
 pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
     let profile = results.plan.profile_name();
+    let prints = fingerprints(results);
     let record = |judged: &Judged| Record {
+        fingerprint: prints.get(&judged.id).cloned().unwrap_or_default(),
         id: judged.id.clone(),
         verdict: judged.verdict,
         measured: judged.measured(),
@@ -207,6 +210,15 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
         date: date.to_owned(),
     };
     verdicts.iter().map(record).collect()
+}
+
+/// Fingerprints of the results' statements; none if a scenario cannot be loaded, because its runs
+/// have failed then.
+fn fingerprints(results: &Results) -> BTreeMap<String, String> {
+    let Ok(behaviours) = Behaviours::recorded() else { return BTreeMap::new() };
+    let Ok(prints) = Fingerprints::new(&results.plan, &behaviours) else { return BTreeMap::new() };
+    let claims = results.experiment().claims().iter();
+    claims.map(|claim| (claim.id.clone(), prints.of_claim(claim))).collect()
 }
 
 /// Sums the cost of all runs, including reused ones. `None` if some runs failed, or there were

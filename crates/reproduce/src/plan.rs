@@ -163,7 +163,9 @@ impl Plan {
         }
         overrides.extend(variant.set.iter().cloned());
         // Apply the reading after the variants, because it affects all of them.
-        overrides.extend(reading.into_iter().flat_map(|reading| reading.set.iter().cloned()));
+        if let Some(reading) = reading {
+            overrides.extend(variant.artifact.iter().chain(&reading.set).cloned());
+        }
         overrides
             .extend(self.extra.get(&(point.variant, point.places.clone())).into_iter().flatten().cloned());
         let failed = |error| RunFailure::new(self.describe(point), FailureCause::Scenario(error));

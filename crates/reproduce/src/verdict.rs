@@ -1,19 +1,8 @@
 //! Rules for verdicts on statements.
 //!
 //! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
-//! ([`crate::judge()`]). Estimate and interval decide:
-//!
-//! | verdict | when |
-//! |---|---|
-//! | PASS | the effect is in the band of the criterion, and the interval excludes the value of no effect; without a direction: the interval is inside the band |
-//! | STRONG | as PASS, and the effect is 0.7 to 1.3 times the paper's |
-//! | CORRECTED | refuted as printed, and a test shows that the corrected statement holds |
-//! | PARTIAL | the direction is right (the interval excludes no effect), the size is below the band |
-//! | INCONCLUSIVE | the interval includes no effect and reaches the band; or, without a direction, it crosses an edge of the band; or no difference was possible |
-//! | NULL | the interval includes no effect and does not reach the band |
-//! | FAIL | the direction is wrong; or, without a direction, the whole interval is outside the band |
-//! | NOT-CHECKABLE | the paper omits a fact that decides the statement |
-//! | NOT-RUN | a value is missing |
+//! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule has two
+//! sides: an interval that crosses an edge of the band decides nothing.
 //!
 //! If the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge for
 //! the difference between NULL and INCONCLUSIVE. Without a number from the paper, only an effect of
@@ -22,7 +11,7 @@
 //! Of several conditions the worst verdict counts. With a single seed there is no interval: the
 //! estimate alone decides, and the row shows that there was one seed.
 
-use crate::Condition;
+use crate::{Better, Condition};
 use bufferlab_report::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +27,8 @@ pub enum Verdict {
     Pass,
     /// The statement fails as printed, but holds as corrected.
     Corrected,
+    /// The effect has the right direction, and is more than twice the paper's.
+    Overshoot,
     /// The effect has the right direction, but is too small.
     Partial,
     /// More seeds may decide the statement, or no difference was possible.
@@ -50,44 +41,132 @@ pub enum Verdict {
     NotCheckable,
     /// The statement was never run.
     NotRun,
+    /// The record belongs to an experiment, a setting or an engine that has changed since.
+    Void,
 }
 
+/// The part of a statement that a verdict leaves standing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The statement holds, as printed or as corrected.
+    Holds,
+    /// The statement does not hold as printed.
+    Against,
+    /// The runs decide nothing.
+    Open,
+    /// Valid evidence is missing.
+    Unjudged,
+}
+
+/// Name, standing and condition of every verdict, the best first: the one table of verdicts.
+const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
+    (Verdict::Strong, "STRONG", Standing::Holds, "as PASS, and the effect is 0.7 to 1.3 times the paper's"),
+    (
+        Verdict::Pass,
+        "PASS",
+        Standing::Holds,
+        "the whole interval is on the right side of the band's edge, and it excludes no effect; for a statement without direction: the whole interval is in the band; for a test: it holds",
+    ),
+    (
+        Verdict::Corrected,
+        "CORRECTED",
+        Standing::Holds,
+        "refuted as printed; a test shows a counterexample and that the corrected statement holds ([errata](errata.md))",
+    ),
+    (
+        Verdict::Overshoot,
+        "OVERSHOOT",
+        Standing::Against,
+        "the direction is right, and the lower end of the interval is more than twice the paper's effect",
+    ),
+    (
+        Verdict::Partial,
+        "PARTIAL",
+        Standing::Against,
+        "the direction is right (the interval excludes no effect), and the whole interval is below the band",
+    ),
+    (
+        Verdict::Inconclusive,
+        "INCONCLUSIVE",
+        Standing::Open,
+        "the interval includes both no effect and the band, or crosses an edge of the band: more seeds may decide. Also a PASS that a guard refused",
+    ),
+    (
+        Verdict::Null,
+        "NULL",
+        Standing::Against,
+        "the interval includes no effect and does not reach the band (where the band begins at no effect: a tenth of the paper's effect)",
+    ),
+    (
+        Verdict::Fail,
+        "FAIL",
+        Standing::Against,
+        "the direction is wrong, or for a statement without direction the whole interval is outside the band. A FAIL on the better side says so",
+    ),
+    (
+        Verdict::NotCheckable,
+        "NOT-CHECKABLE",
+        Standing::Unjudged,
+        "the paper does not state what the result depends on",
+    ),
+    (Verdict::NotRun, "NOT-RUN", Standing::Unjudged, "not run yet"),
+    (
+        Verdict::Void,
+        "VOID",
+        Standing::Unjudged,
+        "the fingerprint of the record is not today's: experiment, scenario or an engine rule has changed. It waits for a run and counts nowhere",
+    ),
+];
+
 impl Verdict {
-    /// All verdicts, the best first.
-    pub const ALL: [Self; Self::COUNT] = [
-        Self::Strong,
-        Self::Pass,
-        Self::Corrected,
-        Self::Partial,
-        Self::Inconclusive,
-        Self::Null,
-        Self::Fail,
-        Self::NotCheckable,
-        Self::NotRun,
-    ];
     /// Number of verdicts.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 11;
+    /// All verdicts, the best first.
+    pub const ALL: [Self; Self::COUNT] = {
+        let mut all = [Self::Strong; Self::COUNT];
+        let mut place = 0;
+        while place < Self::COUNT {
+            all[place] = TABLE[place].0;
+            place += 1;
+        }
+        all
+    };
 
     /// Name as written in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Strong => "STRONG",
-            Self::Pass => "PASS",
-            Self::Corrected => "CORRECTED",
-            Self::Partial => "PARTIAL",
-            Self::Inconclusive => "INCONCLUSIVE",
-            Self::Null => "NULL",
-            Self::Fail => "FAIL",
-            Self::NotCheckable => "NOT-CHECKABLE",
-            Self::NotRun => "NOT-RUN",
-        }
+        TABLE[self as usize].1
+    }
+
+    /// Standing of a statement with this verdict.
+    #[must_use]
+    pub const fn standing(self) -> Standing {
+        TABLE[self as usize].2
+    }
+
+    /// Condition under which the verdict is given, in Markdown.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        TABLE[self as usize].3
     }
 
     /// Whether the statement holds as printed.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::Strong | Self::Pass)
+    }
+
+    /// Whether a row with this verdict must give a reason and its owner.
+    #[must_use]
+    pub fn needs_reason(self) -> bool {
+        matches!(self.standing(), Standing::Against | Standing::Open)
+    }
+
+    /// Formats the verdicts and their conditions as a Markdown table.
+    #[must_use]
+    pub fn table_markdown() -> String {
+        let rows = Self::ALL.map(|verdict| format!("| {verdict} | {} |\n", verdict.meaning()));
+        format!("| verdict | when |\n|---|---|\n{}", rows.concat())
     }
 }
 
@@ -99,6 +178,9 @@ impl fmt::Display for Verdict {
 
 /// Fraction of the paper's effect that counts as the edge of a band that begins at no effect.
 const NOTICEABLE: f64 = 0.1;
+/// Multiple of the paper's effect from which an effect is an overshoot. It was fixed before any run
+/// was judged by it.
+const OVERSHOOT: f64 = 2.0;
 /// Range of effect / paper's effect that counts as about the paper's size.
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
@@ -118,29 +200,48 @@ impl Condition {
 
     /// Judges an effect with a claimed direction: away from `neutral`.
     fn directed(&self, neutral: f64, estimate: &Estimate) -> Verdict {
-        let (mean, half) = (estimate.mean, estimate.half_width.unwrap_or(0.0));
+        let half = estimate.half_width.unwrap_or(0.0);
         // Flip the sign if needed, so that a positive effect has the claimed direction.
         let sign = if self.at_least.is_some() { 1.0 } else { -1.0 };
-        let effect = (mean - neutral) * sign;
+        let of = |value: f64| (value - neutral) * sign;
+        let effect = of(estimate.mean);
         if effect == 0.0 && half == 0.0 {
             return Verdict::Null;
         }
-        if effect < -half {
+        let (low, high) = (effect - half, effect + half);
+        let band = self.at_least.or(self.at_most).map_or(0.0, of);
+        if high < 0.0 {
             // A band may include small effects in the wrong direction.
-            return if self.accepts(mean) { Verdict::Pass } else { Verdict::Fail };
-        }
-        if effect <= half {
-            return if effect + half >= self.edge(neutral, sign) {
-                Verdict::Inconclusive
-            } else {
-                Verdict::Null
+            return match (low >= band, high >= band) {
+                (true, _) => Verdict::Pass,
+                (false, true) => Verdict::Inconclusive,
+                (false, false) => Verdict::Fail,
             };
         }
-        if !self.accepts(mean) {
-            return Verdict::Partial;
+        if low <= 0.0 {
+            let reaches = high >= self.edge(neutral, sign);
+            return if reaches { Verdict::Inconclusive } else { Verdict::Null };
         }
-        let strong = self.paper.is_some_and(|paper| ABOUT.contains(&((mean - neutral) / (paper - neutral))));
+        if low < band {
+            return if high < band { Verdict::Partial } else { Verdict::Inconclusive };
+        }
+        let paper = self.paper.map(of).filter(|paper| *paper > 0.0);
+        if paper.is_some_and(|paper| low > OVERSHOOT * paper) {
+            return Verdict::Overshoot;
+        }
+        let strong = paper.is_some_and(|paper| ABOUT.contains(&(effect / paper)));
         if strong { Verdict::Strong } else { Verdict::Pass }
+    }
+
+    /// Whether a FAIL is on the side where the scheme does better than the paper says.
+    #[must_use]
+    pub fn is_better(&self, estimate: &Estimate) -> bool {
+        let half = estimate.half_width.unwrap_or(0.0);
+        match self.better {
+            Some(Better::Above) => self.at_most.is_some_and(|most| estimate.mean - half > most),
+            Some(Better::Below) => self.at_least.is_some_and(|least| estimate.mean + half < least),
+            None => false,
+        }
     }
 
     /// Smallest effect that counts as the claimed one.
@@ -179,6 +280,7 @@ mod tests {
             percent: true,
             over_seeds: OverSeeds::Mean,
             guard: None,
+            better: None,
             mark: None,
         }
     }
@@ -190,10 +292,73 @@ mod tests {
     #[test]
     fn a_claimed_effect_passes_in_its_band_and_is_strong_near_the_papers() {
         let claim = lower_by(0.45, 0.9);
-        assert_eq!(judge(&claim, 0.5, 0.1), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.5, 0.04), Verdict::Pass);
         assert_eq!(judge(&claim, 0.64, 0.1), Verdict::Strong);
         assert_eq!(judge(&claim, 0.3, 0.1), Verdict::Partial);
         assert_eq!(judge(&claim, -0.3, 0.1), Verdict::Fail);
+    }
+
+    #[test]
+    fn an_interval_that_crosses_the_edge_of_the_band_passes_nothing() {
+        let claim = lower_by(0.45, 0.9);
+        assert_eq!(judge(&claim, 0.5, 0.1), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.7, 0.3), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.4, 0.1), Verdict::Inconclusive);
+        assert_eq!(judge(&claim, 0.4, 0.04), Verdict::Partial);
+        let slack = lower_by(-0.1, 0.9);
+        assert_eq!(judge(&slack, -0.05, 0.02), Verdict::Pass);
+        assert_eq!(judge(&slack, -0.09, 0.02), Verdict::Inconclusive);
+        assert_eq!(judge(&slack, -0.2, 0.05), Verdict::Fail);
+    }
+
+    #[test]
+    fn more_than_twice_the_papers_effect_is_an_overshoot_only_with_the_whole_interval() {
+        let claim = lower_by(0.0, 0.126);
+        assert_eq!(judge(&claim, 0.89, 0.01), Verdict::Overshoot);
+        assert_eq!(judge(&claim, 0.26, 0.02), Verdict::Pass);
+        assert_eq!(judge(&claim, 0.13, 0.02), Verdict::Strong);
+        let without_number = Condition { paper: None, ..claim };
+        assert_eq!(judge(&without_number, 0.89, 0.01), Verdict::Pass);
+        let ratio =
+            Condition { at_least: None, at_most: Some(1.0), neutral: Some(1.0), ..lower_by(0.0, 0.9) };
+        assert_eq!(judge(&ratio, 0.7, 0.05), Verdict::Overshoot);
+        // A paper's number on the wrong side of no effect is nothing to exceed.
+        assert_eq!(judge(&lower_by(0.0, -0.1), 0.5, 0.1), Verdict::Pass);
+    }
+
+    #[test]
+    fn identical_schemes_pass_no_directed_condition() {
+        for at_least in [-0.1, 0.0, 0.45] {
+            assert_eq!(judge(&lower_by(at_least, 0.9), 0.0, 0.0), Verdict::Null);
+        }
+    }
+
+    #[test]
+    fn a_fail_on_the_better_side_is_known_by_its_sign() {
+        let similar = Condition {
+            at_least: Some(-0.1),
+            at_most: Some(0.1),
+            neutral: None,
+            paper: None,
+            better: Some(Better::Below),
+            ..lower_by(0.0, 0.0)
+        };
+        let estimate = |mean| Estimate { seeds: 5, mean, half_width: Some(0.02) };
+        assert_eq!(similar.verdict(&estimate(-0.24)), Verdict::Fail);
+        assert!(similar.is_better(&estimate(-0.24)));
+        assert!(!similar.is_better(&estimate(0.24)) && !similar.is_better(&estimate(-0.11)));
+        let above = Condition { better: Some(Better::Above), ..similar };
+        assert!(above.is_better(&estimate(0.24)) && !above.is_better(&estimate(-0.24)));
+    }
+
+    #[test]
+    fn the_table_has_every_verdict_in_order() {
+        for (place, verdict) in Verdict::ALL.into_iter().enumerate() {
+            assert_eq!(verdict as usize, place, "{verdict}");
+        }
+        assert!(Verdict::ALL.is_sorted());
+        assert!(Verdict::Overshoot.needs_reason() && Verdict::Inconclusive.needs_reason());
+        assert!(!Verdict::Pass.needs_reason() && !Verdict::Void.needs_reason());
     }
 
     #[test]
@@ -222,7 +387,7 @@ mod tests {
     fn an_effect_downwards_is_judged_by_its_upper_bound() {
         let claim =
             Condition { at_least: None, at_most: Some(0.5), neutral: Some(1.0), ..lower_by(0.0, 0.4) };
-        assert_eq!(judge(&claim, 0.45, 0.1), Verdict::Strong);
+        assert_eq!(judge(&claim, 0.4, 0.1), Verdict::Strong);
         assert_eq!(judge(&claim, 0.1, 0.1), Verdict::Pass);
         assert_eq!(judge(&claim, 0.7, 0.1), Verdict::Partial);
         assert_eq!(judge(&claim, 1.4, 0.1), Verdict::Fail);

@@ -34,7 +34,7 @@ pub struct Change {
     /// differ.
     pub values: (String, String),
     /// Overrides of the change, by variant and axis values.
-    settings: BTreeMap<(usize, Vec<usize>), Overrides>,
+    pub(crate) settings: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
 /// A statement, judged with some changes.
@@ -125,7 +125,7 @@ pub fn why<W: Watcher>(
 }
 
 /// Restricts a plan to the points that the statement depends on.
-fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
+pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     /// A source of equal values, to record which points an effect queries. The first axis has the
     /// values of the plan.
     struct Same(Vec<(String, f64)>);
@@ -145,7 +145,9 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     for condition in &claim.conditions {
         // An effect that fails on equal values (a correlation) has still queried all of its points.
-        let _ = evaluate(&condition.effect, &values);
+        for script in std::iter::once(&condition.effect).chain(&condition.guard) {
+            let _ = evaluate(script, &values);
+        }
     }
     let asked: BTreeSet<(String, Vec<String>)> =
         traced.questions().into_iter().map(|(_, variant, places)| (variant, places)).collect();
@@ -159,7 +161,7 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
 }
 
 /// Returns the plan with some changes applied.
-fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
+pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     let mut extra = plan.extra.clone();
     for change in made {
         for (place, settings) in &changes[*change].settings {
@@ -172,7 +174,7 @@ fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
 /// Turns the caller's keys into changes, restricted to the points that accept each key: a policy
 /// lacks the parameters of others. A key that no point accepts stays everywhere, so that its runs
 /// report the mistake.
-fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
+pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
     let takes = |point: &&Point, setting: &Setting| {
@@ -282,7 +284,7 @@ fn everywhere(key: &str) -> String {
 
 /// Flattens a resolved scenario into values by dotted key; entries of a list of tables are
 /// numbered.
-fn leaves(resolved: &str) -> BTreeMap<String, Value> {
+pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     fn walk(key: &str, item: Item, into: &mut BTreeMap<String, Value>) {
         let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
         match item.value {
@@ -309,7 +311,7 @@ fn leaves(resolved: &str) -> BTreeMap<String, Value> {
 }
 
 /// Formats a value as TOML.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("\"{text}\""),
         Value::Integer(number) => number.to_string(),

@@ -156,6 +156,7 @@ impl ResultsError {
                 io::ErrorKind::PermissionDenied => "choose a folder that you may write to with --out",
                 io::ErrorKind::StorageFull => "free some space, or choose another disk with --out",
                 io::ErrorKind::NotFound => "check the path",
+                io::ErrorKind::NotADirectory => "give a folder of results, not a file",
                 _ => "check the path and the disk, then run again",
             },
             Self::ForeignFolder { .. } => {

@@ -30,6 +30,7 @@ use bufferlab_document::setting::Setting;
 use bufferlab_document::tree::command_line_value;
 use bufferlab_params::suggestion;
 use bufferlab_units::is_hidden;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -200,6 +201,23 @@ impl Variant {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
+    }
+
+    /// Whether both variants lack a label, and have the same policy and values: 1 is 1.0.
+    #[must_use]
+    pub fn means_the_same(&self, other: &Self) -> bool {
+        let values = |changes: &[Change]| -> BTreeMap<String, String> {
+            let value = |text: &str| match text.parse::<f64>() {
+                Ok(number) => number.to_string(),
+                Err(_) => text.trim_matches(['"', '\'']).to_owned(),
+            };
+            changes.iter().map(|change| (change.key.clone(), value(&change.value))).collect()
+        };
+        self.named.is_none()
+            && other.named.is_none()
+            && self.policy.name == other.policy.name
+            && values(&self.parameters) == values(&other.parameters)
+            && values(&self.changes) == values(&other.changes)
     }
 
     /// The dotted keys of the scenario that the variant sets, except `switch.policy`.

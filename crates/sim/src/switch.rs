@@ -298,9 +298,43 @@ impl SwitchNode {
         egress_port: u16,
         id: PacketId,
     ) -> bool {
+        if !self.single_memory {
+            return self.receive_in_slice(ports, ingress_port, egress_port, id);
+        }
         let now = ports.now();
-        let wanted = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
-        let admission = self.admit(now, &wanted);
+        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let admission = self.first.core.handle_arrival(now, &packet, &mut self.record);
+        self.want_timer();
+        match admission {
+            Admission::Stored { marked } => {
+                if marked {
+                    ports.packet_mut(id).header.ecn = Ecn::Marked;
+                }
+                true
+            }
+            Admission::Refused(refusal) => {
+                let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+                self.note_refusal(packet, refusal);
+                false
+            }
+        }
+    }
+
+    /// [`Self::receive`] where the record is not the only observer.
+    #[inline(never)]
+    fn receive_in_slice(
+        &mut self,
+        ports: &mut Ports<'_>,
+        ingress_port: u16,
+        egress_port: u16,
+        id: PacketId,
+    ) -> bool {
+        if self.is_watched && self.panels.is_empty() {
+            self.start_shadows();
+        }
+        let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
+        let (slice, mut listener) = self.slice_with_listener(self.slice_of(egress_port));
+        let admission = slice.core.handle_arrival(ports.now(), &slice.localised(&packet), &mut listener);
         self.want_timer();
         match admission {
             Admission::Stored { marked } => {
@@ -311,16 +345,24 @@ impl SwitchNode {
                     }
                 }
                 if !self.panels.is_empty() {
-                    self.record.effects.note_stored(self.seen(wanted), marked);
+                    self.record.effects.note_stored(self.seen(packet), marked);
                 }
                 true
             }
-            Admission::Refused(Refusal { reason, .. }) => {
-                let refused = Refused { seen: self.seen(wanted), reason, ingress_port };
-                self.record.effects.refuse(refused);
+            Admission::Refused(refusal) => {
+                self.note_refusal(packet, refusal);
                 false
             }
         }
+    }
+
+    /// Leaves the refusal of the last arrival among the effects.
+    #[cold]
+    #[inline(never)]
+    fn note_refusal(&mut self, packet: Packet, refusal: Refusal) {
+        let refused =
+            Refused { seen: self.seen(packet), reason: refusal.reason, ingress_port: packet.ingress_port };
+        self.record.effects.refuse(refused);
     }
 
     /// Describes the last arrival, `packet`, with its egress queue.
@@ -328,24 +370,6 @@ impl SwitchNode {
     #[inline(never)]
     fn seen(&self, packet: Packet) -> QueuedPacket {
         QueuedPacket { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
-    }
-
-    /// Submits the packet to the core for admission.
-    #[inline(always)]
-    fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
-        if self.single_memory {
-            return self.first.core.handle_arrival(now, packet, &mut self.record);
-        }
-        self.admit_to_slice(now, *packet)
-    }
-
-    #[inline(never)]
-    fn admit_to_slice(&mut self, now: Time, packet: Packet) -> Admission {
-        if self.is_watched && self.panels.is_empty() {
-            self.start_shadows();
-        }
-        let (slice, mut listener) = self.slice_with_listener(self.slice_of(packet.egress_port));
-        slice.core.handle_arrival(now, &slice.localised(&packet), &mut listener)
     }
 
     /// Sends the scheduler's choice over the idle link of `port`, and returns it.

@@ -174,6 +174,8 @@ pub struct PortQos {
     pub pfc_enable: Option<Placed<BTreeSet<u8>>>,
     /// Priorities that the software watchdog watches.
     pub watchdog: Option<Placed<BTreeSet<u8>>>,
+    /// Scheduler of the whole port.
+    pub scheduler: Option<Placed<String>>,
 }
 
 /// An entry of `QUEUE`.
@@ -220,6 +222,8 @@ pub struct Scheduler {
     pub kind: Option<Placed<String>>,
     /// Share of the queue among its siblings.
     pub weight: Option<Placed<u64>>,
+    /// Rates and bursts as written (`pir 1250000000`).
+    pub rates: Vec<String>,
 }
 
 /// An entry of `PFC_WD`.
@@ -309,6 +313,8 @@ pub struct Config {
     pub lookup: Vec<LookupRow>,
     /// Parts of the configuration that were not understood.
     pub problems: Vec<Problem>,
+    /// Tables about buffers and QoS that the files have, also those without entries.
+    pub tables: BTreeSet<String>,
     /// Tables without relevance for buffers: name and number of entries.
     pub others: BTreeMap<String, usize>,
     /// The files, in the order in which the caller gave them.
@@ -337,6 +343,25 @@ impl Config {
     pub fn pfc_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         let qos = self.port_qos.get(port).and_then(|qos| qos.pfc_enable.as_ref());
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
+    }
+
+    /// Whether the files describe a whole switch: its model, ports, buffers and QoS. Then no table
+    /// is in another file.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let any = |names: &[&str]| names.iter().any(|name| self.tables.contains(*name));
+        self.device.hwsku.is_some()
+            && any(&["PORT"])
+            && any(&["BUFFER_POOL", "BUFFER_PROFILE"])
+            && any(&["PORT_QOS_MAP", "QUEUE", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP"])
+    }
+
+    /// Whether missing entries of a table are missing on the switch. Otherwise the table may be in
+    /// a file that was not given. Many switches have no profile lists of ports, also if their
+    /// configuration is whole.
+    #[must_use]
+    pub fn has_table(&self, name: &str) -> bool {
+        self.tables.contains(name) || (!name.ends_with("_PROFILE_LIST") && self.is_whole())
     }
 
     /// All ports that any table names, without the ports of other cards.

@@ -30,6 +30,8 @@ pub struct Difference {
     pub new_findings: Vec<String>,
     /// Findings that only the old configuration has.
     pub gone_findings: Vec<String>,
+    /// Findings of both configurations whose figures differ.
+    pub moved_findings: Vec<String>,
     /// Whether a new finding is an error.
     pub new_errors: bool,
 }
@@ -53,7 +55,8 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
         };
         from.iter().filter(|finding| !other.iter().any(|of_other| same(finding, of_other))).cloned().collect()
     };
-    let added = missing(&is, &was);
+    let (mut added, mut gone) = (missing(&is, &was), missing(&was, &is));
+    let moved = take_moved(&mut added, &mut gone);
     let line = |finding: &Finding| {
         format!("{} {}: {}: {}", finding.severity, finding.rule.code, finding.place, finding.message)
     };
@@ -61,8 +64,35 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
         changes,
         new_errors: lint::fails(&added, Severity::Error),
         new_findings: added.iter().map(line).collect(),
-        gone_findings: missing(&was, &is).iter().map(line).collect(),
+        gone_findings: gone.iter().map(line).collect(),
+        moved_findings: moved
+            .iter()
+            .map(|(was, is)| format!("{} (before: {})", line(is), was.message))
+            .collect(),
     })
+}
+
+/// Takes out the findings that are in both lists, with other figures: of the same rule, severity
+/// and place, and with the same words.
+fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding, Finding)> {
+    let words = |finding: &Finding| -> String {
+        finding.message.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).collect()
+    };
+    let mut moved = Vec::new();
+    added.retain(|new| {
+        let same = |old: &Finding| {
+            (old.rule.code, old.severity, old.place.path()) == (new.rule.code, new.severity, new.place.path())
+                && words(old) == words(new)
+        };
+        match gone.iter().position(same) {
+            Some(at) => {
+                moved.push((gone.remove(at), new.clone()));
+                false
+            }
+            None => true,
+        }
+    });
+    moved
 }
 
 /// The difference as text.
@@ -80,7 +110,11 @@ pub fn text(difference: &Difference) -> String {
             let _ = writeln!(text, "  {consequence}");
         }
     }
-    for (title, findings) in [("new", &difference.new_findings), ("gone", &difference.gone_findings)] {
+    for (title, findings) in [
+        ("new", &difference.new_findings),
+        ("gone", &difference.gone_findings),
+        ("moved", &difference.moved_findings),
+    ] {
         for finding in findings {
             let _ = writeln!(text, "{title}: {finding}");
         }

@@ -9,8 +9,8 @@ use crate::silicon::{Chip, GENERIC, Memory, PredictError, Reserves, Term, slices
 use serde::Serialize;
 
 pub use text::text;
-pub(crate) use ways::fraction;
 pub use ways::{Headroom, Limit, PortKind, Way, Wred};
+pub(crate) use ways::{fraction, gaps};
 
 /// A part of the memory.
 #[derive(Clone, Debug, Serialize)]
@@ -78,7 +78,7 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     let there = whole.or_else(|| (sum > 0).then_some(sum));
     let promised: u64 = pools.iter().map(|pool| pool.bytes).sum();
     let kinds = ways::kinds(config, memory.as_ref(), chip);
-    not_explained.extend(ways::gaps(config));
+    not_explained.extend(gaps(config));
     Explanation {
         switch: config.device.hwsku.as_ref().map(|sku| sku.value.clone()),
         chip: chip.unwrap_or(&GENERIC).title,

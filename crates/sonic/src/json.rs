@@ -27,6 +27,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
             None if is_chip(&table) => document.several_chips(&table, content, raw),
             None if !content.get().starts_with('{') => document.not_a_table(&table, content, raw),
             None if tables::is_known(&table) => {
+                raw.tables.entry(table.clone()).or_default();
                 for (key, content) in document.object(content, &table, raw)? {
                     document.entry(&table, &key, content, raw)?;
                 }

@@ -59,12 +59,14 @@ impl fmt::Display for PortName {
     }
 }
 
-/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`.
+/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`,
+/// and so does `[BUFFER_PROFILE_TABLE:x]` of APPL_DB in releases up to 202106.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    inner.rsplit_once('|').map_or(inner, |(_, name)| name).trim()
+    let inner = inner.rsplit_once('|').map_or(inner, |(_, name)| name);
+    inner.split_once("_TABLE:").map_or(inner, |(_, name)| name).trim()
 }
 
 /// The ports of a key: `Ethernet0`, `Ethernet0,Ethernet4`, `Ethernet0-Ethernet3`.
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn references_are_read_in_both_spellings() {
-        for text in ["x", "[BUFFER_PROFILE|x]", "BUFFER_PROFILE|x", " [x] "] {
+        for text in ["x", "[BUFFER_PROFILE|x]", "BUFFER_PROFILE|x", " [x] ", "[BUFFER_PROFILE_TABLE:x]"] {
             assert_eq!(reference(text), "x", "{text}");
         }
     }

@@ -12,6 +12,7 @@ mod json;
 pub mod keys;
 mod limits;
 pub mod lint;
+pub mod memo;
 mod namespaces;
 pub mod nvidia;
 pub mod place;

@@ -2,7 +2,10 @@
 //! the figures and a suggestion.
 
 mod context;
+mod fields;
+mod judged;
 mod lossless;
+mod matrix;
 mod output;
 mod pools;
 mod qos;
@@ -14,10 +17,10 @@ use crate::place::ConfigPlace;
 use crate::silicon::Chip;
 use context::Context;
 pub(crate) use context::some;
-pub(crate) use lossless::{mtu, need, spare_metres};
 use serde::Serialize;
 use std::fmt;
 
+pub use judged::not_judged;
 pub use output::{json, sarif, text};
 
 /// Severity of a finding.
@@ -336,6 +339,30 @@ pub static RULES: &[Rule] = &[
             alike",
         source: "Reverie (NSDI 2024), issue 3, Figure 13",
         check: reverie::bursts_favour_lossy,
+    },
+    Rule {
+        code: "SB024",
+        name: "missing-entry",
+        severity: Severity::Warning,
+        reason: "a table that is there lacks the entry of a port, group, queue or priority that packets use",
+        source: "SONiC's configuration schema; sonic-buildimage#11157",
+        check: matrix::missing_entry,
+    },
+    Rule {
+        code: "SB025",
+        name: "incomplete",
+        severity: Severity::Warning,
+        reason: "an entry lacks a field, or a map lacks an input, and a default decides",
+        source: "SONiC's configuration schema; sonic-buildimage#4545",
+        check: fields::incomplete,
+    },
+    Rule {
+        code: "SB026",
+        name: "refused-value",
+        severity: Severity::Error,
+        reason: "SONiC or SAI refuses the value, or it switches off what the entry is for",
+        source: "sonic-swss#3594; SAI's scheduler and WRED attributes",
+        check: fields::refused_value,
     },
 ];
 

@@ -80,6 +80,7 @@ impl Reader {
             });
         }
         config.problems = problems;
+        config.tables = tables.into_keys().collect();
         config.others = others;
         config.several_queue_pools = config.names_several_queue_pools();
         config

@@ -3,11 +3,13 @@
 //! `docs/evidence/silicon.md` has the rules and the measurements that they were compared with.
 
 mod chips;
+pub mod headroom;
 mod memory;
 mod predict;
 mod queues;
 mod text;
 
+pub(crate) use chips::other_chip;
 pub use chips::{CHIPS, Chip, GENERIC, Rule, chip, chip_of};
 pub(crate) use memory::slices;
 pub use memory::{Memory, Reserves, Term};
@@ -17,6 +19,7 @@ pub use queues::QueuePoint;
 pub use text::text;
 
 use crate::config::Config;
+use bufferlab_params::suggestion;
 
 /// The reason why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +45,11 @@ pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, Pr
     let names = || CHIPS.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = name {
         let message = || format!("no chip is called \"{}\"", crate::place::printable(name));
-        return chip(name).ok_or_else(|| PredictError::new(message(), format!("choose one of: {}", names())));
+        let help = || match suggestion(name, CHIPS.iter().map(|chip| chip.name)) {
+            Some(near) => format!("did you mean \"{near}\"? known: {}", names()),
+            None => format!("choose one of: {}", names()),
+        };
+        return chip(name).ok_or_else(|| PredictError::new(message(), help()));
     }
     chip_of(config).ok_or_else(|| {
         let switch = config
@@ -50,10 +57,10 @@ pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, Pr
             .hwsku
             .as_ref()
             .map_or("no hwsku".to_owned(), |sku| format!("\"{}\"", crate::place::printable(&sku.value)));
-        match chips::other_chip(config) {
-            Some(other) => PredictError::new(
+        match other_chip(config) {
+            Some((other, accounting)) => PredictError::new(
                 format!(
-                    "{switch} in DEVICE_METADATA|localhost has a {other}, which is not among the known chips"
+                    "{switch} in DEVICE_METADATA|localhost has a {other}: known model, unknown memory ({accounting})"
                 ),
                 format!(
                     "--chip takes one of: {}; none of them accounts as this one does for certain",

@@ -205,16 +205,27 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
-        if self.next_send_at <= now || self.burst_left > 0 || !self.could_send(config) {
-            Time::MAX
-        } else {
-            self.next_send_at
-        }
+        if self.next_send_at <= now { Time::MAX } else { self.wake_of_pace(config) }
+    }
+
+    /// [`Self::wake_at`] of a sender whose pace may be the limit.
+    #[inline(never)] // Most senders have no pace.
+    fn wake_of_pace(&self, config: &TcpConfig) -> Time {
+        if self.burst_left > 0 || !self.could_send(config) { Time::MAX } else { self.next_send_at }
     }
 
     /// Whether a segment is waiting and the window allows it.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
+        if self.phase == Phase::Open && self.pending_loss == 0 && config.burst_segments <= 1 {
+            return self.may_send_new(config) && self.window_allows(config);
+        }
+        self.could_send_otherwise(config)
+    }
+
+    /// [`Self::could_send`] without assumptions: after a loss, with bursts, during a handshake.
+    #[inline(never)] // Rare.
+    fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
             Phase::Closed => true,
             Phase::Opening => false,

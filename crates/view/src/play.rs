@@ -420,7 +420,7 @@ fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choic
         format!(" At the first loss it held {} and allowed {}.", kb(held), kb(limit))
     });
     format!(
-        "{}: {} of {} of the burst are lost ({}). What binds is {most}.{numbers} {full}",
+        "{}: {} of {} of the burst are lost ({}). Most losses come from {most}.{numbers} {full}",
         choices.policy,
         kb(lost),
         kb(arrived),

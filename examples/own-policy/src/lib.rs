@@ -46,7 +46,7 @@ pub fn register() -> Result<&'static PolicyInfo, RegisterError> {
         aliases: &[],
         title: "Root Share",
         summary: "With n busy queues, each may hold the buffer divided by the root of n.",
-        source: "An example: examples/own-policy.",
+        source: "A custom policy.",
         cost: "O(queues)",
         params: PARAMS,
         build: &|params, _| Ok(Box::new(RootShare { share: Weight::from_f64(params.ratio("share")) })),

@@ -1,5 +1,4 @@
-//! `bufferlab` with an additional scheme: `cargo run --release -p own-policy -- compare
-//! scenarios/star-incast.toml --policies dt,abm,root-share`.
+//! `bufferlab` with the policy `root-share`: every command knows it.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -44,13 +44,13 @@ fn python_function(info: &CalculatorInfo) -> String {
         };
         let _ = writeln!(values, "            \"{name}\": {name},");
     }
-    let _ = write!(text, ") -> Derivation:\n    \"\"\"{}\n", info.summary);
-    let _ = write!(text, "\n    {}\n\n    Parameters\n    ----------\n", source(info));
+    let _ = write!(text, ") -> Derivation:\n{}\n", wrapped(&format!("\"\"\"{}", info.summary), 4));
+    let _ = write!(text, "{}\n    Parameters\n    ----------\n", wrapped(&source(info), 4));
     for param in info.params {
-        let _ = writeln!(text, "    {}\n        {}", param.name, python_doc(param));
+        let _ = write!(text, "    {}\n{}", param.name, wrapped(&python_doc(param), 8));
     }
     if let Some(rules) = rules(info) {
-        let _ = write!(text, "\n    {}\n", rules.replace('`', "``"));
+        let _ = write!(text, "\n{}", wrapped(&rules.replace('`', "``"), 4));
     }
     let _ = write!(text, "\n{}    \"\"\"\n", doctest(info));
     let _ = write!(
@@ -85,6 +85,23 @@ fn python_type(kind: ParamKind) -> String {
         | ParamKind::FlowSizes(_)
         | ParamKind::Nodes { .. } => panic!("calculators have neither queues nor networks to give values to"),
     }
+}
+
+/// Lines of at most 100 columns for a text of a docstring, each with an indent of `indent` columns.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if indent + line.chars().count() + 1 + word.chars().count() <= 100 {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| format!("{:indent$}{line}\n", "")).collect()
 }
 
 /// A value in Python syntax.
@@ -215,6 +232,15 @@ mod tests {
                 assert!(section.contains(&option), "{} {}", info.name, param.name);
             }
         }
+    }
+
+    #[test]
+    fn texts_wrap_at_100_columns() {
+        let text = "word ".repeat(40);
+        let lines = wrapped(text.trim_end(), 4);
+        assert!(lines.lines().all(|line| line.starts_with("    word") && line.len() <= 100), "{lines}");
+        assert_eq!(lines.split_whitespace().count(), 40);
+        assert_eq!(lines.lines().next().map(str::len), Some(98), "five more columns would be too many");
     }
 
     #[test]

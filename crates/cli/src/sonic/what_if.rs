@@ -2,7 +2,7 @@
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
-use crate::execute::{clear_away, execute_all, failed, resume, say_what_is_refused};
+use crate::execute::{clear_away, execute_all, failed, resume, say_others, say_what_is_refused, take_hidden};
 use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, print};
 use bufferlab_lab::{Destination, Plan, PolicySelection, plan_compare};
@@ -99,9 +99,10 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &P
         json: false,
     };
     let finished = resume(&mut planned, &how);
+    let hidden = take_hidden(args.with_earlier, &mut planned);
     say_what_is_refused(&planned);
     let failures = execute_all(path, out, &planned, finished, &how)?;
-    let report = Report::load(out, &planned.policies).map_err(error::report)?;
+    let report = Report::load_without(out, &planned.policies, &hidden).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
     clear_away(out);
     let recommendation = recommend(&report.comparison, plan);
@@ -111,6 +112,7 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &P
     } else {
         print(&text(&report.comparison, plan, &recommendation))?;
     }
+    say_others(&report);
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     failed(&planned, &failures)
 }

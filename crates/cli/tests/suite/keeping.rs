@@ -119,6 +119,23 @@ fn a_run_with_several_seeds_runs_only_those_that_are_missing() {
 }
 
 #[test]
+fn a_run_with_fewer_seeds_shows_only_those_and_mentions_the_others() {
+    let desk = Desk::with_tiny();
+    let run = |more: &[&str]| {
+        let output = desk.output(&[&["run", "tiny.toml", "--out", "all"], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    assert!(!run(&["--seeds", "3"]).1.contains("not shown"));
+    let (shown, said) = run(&["--seeds", "2"]);
+    assert!(shown.contains("Mean over 2 seeds"), "{shown}");
+    let notice = "1 other run of this scenario is in the folder, and not shown: dt (1)";
+    assert!(said.contains(&format!("{notice}; --with-earlier shows them\n")), "{said}");
+    let (shown, said) = run(&["--seeds", "2", "--with-earlier"]);
+    assert!(shown.contains("Mean over 3 seeds") && !said.contains("not shown"), "{shown}{said}");
+}
+
+#[test]
 fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
     let desk = Desk::with_tiny();
     let until = |percent: &str| {

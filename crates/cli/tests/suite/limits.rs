@@ -114,6 +114,22 @@ fn above(limit: Limit) -> Above {
         "bytes of an unpacked list or trace" => {
             Above::Test("crates/workload/src/flow_list/limited.rs", "bytes_end_at_their_limit")
         }
+        "bytes of an imported file" => {
+            command(&["import", "large.csv"], "1000000001 bytes, expected at most 1000000000")
+        }
+        "nodes of an imported network"
+        | "hosts of an imported network"
+        | "cables of an imported network"
+        | "flows of an imported file" => Above::Test(
+            "crates/import/tests/suite/refusals.rs",
+            "sizes_above_the_limits_are_refused_before_memory_is_taken",
+        ),
+        "nodes of a schedule" | "edges of a schedule" => {
+            Above::Test("crates/schedule/src/builder.rs", "nodes_and_edges_beyond_the_limits_are_refused")
+        }
+        "ranks of a schedule" => {
+            Above::Test("crates/schedule/tests/suite/graphs.rs", "unknown_ranks_and_nodes_are_refused")
+        }
         "hosts" => network(16, 4_096, 1, "hosts: 65536, at most 65535"),
         "cables" => network(512, 4, 256, "cables: 133120, at most 131071"),
         "flows alive at once" => Above::Test(

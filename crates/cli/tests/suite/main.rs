@@ -8,11 +8,13 @@ mod failing;
 mod flips;
 mod flow_control;
 mod hostile_names;
+mod import;
 mod json;
 mod keeping;
 mod kill;
 mod limits;
 mod mistakes;
+mod new;
 mod programs;
 #[path = "../../../operator/tests/suite/redis.rs"]
 mod redis;

@@ -91,6 +91,24 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_what_to_do() {
     shows!(desk, "sonic_allow_without_reason", ["lint", "switch", "--allow", "SB001="]);
 }
 
+#[test]
+fn lint_names_the_groups_whose_headroom_it_cannot_judge() {
+    let desk = desk("", "");
+    let complete = desk.succeed(&["sonic", "lint", "switch", "--chip", "trident3"]);
+    assert!(!complete.contains("not judged"), "{complete}");
+    fs::remove_file(desk.path("changed/pg_profile_lookup.ini")).expect("it is there");
+    let partial = desk.succeed(&["sonic", "lint", "changed", "--chip", "trident3"]);
+    assert!(partial.contains("not judged: headroom of 8 lossless groups"), "{partial}");
+    assert!(partial.contains("no pg_profile_lookup.ini"), "{partial}");
+}
+
+#[test]
+fn a_misspelt_field_is_answered_with_the_known_one() {
+    let desk = desk("\"size\": \"4000000\"", "\"sise\": \"4000000\"");
+    let shown = desk.terminal(&["sonic", "lint", "changed", "--chip", "trident3"]);
+    assert!(shown.contains("suggestion: did you mean \"size\"?"), "{shown}");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_refused_and_not_read() {
@@ -115,6 +133,12 @@ fn what_if_writes_a_scenario_that_runs_and_ends_in_a_recommendation() {
     let json = desk.succeed(&[&switch[..], &with, &["--json"]].concat());
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert!(value["recommendation"]["choice"].is_string() && value["comparison"]["metrics"].is_array());
+    let fewer = desk.output(&[&switch[..], &["--against", "changed", "--seeds", "1"]].concat());
+    let said = text(&fewer.stderr);
+    assert!(
+        said.contains("in the folder, and not shown: changed (1)") && said.contains("--with-earlier"),
+        "{said}"
+    );
     let refused = desk.output(&[&switch[..], &["--load", "0.2"]].concat());
     assert!(text(&refused.stderr).contains("holds another scenario"), "{}", text(&refused.stderr));
 }

@@ -4,7 +4,9 @@
 //! compiler cannot inline it: arguments go through memory, and empty hooks are called. So the
 //! schemes of most runs are variants of an enum, and all other schemes are boxed.
 
-use super::interface::{Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
+use super::interface::{
+    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict,
+};
 use super::schemes::{DynamicThreshold, SonicDt};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
@@ -83,25 +85,50 @@ fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) ->
     policy.can_bypass(&arrival, buffer)
 }
 
+/// Calls `on_enqueue` through a pointer, with arguments by value, for the reason given at [`ask`].
+#[inline(never)]
+fn tell_boxed_arrival(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) {
+    policy.on_enqueue(&arrival, buffer);
+}
+
+/// Calls `on_dequeue` through a pointer, with arguments by value, for the reason given at [`ask`].
+#[inline(never)]
+fn tell_boxed_departure(policy: &mut dyn Policy, departure: Departure, buffer: &Buffer) {
+    policy.on_dequeue(&departure, buffer);
+}
+
 impl Policy for Dispatched {
     #[inline(always)] // Dynamic Thresholds are a multiplication and a comparison.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         match self {
             Self::DynamicThreshold(policy) => policy.admit(arrival, buffer),
-            Self::SonicDt(policy) => ask(&mut **policy, *arrival, buffer),
+            Self::SonicDt(policy) => {
+                if policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer) {
+                    return Verdict::Admit(Account::Shared);
+                }
+                ask(&mut **policy, *arrival, buffer)
+            }
             Self::Boxed(policy) => ask_boxed(&mut **policy, *arrival, buffer),
         }
     }
     fn hooks(&self) -> Hooks {
         each!(self, policy => policy.hooks())
     }
-    #[inline]
+    #[inline(always)] // On the hot path, as `admit`.
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        each!(self, policy => policy.on_enqueue(arrival, buffer));
+        match self {
+            Self::DynamicThreshold(_) => {}
+            Self::SonicDt(policy) => policy.note_stored(arrival.queue, arrival.ingress, buffer),
+            Self::Boxed(policy) => tell_boxed_arrival(&mut **policy, *arrival, buffer),
+        }
     }
-    #[inline]
+    #[inline(always)] // On the hot path, as `admit`.
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        each!(self, policy => policy.on_dequeue(departure, buffer));
+        match self {
+            Self::DynamicThreshold(_) => {}
+            Self::SonicDt(policy) => policy.note_sent(departure.queue, departure.ingress, buffer),
+            Self::Boxed(policy) => tell_boxed_departure(&mut **policy, *departure, buffer),
+        }
     }
     fn on_drop(&mut self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) {
         each!(self, policy => policy.on_drop(arrival, reason, buffer));
@@ -122,7 +149,7 @@ impl Policy for Dispatched {
     fn poll_expulsion(&mut self, now: Time, buffer: &Buffer) -> Option<(QueueId, End)> {
         each!(self, policy => policy.poll_expulsion(now, buffer))
     }
-    #[inline]
+    #[inline(always)] // On the hot path, as `admit`.
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
@@ -130,7 +157,10 @@ impl Policy for Dispatched {
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         match self {
             Self::DynamicThreshold(policy) => policy.can_bypass(arrival, buffer),
-            Self::SonicDt(policy) => asks_to_pass(&**policy, *arrival, buffer),
+            Self::SonicDt(policy) => {
+                policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer)
+                    || asks_to_pass(&**policy, *arrival, buffer)
+            }
             Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
         }
     }
@@ -157,8 +187,8 @@ impl Policy for Dispatched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ParamValue, SwitchConfig};
-    use bufferlab_units::BitRate;
+    use crate::{Admission, Header, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent};
+    use bufferlab_units::{BitRate, RandomStream};
 
     #[test]
     fn common_schemes_are_called_directly_and_others_behind_a_pointer() {
@@ -170,5 +200,72 @@ mod tests {
         assert!(matches!(dispatched("dt", &[]), Dispatched::DynamicThreshold(_)));
         assert!(matches!(dispatched("sonic-dt", &[]), Dispatched::SonicDt(_)));
         assert!(matches!(dispatched("abm", &[]), Dispatched::Boxed(_)));
+    }
+
+    /// Pauses and resumes of a switch, in order.
+    #[derive(Debug, Default, PartialEq)]
+    struct Pauses(Vec<(Time, IngressId, bool)>);
+
+    impl Observer for Pauses {
+        fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+            if let SwitchEvent::PauseChanged { now, ingress, paused } = *event {
+                self.0.push((now, ingress, paused));
+            }
+        }
+    }
+
+    /// Sends random packets through a switch that checks only the thresholds and through one that
+    /// first checks whether room is ample. Returns the refusals, and the changes of pauses.
+    fn compare_with_thresholds(params: &[(&str, ParamValue)]) -> (usize, usize) {
+        let rates = vec![BitRate::gbps(10); 4];
+        let config = SwitchConfig { lossless: 0b0010, max_packet: 1_600, ..SwitchConfig::new(60_000, rates) };
+        let config = config.with_queues(4);
+        let headroom = ("headroom".to_owned(), ParamValue::Bytes(3_000));
+        let given = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let params: Vec<_> = given.chain([headroom]).collect();
+        let mut exact = config.build("sonic-dt", &params).expect("it fits");
+        let mut quick = config.build_dispatched("sonic-dt", &params).expect("it fits");
+        let mut stream = RandomStream::new(3, "ample room", 0);
+        let (mut refused, mut seen) = (0, [Pauses::default(), Pauses::default()]);
+        for step in 0..40_000_u64 {
+            let now = Time::from_ns(step);
+            // The memory fills and drains in turn.
+            let arrivals = if step / 500 % 2 == 0 { 7 } else { 3 };
+            let egress_port = stream.below(4) as u16;
+            let [one, other] = &mut seen;
+            if stream.below(10) < arrivals {
+                let priority = stream.below(4) as u8;
+                let header = Header { priority, ..Header::new(60 + stream.below(1_500) as u32) };
+                let packet = Packet { id: 0, header, ingress_port: stream.below(4) as u16, egress_port };
+                let verdict = exact.handle_arrival(now, &packet, one);
+                assert_eq!(verdict, quick.handle_arrival(now, &packet, other), "{params:?}, step {step}");
+                refused += usize::from(matches!(verdict, Admission::Refused(_)));
+            } else {
+                let sent = exact.poll_transmit(now, egress_port, one);
+                assert_eq!(sent, quick.poll_transmit(now, egress_port, other), "{params:?}, step {step}");
+            }
+        }
+        assert_eq!(seen[0], seen[1], "{params:?}");
+        assert_eq!((exact.verify(), quick.verify()), (Ok(()), Ok(())));
+        (refused, seen[0].0.len())
+    }
+
+    #[test]
+    fn ample_room_decides_as_the_thresholds_of_sonic_dt_do() {
+        let ratio = ParamValue::Ratio;
+        for params in [
+            vec![],
+            vec![("lossy_ingress_alpha", ratio(0.25))],
+            vec![("lossless_egress_alpha", ratio(0.125)), ("lossy_pool", ratio(0.5))],
+            vec![("port_alpha", ratio(0.25))],
+            vec![
+                ("lossless_static_threshold", ParamValue::Bytes(4_000)),
+                ("reserved", ParamValue::Bytes(500)),
+            ],
+            vec![("lossy_static_threshold", ParamValue::Bytes(3_000))],
+        ] {
+            let (refused, pauses) = compare_with_thresholds(&params);
+            assert!(refused > 100 && pauses > 100, "{params:?}: {refused} refusals, {pauses} pauses");
+        }
     }
 }

@@ -7,7 +7,6 @@ use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
     ExplorerCell, ExplorerMetric, HeatMap, Metric, grid_finding, positions,
 };
-use std::collections::BTreeSet;
 
 /// Explains to readers how the sentences of the finding are tested.
 const JUDGEMENT: &str = "A difference is stated only if Student's paired test over the seeds of a point finds it significant, after \
@@ -124,6 +123,18 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
+/// Combinations of the keys from number `first` on, in the order of the command line.
+fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&'a [(String, String)]> {
+    let mut all = Vec::new();
+    for (point, _) in compared {
+        let one = &point.overrides[first..];
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
 /// Charts over the first key, one per headline metric and combination of the other keys. Values
 /// that are not numbers have equal distances.
 pub(super) fn panels(
@@ -134,7 +145,7 @@ pub(super) fn panels(
 ) -> Vec<(String, CurvePanel)> {
     let mut panels = Vec::new();
     let Some(over) = axes.first() else { return panels };
-    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
+    let others = combinations(compared, 1);
     for metric in metrics {
         for other in &others {
             let at_point = |(point, _): &&(&Point, Comparison)| &point.overrides[1..] == *other;
@@ -207,7 +218,7 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
-    let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[2..]).collect();
+    let others = combinations(compared, 2);
     for metric in headline_metrics(compared) {
         let cells =
             || compared.iter().filter_map(|(_, found)| found.metric(&metric.id)).flat_map(|row| &row.cells);

@@ -2,8 +2,10 @@
 
 mod faults;
 mod hostile;
+mod one_headroom;
 // The measurements of real chips and their switches: one table for predictions and simulations.
 mod headroom_pool;
+mod marking;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]
 #[path = "../../../sonic/tests/suite/measured.rs"]
 mod measured;

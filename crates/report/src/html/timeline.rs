@@ -161,12 +161,12 @@ impl Choice {
             format!("{} {}", format::count(count), if count == 1 { "packet" } else { "packets" })
         };
         html! {
-            "Switch " (self.name) ", "
-            @if self.sampled == 1 { "the sampled one" }
-            @else if self.lost_packets > 0 { "the sampled one that lost most packets" }
-            @else { "the sampled one that was fullest" }
-            @if self.lost_packets > 0 { "; it lost " (packets(self.lost_packets)) " in the runs shown." }
-            @else { "; it lost nothing in the runs shown." }
+            @if self.sampled == 1 { "The sampled switch" }
+            @else if self.lost_packets > 0 { "The sampled switch with most losses" }
+            @else { "The fullest sampled switch" }
+            ", " code { (self.name) } ", lost "
+            @if self.lost_packets > 0 { (packets(self.lost_packets)) } @else { "nothing" }
+            " in the runs shown."
             @if let Some((other, lost)) = &self.elsewhere {
                 " " strong { "Most losses are not seen here" } ": " (other) " lost " (packets(*lost))
                 " and was not sampled. To see it, set " code { "output.sample_switch = \"" (other) "\"" } "."

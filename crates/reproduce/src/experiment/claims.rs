@@ -39,6 +39,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
         "percent",
         "over_seeds",
         "guard",
+        "better",
         "mark",
         "also",
     ];
@@ -84,7 +85,7 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
     let (at_least, at_most) = (reader.number("at_least"), reader.number("at_most"));
     let (neutral, paper) = (reader.number("neutral"), reader.number("paper"));
     let (percent, over_seeds) = (reader.flag("percent"), reader.choice("over_seeds"));
-    let guard = reader.text("guard");
+    let (guard, better) = (reader.text("guard"), reader.choice("better"));
     if let Some(guard) = &guard {
         check_expression(reader, "guard", guard);
     }
@@ -106,6 +107,7 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
         percent: percent?,
         over_seeds: over_seeds?,
         guard,
+        better,
         mark,
     })
 }

@@ -188,13 +188,14 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     }
     for mut reader in root.tables("variant") {
         let (name, set, scenario) = (reader.text("name"), reader.settings("set"), scenario(&mut reader));
+        let artifact = reader.settings("artifact");
         if let Some(name) = name {
             if variants.iter().any(|known| known.name == name) {
                 let complaint =
                     Complaint::new(format!("two variants are called \"{name}\""), "the second one");
                 reader.error("name", complaint.help("tables and expressions know a variant by its name"));
             }
-            variants.push(Variant { name, set, scenario });
+            variants.push(Variant { name, set, scenario, artifact });
         }
         reader.finish();
     }
@@ -215,8 +216,8 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
     let variant = match bufferlab_scenario::Variant::parse(&written) {
         Ok(variant) => variant,
         Err(mistake) => {
-            let label = format!("character {}", mistake.character());
             let part = mistake.at.len() < written.trim().len();
+            let label = if part { format!("character {}", mistake.character()) } else { "here".to_owned() };
             let message =
                 if part { format!("\"{written}\": {}", mistake.message) } else { mistake.message.clone() };
             let complaint = Complaint::new(message, label).help(mistake.help);
@@ -226,7 +227,7 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
     };
     // Keep a plain name as written, because expressions may use an alias.
     let name = if variant.is_plain() { written } else { variant.label() };
-    Some(Variant { name, set: variant.settings(origin, source), scenario: None })
+    Some(Variant { name, set: variant.settings(origin, source), scenario: None, artifact: Vec::new() })
 }
 
 /// Reads a scale; `None` if it is absent or invalid.

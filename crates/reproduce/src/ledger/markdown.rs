@@ -2,7 +2,7 @@
 
 use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
-use crate::{RealRecord, Verdict};
+use crate::{RealRecord, Reason, Verdict};
 use std::fmt::Write;
 
 impl Ledger {
@@ -42,17 +42,31 @@ impl Ledger {
         text
     }
 
-    /// The rows of one paper that do not hold as printed, in Markdown, for the paper's page.
+    /// The rows of one paper that do not hold as printed, in Markdown, for the paper's page. Rows
+    /// that wait for a run are only named.
     ///
     /// [`paper_csv`](Self::paper_csv) has all rows and their evidence.
     #[must_use]
     pub fn paper_markdown(&self, paper: &str) -> String {
         let mut text = String::from(
-            "| claim | where | statement | verdict | here | also |\n|---|---|---|---|---|---|\n",
+            "| claim | where | statement | verdict | here | why | also |\n|---|---|---|---|---|---|---|\n",
         );
-        for row in self.rows_of(paper).filter(|row| !row.evidence().verdict().holds()) {
-            let [claim, place, statement, verdict, here, _, also] = short(row).map(|text| cell(&text));
-            let _ = writeln!(text, "| {claim} | {place} | {statement} | {verdict} | {here} | {also} |");
+        let waits = |verdict| matches!(verdict, Verdict::Void | Verdict::NotRun);
+        let shown = |row: &&LedgerRow| {
+            let verdict = row.evidence().verdict();
+            !verdict.holds() && !waits(verdict)
+        };
+        for row in self.rows_of(paper).filter(shown) {
+            let [claim, place, statement, verdict, here, why, _, also] = short(row).map(|text| cell(&text));
+            let _ =
+                writeln!(text, "| {claim} | {place} | {statement} | {verdict} | {here} | {why} | {also} |");
+        }
+        for waiting in Verdict::ALL.into_iter().filter(|verdict| waits(*verdict)) {
+            let rows = self.rows_of(paper).filter(|row| row.evidence().verdict() == waiting);
+            let ids: Vec<_> = rows.map(|row| row.claim.id.as_str()).collect();
+            if !ids.is_empty() {
+                let _ = writeln!(text, "\n{waiting}: {}.", ids.join(", "));
+            }
         }
         text
     }
@@ -64,7 +78,7 @@ impl Ledger {
     /// If a row cannot be written as CSV.
     pub fn paper_csv(&self, paper: &str) -> csv::Result<Vec<u8>> {
         let mut table = csv::Writer::from_writer(Vec::new());
-        table.write_record(["claim", "where", "statement", "verdict", "here", "evidence", "also"])?;
+        table.write_record(["claim", "where", "statement", "verdict", "here", "why", "evidence", "also"])?;
         for row in self.rows_of(paper) {
             table.write_record(short(row))?;
         }
@@ -77,7 +91,7 @@ impl Ledger {
 }
 
 /// The cells of one row of [`Ledger::paper_csv`].
-fn short(row: &LedgerRow) -> [String; 7] {
+fn short(row: &LedgerRow) -> [String; 8] {
     let claim = &row.claim;
     let (here, evidence) = match row.evidence() {
         Evidence::Test(test) => (test.measured.clone(), test.test.clone()),
@@ -98,9 +112,15 @@ fn short(row: &LedgerRow) -> [String; 7] {
         claim.statement(),
         shown(claim, row.evidence().verdict()),
         here,
+        row.reason().map_or_else(String::new, because),
         evidence,
         beside.chain(real).collect::<Vec<_>>().join("; "),
     ]
+}
+
+/// A reason with its owner and the run that shows it.
+fn because(reason: &Reason) -> String {
+    format!("{}: {} ({})", reason.owner, reason.why, reason.run)
 }
 
 /// A verdict; one on hardware is at best consistent in simulation.
@@ -134,6 +154,7 @@ fn line(row: &LedgerRow) -> String {
         here.push(measured(run));
         evidence.push(place(run));
     }
+    here.extend(row.reason().map(because));
     format!(
         "| {} | {} | {} | {} | {} | {} | {} |\n",
         claim.id,

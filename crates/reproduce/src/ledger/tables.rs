@@ -157,6 +157,8 @@ pub struct Record {
     pub commit: String,
     /// Date as year, month, day.
     pub date: String,
+    /// Fingerprint of experiment, scenarios and engine; empty in records of earlier versions.
+    pub fingerprint: String,
 }
 
 impl Record {
@@ -164,6 +166,12 @@ impl Record {
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
         (&self.scale, &self.profile)
+    }
+
+    /// Whether the record can decide: its runs did not fail, and it is not VOID.
+    #[must_use]
+    pub fn speaks(&self) -> bool {
+        !matches!(self.verdict, Verdict::NotRun | Verdict::Void)
     }
 
     /// Whether the runs used the paper's reading.
@@ -265,6 +273,8 @@ impl CsvRow for Record {
             note: cells.text("note"),
             commit: cells.text("commit"),
             date: cells.text("date"),
+            // Records of earlier versions lack this column.
+            fingerprint: cells.text("fingerprint"),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Findings of an experiment: its verdicts as sentences.
 
-use crate::{Judged, Verdict};
+use crate::{Judged, Standing};
 use bufferlab_report::{Sentence, SentenceKind};
 
 /// Number of statements quoted in full; further ones are counted.
@@ -9,12 +9,11 @@ const QUOTED: usize = 3;
 /// Describes how many statements hold, fail or are undecided in these runs; empty if none was
 /// judged.
 pub(super) fn findings(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
-    let of = |wanted: &[Verdict]| -> Vec<&Judged> {
-        verdicts.iter().filter(|judged| wanted.contains(&judged.verdict)).collect()
+    let of = |wanted: Standing| -> Vec<&Judged> {
+        verdicts.iter().filter(|judged| judged.verdict.standing() == wanted).collect()
     };
-    let borne_out = of(&[Verdict::Strong, Verdict::Pass, Verdict::Corrected]);
-    let against = of(&[Verdict::Fail, Verdict::Null, Verdict::Partial]);
-    let undecided = of(&[Verdict::Inconclusive]);
+    let (borne_out, against) = (of(Standing::Holds), of(Standing::Against));
+    let undecided = of(Standing::Open);
     let judged = borne_out.len() + against.len() + undecided.len();
     if judged == 0 {
         return Vec::new();
@@ -44,6 +43,7 @@ pub(super) fn findings(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Verdict;
 
     #[test]
     fn the_sentences_count_what_holds_and_quote_what_does_not() {

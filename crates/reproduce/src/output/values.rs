@@ -1,6 +1,6 @@
 //! The values of an experiment as text for a terminal.
 
-use crate::{Axis, Estimates, Runs};
+use crate::{Axis, Estimates, Metric, Runs};
 use bufferlab_report::Estimate;
 use bufferlab_report::format::{estimate, number};
 use std::fmt::Write;
@@ -15,7 +15,11 @@ pub fn values_text(estimates: &Estimates) -> String {
     let mut text = String::new();
     let Some(runs) = estimates.experiment().runs() else { return text };
     for (name, metric) in &runs.metrics {
-        let label = if *name == metric.key() { name.clone() } else { format!("{name} ({})", metric.key()) };
+        let what = match metric {
+            Metric::Summary(_) => metric.key(),
+            _ => metric.full_label(),
+        };
+        let label = if *name == what { name.clone() } else { format!("{name} ({what})") };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{label}");
         let rows = table(estimates, runs, name);

@@ -11,7 +11,7 @@ use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, name_of, paper
 use bufferlab_reproduce::output::panels;
 use bufferlab_reproduce::{
     AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
-    key_quotes, real_markdown,
+    key_quotes, open_readings, real_markdown, void_changed,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -373,11 +373,125 @@ fn the_charts_of_the_papers_scale_are_todays() {
     assert_all(checks);
 }
 
+/// A record belongs to an experiment that judges its statement, and is VOID if the fingerprint of
+/// experiment, scenarios and engine has changed. `cargo xtask generate reproduce` marks it.
+#[test]
+fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
+    let records = void_changed(&ledger(), &registry())
+        .unwrap_or_else(|orphans| panic!("orphans in claims/verdicts.csv:\n{}", orphans.join("\n")));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for record in &records {
+        writer.serialize(record).expect("a row is a row");
+    }
+    let wanted = String::from_utf8(writer.into_inner().expect("in memory")).expect("text");
+    assert_all([check_file("claims/verdicts.csv", &wanted)]);
+}
+
+/// Five settings, each broken on purpose, void the records that depend on them, and a record
+/// without its experiment is an orphan.
+#[test]
+fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
+    let ledger = ledger();
+    let broken = |file: &str, from: &str, to: &str| -> Registry {
+        let path = root().join(format!("experiments/{file}.toml"));
+        let text = fs::read_to_string(&path).expect("readable");
+        assert!(text.contains(from), "{file} has no {from}");
+        let changed = bufferlab_reproduce::Experiment::from_text(&path, file, &text.replace(from, to));
+        Registry { experiments: vec![changed.unwrap_or_else(|error| panic!("{}", error.in_lines()))] }
+    };
+    let only = |file: &str| {
+        let mut part = ledger.clone();
+        for row in &mut part.rows {
+            row.records.retain(|record| record.experiment == file && record.speaks());
+        }
+        part
+    };
+    for (file, from, to) in [
+        ("losspass/table1", "at_least = 0.8", "at_least = 0.7"),
+        ("losspass/fig8", "17032 B", "17033 B"),
+        ("tdt/fig14", "alpha = 1.0", "alpha = 2.0"),
+        ("losspass/fig1", "take = \"p99\"", "take = \"p50\""),
+        ("reverie/fig13", "unscheduled_alpha = 1.0", "unscheduled_alpha = 2.0"),
+    ] {
+        let before = only(file).records().count();
+        assert!(before > 0, "{file} has no valid record");
+        let after =
+            void_changed(&only(file), &broken(file, from, to)).unwrap_or_else(|why| panic!("{why:?}"));
+        assert!(after.iter().any(|record| record.verdict == Verdict::Void), "{file}: {to} voids nothing");
+    }
+    let none = Registry { experiments: Vec::new() };
+    let orphans = void_changed(&only("tdt/fig14"), &none).expect_err("no experiment judges them");
+    assert!(orphans[0].contains("tdt/fig14 does not judge it"), "{orphans:?}");
+}
+
+#[test]
+fn every_row_that_does_not_hold_has_a_reason_and_an_owner() {
+    let ledger = ledger();
+    let without = ledger.rows.iter().filter(|row| row.evidence().verdict().needs_reason());
+    let without: Vec<_> =
+        without.filter(|row| row.reason.is_none()).map(|row| row.claim.id.as_str()).collect();
+    assert!(without.is_empty(), "claims/reasons.csv lacks {without:?}");
+}
+
+/// Every open reading names experiments and statements that exist, and at least one point accepts
+/// its key.
+#[test]
+fn open_readings_name_what_exists() {
+    let (open, registry) = (open_readings().unwrap_or_else(|why| panic!("{why}")), registry());
+    assert!(open.len() >= 20, "{} open readings", open.len());
+    let mut wrong = Vec::new();
+    for reading in &open {
+        for name in &reading.experiments {
+            let known = registry.experiments.iter().find(|one| one.id == *name);
+            let experiment = known.unwrap_or_else(|| panic!("{:?}: no experiment {name}", reading.keys));
+            let variants = &experiment.runs().expect("it has runs").variants;
+            let known = |name: &String| variants.iter().any(|one| one.name == *name);
+            for id in reading.rows.iter().filter(|_| reading.experiments.len() == 1) {
+                let judged = experiment.claims().iter().any(|claim| claim.id == *id);
+                assert!(judged, "{name} does not judge {id}");
+            }
+            let one = reading.experiments.len() == 1;
+            assert!(!one || reading.variants.iter().all(known), "{name} lacks one of {:?}", reading.variants);
+            let plan =
+                Plan::new(experiment, ScaleName::Quick, Some(1)).expect("every experiment has this scale");
+            for value in &reading.values {
+                let accepts = |point: &bufferlab_reproduce::Point| {
+                    let place = (point.variant, point.places.clone());
+                    let named = &variants[point.variant].name;
+                    let extra = BTreeMap::from([(place, value.clone())]);
+                    (reading.variants.is_empty() || reading.variants.contains(named))
+                        && Plan { extra, ..plan.clone() }.load(point).is_ok()
+                };
+                if !plan.points.iter().any(accepts) {
+                    wrong.push(format!(
+                        "{name}: nothing accepts {} = {:?}",
+                        value[0].key, value[0].item.value
+                    ));
+                }
+            }
+        }
+        assert!(!reading.sentence.is_empty() && !reading.headline.is_empty(), "{:?}", reading.keys);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn python_names_every_verdict() {
+    let text =
+        fs::read_to_string(root().join("python/bufferlab/reproduction.py")).expect("the module is there");
+    for verdict in Verdict::ALL {
+        assert!(text.contains(&format!("``{verdict}``")), "reproduction.py does not name {verdict}");
+    }
+}
+
 #[test]
 fn the_pages_show_the_ledger() {
     let (ledger, experiments) = (ledger(), registry().experiments);
     let summary = ledger.summary_markdown();
-    let mut checks = vec![checked("docs/evidence/reproduction.md", "ledger", &summary)];
+    let mut checks = vec![
+        checked("docs/evidence/reproduction.md", "ledger", &summary),
+        checked("docs/evidence/reproduction.md", "verdicts", &Verdict::table_markdown()),
+    ];
     for paper in ledger.papers() {
         let name = name_of(paper);
         let page = format!("docs/evidence/reproduction/{name}.md");

@@ -8,6 +8,7 @@ use crate::format::{Expected, Kind, PROFILE};
 use crate::reader::Reader;
 use crate::resolved::{OutTable, OutValue, list, quote};
 use crate::tree::{Item, Origin, Table, Value, expand_name};
+use bufferlab_document::call::call;
 use bufferlab_document::params::parameter;
 use bufferlab_params::{Card, Entry, ParamKind, ParamValue, Params, Profile, Registry};
 
@@ -191,6 +192,12 @@ fn find<E: Entry>(
         return Some(Found::Word(word));
     }
     let found = registry.find(written);
+    if found.is_none()
+        && let Some(complaint) = malformed_call(written, registry)
+    {
+        reader.context.error(&path, name.origin, complaint);
+        return None;
+    }
     if found.is_none() {
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
@@ -205,6 +212,22 @@ fn find<E: Entry>(
         reader.context.unknown(E::KIND, &path, name.origin, complaint.help(help));
     }
     found.map(Found::Entry)
+}
+
+/// Complaint about a known name with parameters that cannot be parsed: `dt(alpha=1`, `dt 0.5`.
+fn malformed_call<E: Entry>(written: &str, registry: &'static Registry<E>) -> Option<Complaint> {
+    let end = written.find(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'))?;
+    let entry = registry.find(&written[..end])?;
+    let card = entry.card();
+    let example = match card.params.first() {
+        Some(first) => format!("{}({}={})", card.name, first.name, first.example()),
+        None => card.name.to_owned(),
+    };
+    let (message, label) = match call(written) {
+        Err(mistake) => (mistake.message, mistake.help),
+        Ok(_) => ("parameters go into brackets".to_owned(), format!("expected {}(key=value, …)", card.name)),
+    };
+    Some(Complaint::new(format!("\"{written}\": {message}"), label).help(format!("for example {example}")))
 }
 
 fn unknown_parameter(kind: &str, card: &Card, written: &str) -> Complaint {

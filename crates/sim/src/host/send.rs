@@ -23,7 +23,9 @@ impl Hosts {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
         debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
-        if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
+        // The NIC of a flow in the turn order is busy, unless its priority is paused.
+        let has_turn = flow.is_ready && self.cards[uplink.host()].paused == 0;
+        if !has_turn && flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
             match self.nic_queueing {
                 NicQueueing::Fifo | NicQueueing::FlowQueues if !self.is_queue_pair(slot) => {
                     self.queue_window(uplink, slot);

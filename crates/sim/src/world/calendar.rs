@@ -290,27 +290,65 @@ impl Calendar {
         };
         self.open = bucket;
         let slot = bucket as usize % BUCKETS;
-        let mut place = std::mem::replace(&mut self.first[slot], END);
+        let first = std::mem::replace(&mut self.first[slot], END);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
-        while place != END {
-            let waiting = &mut self.places[place as usize];
-            self.current.push(waiting.event);
-            let next = std::mem::replace(&mut waiting.next, self.free);
-            self.free = place;
-            place = next;
+        self.take_list(first);
+        true
+    }
+
+    /// Moves the events of the list that begins at `first` to the open bucket, and sorts it, latest
+    /// first.
+    #[inline(always)]
+    fn take_list(&mut self, first: u32) {
+        let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
+        let (mut place, mut last, mut len) = (first, END, self.current.len);
+        // The end of the list is beyond all places.
+        while let Some(&Waiting { event, next }) = places.get(place as usize) {
+            let Some(slot) = slots.get_mut(len) else {
+                self.current.len = len;
+                return self.take_long_list(first, place);
+            };
+            *slot = event;
+            (last, place, len) = (place, next, len + 1);
         }
-        if self.current.len > 1 {
+        self.current.len = len;
+        self.free_list(first, last);
+        if len > 1 {
             self.sort();
         }
-        true
+    }
+
+    /// Completes [`Self::take_list`] for the first list of its length, whose events from `place` on
+    /// are missing.
+    #[cold]
+    #[inline(never)]
+    fn take_long_list(&mut self, first: u32, mut place: u32) {
+        let mut last = END;
+        while let Some(&Waiting { event, next }) = self.places.get(place as usize) {
+            self.current.push(event);
+            (last, place) = (place, next);
+        }
+        self.free_list(first, last);
+        self.sort();
+    }
+
+    /// Frees the entries of a list.
+    #[inline(always)]
+    fn free_list(&mut self, first: u32, last: u32) {
+        if let Some(last) = self.places.get_mut(last as usize) {
+            (last.next, self.free) = (self.free, first);
+        }
     }
 
     /// Sorts the bucket that was just opened, latest first. It nearly always contains few events,
     /// so integers are sorted first and ties resolved afterwards.
-    #[inline]
+    #[inline(always)]
     fn sort(&mut self) {
+        let bits = self.tie_bits;
         let events = self.current.as_mut_slice();
-        if events.len() <= 16 {
+        if let [first, second] = events {
+            (*first, *second) = ((*first).max(*second), (*first).min(*second));
+        } else if events.len() <= 16 {
             for end in 1..events.len() {
                 let mut at = end;
                 while at > 0 && events[at - 1] < events[at] {
@@ -321,6 +359,14 @@ impl Calendar {
         } else {
             events.sort_unstable_by_key(|&event| Reverse(event));
         }
+        if events.windows(2).any(|pair| (pair[0] ^ pair[1]) >> bits == 0) {
+            self.sort_ties();
+        }
+    }
+
+    /// Orders the simultaneous events of the open bucket, which is sorted otherwise.
+    #[inline(never)]
+    fn sort_ties(&mut self) {
         let bits = self.tie_bits;
         let mut at = 1;
         while let Some(&[first, second]) = self.current.as_slice().get(at - 1..=at) {

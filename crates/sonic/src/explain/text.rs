@@ -111,17 +111,11 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
         let _ = writeln!(text, "    queue            no profile: the limit of the chip applies");
     }
     if let Some(headroom) = &way.headroom {
-        let short = if headroom.bytes < headroom.asked {
-            format!(" (of {} B in the profile: the headroom pool of a slice holds no more)", headroom.asked)
-        } else {
-            String::new()
-        };
         let _ = writeln!(
             text,
-            "    headroom {} B{short}: {} B arrive at {} Mb/s over {} m with packets of {} B ({} B if the peer stops \
-             at once); \
+            "    {}\n      {} B arrive at {} Mb/s over {} m with packets of {} B ({} B if the peer stops at once); \
              margin {:+} B, {:+.0} m of cable",
-            headroom.bytes,
+            headroom.answer,
             headroom.standard,
             headroom.speed_mbps,
             headroom.cable_metres,

@@ -2,8 +2,8 @@
 
 use crate::config::{Config, MapKind, Profile, Threshold};
 use crate::keys::PortName;
-use crate::lint::{need, spare_metres};
 use crate::resolve::Resolved;
+use crate::silicon::headroom::GroupHeadroom;
 use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub struct Headroom {
     pub margin_bytes: i64,
     /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
+    /// Whether the headroom is enough, in one sentence.
+    pub answer: String,
 }
 
 /// Marking in a queue.
@@ -179,7 +181,7 @@ fn way(
             way.limits.extend(of_pool.map(|of_port| limit(config, memory, "port at ingress", of_port, then)));
         }
         if profile.is_lossless() {
-            way.headroom = headroom(config, memory, chip, port, &profile);
+            way.headroom = headroom(config, chip, port, &profile);
             way.resume_below = profile.xon_offset.as_ref().map(|offset| offset.value);
         }
     }
@@ -278,37 +280,30 @@ fn shared_bytes(config: &Config, memory: Option<&Memory>, profile: &Profile) -> 
 
 fn headroom(
     config: &Config,
-    memory: Option<&Memory>,
     chip: Option<&'static Chip>,
     port: &PortName,
     profile: &Profile,
 ) -> Option<Headroom> {
     let speed_mbps = config.ports.get(port)?.speed_mbps.as_ref()?.value;
     let cable_metres = config.cables.get(port)?.value;
-    let asked = profile.xoff.as_ref()?.value;
-    let bytes = memory.map_or(asked, |memory| asked.min(memory.usable_headroom_bytes()));
-    let mtu = crate::lint::mtu(config, std::slice::from_ref(port));
-    let cell = chip.map_or(1, |chip| chip.cell);
-    if speed_mbps == 0 {
-        return None;
-    }
-    let need = need(speed_mbps, cable_metres, mtu, cell);
-    let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    let ports = std::slice::from_ref(port);
+    let found = GroupHeadroom::new(config, chip, ports, profile, (speed_mbps, cable_metres))?;
     Some(Headroom {
-        bytes,
-        asked,
+        bytes: found.usable,
+        asked: found.asked,
         speed_mbps,
         cable_metres,
-        mtu,
-        least: need.least,
-        standard: need.standard,
-        margin_bytes: signed(bytes) - signed(need.standard),
-        margin_metres: spare_metres(bytes, need.standard, speed_mbps),
+        mtu: found.mtu,
+        least: found.needs.least,
+        standard: found.needs.full_size,
+        margin_bytes: found.margin_bytes(),
+        margin_metres: found.margin_metres(),
+        answer: found.answer(),
     })
 }
 
 /// Reasons why lossless groups cannot be explained, each once with its ports.
-pub(super) fn gaps(config: &Config) -> Vec<String> {
+pub(crate) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<PortName>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
         for group in config.lossless_priorities(&port) {

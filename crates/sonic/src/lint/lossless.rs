@@ -2,110 +2,39 @@
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
-use crate::config::{Config, Model, Threshold};
+use crate::config::{Model, Threshold};
 use crate::keys::PortName;
 use crate::resolve::Resolved;
-use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
-use bufferlab_units::headroom::{PacketMemory, PausedCable};
-use bufferlab_units::{BitRate, Time};
+use crate::silicon::headroom::{GroupHeadroom, usual_needs};
 use std::collections::BTreeMap;
-
-/// Largest frame if a port does not set its MTU (bytes): SONiC's default.
-const MTU: u64 = 9_100;
-/// Speed of light in a fibre or cable (metres per second), as in SONiC's calculation.
-const METRES_PER_SECOND: f64 = 198e6;
-/// Pause quanta are 512 bit times (bits).
-const QUANTUM_BITS: f64 = 512.0;
-
-/// Smallest packet that a peer may send (bytes), and the usual large packet of a network without
-/// jumbo frames (bytes).
-const SMALLEST: u32 = 64;
-const ORDINARY: u32 = 1_500;
-
-/// Headroom that a port needs after a pause decision.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Need {
-    /// Need with ordinary packets, a pause frame that never waits and a peer that stops at once
-    /// (bytes). Less headroom is never enough.
-    pub(crate) least: u64,
-    /// Need with full-size packets and frames, and the response time that the standard allows
-    /// (bytes).
-    pub(crate) standard: u64,
-    /// Need as in `standard`, but with the packet size from 64 B that wastes most memory (bytes).
-    pub(crate) worst: u64,
-}
-
-/// Headroom that a port needs. Without a tabulated response time the peer stops at once.
-pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> Need {
-    let rate = BitRate(speed_mbps.saturating_mul(1_000_000));
-    let frame = u32::try_from(mtu).unwrap_or(u32::MAX);
-    let cell = u32::try_from(cell).unwrap_or(0);
-    let seconds = |seconds: f64| Time((seconds * 1e12) as u64);
-    let quanta = tabulated_quanta(speed_mbps as f64).unwrap_or(0.0);
-    let response = seconds(quanta * QUANTUM_BITS / (speed_mbps as f64 * 1e6));
-    let bytes = |reaction: Time, smallest: u32, largest: u32, largest_back: u32| {
-        let cable = PausedCable {
-            arrivals: rate,
-            frames: rate,
-            delay: seconds(cable_metres / METRES_PER_SECOND),
-            reaction,
-            packets: PacketMemory { smallest, largest, uncharged: 0, overhead: 0, cell },
-            largest_back,
-        };
-        cable.headroom().bytes()
-    };
-    let ordinary = ORDINARY.min(frame);
-    Need {
-        least: bytes(Time::ZERO, ordinary, ordinary, 0),
-        standard: bytes(response, frame, frame, frame),
-        worst: bytes(response, SMALLEST.min(frame), frame, frame),
-    }
-}
-
-/// The largest lossless packet on these ports (bytes).
-pub(crate) fn mtu(config: &Config, ports: &[PortName]) -> u64 {
-    let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
-    let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
-    // Lossless packets may be smaller than the largest that the ports carry.
-    config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
-}
 
 pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings) {
     for class in &context.classes {
-        let (Some(speed), Some(cable)) = (class.speed_mbps, class.cable_metres) else { continue };
-        let Some(xoff) = class.profile.xoff.as_ref().filter(|xoff| xoff.value > 0) else { continue };
-        if speed == 0 {
+        let Some(xoff) = &class.profile.xoff else { continue };
+        let Some(headroom) = GroupHeadroom::of_class(context.config, context.options.chip, class) else {
             continue;
-        }
-        let cell = context.options.chip.map_or(1, |chip| chip.cell);
-        let need = need(speed, cable, mtu(context.config, &class.ports), cell);
-        let has = format!(
-            "{} of {}: {} B of headroom at {speed} Mb/s over {cable} m",
-            class.profile.name,
-            some(&class.ports),
-            xoff.value
-        );
-        let (severity, why, enough) = if xoff.value < need.least {
-            let why = format!("{} B arrive even if the peer stops at once", need.least);
-            (Severity::Error, why, need.standard)
-        } else if xoff.value < need.standard {
-            let why =
-                format!("{} B may arrive if the peer takes as long as the standard allows", need.standard);
-            (Severity::Warning, why, need.standard)
-        } else if xoff.value < need.worst {
-            let why = format!(
-                "enough for large packets; small ones in cells of {cell} B may take {} B",
-                need.worst
-            );
-            (Severity::Info, why, need.worst)
+        };
+        let GroupHeadroom { speed_mbps, cable_metres, usable, needs, .. } = headroom;
+        let (severity, enough) = if usable < needs.least {
+            (Severity::Error, needs.full_size)
+        } else if usable < needs.full_size {
+            (Severity::Warning, needs.full_size)
+        } else if usable < needs.worst {
+            (Severity::Info, needs.worst)
         } else {
             continue;
         };
+        let bound = if xoff.value < enough { "" } else { ", and more in the headroom pool" };
         findings.add_as(
             severity,
             &xoff.place,
-            format!("{has}; {why}"),
-            format!("\"xoff\": \"{enough}\" or more"),
+            format!(
+                "{} of {}, {speed_mbps} Mb/s over {cable_metres} m: {}",
+                class.profile.name,
+                some(&class.ports),
+                headroom.answer()
+            ),
+            format!("\"xoff\": \"{enough}\" or more{bound}"),
         );
     }
     shrinking_rows(context, findings);
@@ -157,7 +86,7 @@ pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
             .cables
             .get(&ports[0])
             .map_or_else(|| config.ports[&ports[0]].place.clone(), |cable| cable.place.clone());
-        let need = need(speed.max(1), cable, MTU, 1);
+        let need = usual_needs(speed.max(1), cable);
         findings.add(
             &place,
             format!(
@@ -166,7 +95,7 @@ pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
             ),
             format!(
                 "add a row \"{speed} {cable}m ...\" with xoff of {} or more, or a cable length that has one",
-                need.standard
+                need.full_size
             ),
         );
     }
@@ -294,12 +223,4 @@ pub(super) fn alpha_below_bdp(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     }
-}
-
-/// Length of cable that `bytes` of headroom cover beyond a link that needs `needed` bytes (metres);
-/// negative if headroom is missing.
-pub(crate) fn spare_metres(bytes: u64, needed: u64, speed_mbps: u64) -> f64 {
-    let spare = bytes as f64 - needed as f64;
-    // A metre of cable adds 2 C / v bits, for both directions.
-    spare * 8.0 * METRES_PER_SECOND / (2.0 * speed_mbps.max(1) as f64 * 1e6)
 }

@@ -4,9 +4,10 @@ use super::{Finding, RULES, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Findings as text: one block per finding, and counts at the end.
+/// Findings as text: one block per finding, then the parts that were not judged, and counts at the
+/// end.
 #[must_use]
-pub fn text(findings: &[Finding]) -> String {
+pub fn text(findings: &[Finding], not_judged: &[String]) -> String {
     let mut text = String::new();
     let (counted, allowed): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.allowed.is_none());
     for finding in &counted {
@@ -37,7 +38,15 @@ pub fn text(findings: &[Finding]) -> String {
             many => format!("{many} {name}s"),
         })
         .collect();
-    let _ = writeln!(text, "{}, {} allowed", counts.join(", "), allowed.len());
+    for gap in not_judged {
+        let _ = writeln!(text, "not judged: {gap}");
+    }
+    let rest = match not_judged.len() {
+        0 => "",
+        1 => "; 1 part was not judged",
+        _ => "; the parts above were not judged",
+    };
+    let _ = writeln!(text, "{}, {} allowed{rest}", counts.join(", "), allowed.len());
     text
 }
 
@@ -65,9 +74,10 @@ pub fn json(findings: &[Finding]) -> String {
     pretty(&Value::Array(list))
 }
 
-/// Findings as SARIF 2.1.0, for code hosts and editors.
+/// Findings as SARIF 2.1.0, for code hosts and editors, with the parts that were not judged as
+/// notifications.
 #[must_use]
-pub fn sarif(findings: &[Finding], version: &str) -> String {
+pub fn sarif(findings: &[Finding], not_judged: &[String], version: &str) -> String {
     let rules: Vec<Value> = RULES
         .iter()
         .map(|rule| {
@@ -81,11 +91,16 @@ pub fn sarif(findings: &[Finding], version: &str) -> String {
         })
         .collect();
     let results: Vec<Value> = findings.iter().map(result).collect();
+    let notices: Vec<Value> = not_judged
+        .iter()
+        .map(|gap| json!({ "level": "note", "message": { "text": format!("not judged: {gap}") } }))
+        .collect();
     pretty(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": { "name": "bufferlab", "version": version, "rules": rules } },
+            "invocations": [{ "executionSuccessful": true, "toolExecutionNotifications": notices }],
             "results": results,
         }],
     }))

@@ -5,6 +5,7 @@ use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Assigned, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
+use crate::silicon::headroom::pool_of_slice;
 use crate::silicon::{Class, Rule};
 
 /// Slices of an unknown chip: the most that any chip has, so that no finding is wrong.
@@ -165,6 +166,7 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     let of_switch = context.config.mmu_size.as_ref();
     let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
     let known = of_switch.or(of_family);
+    ambiguous_pool(context, &known, findings);
     for (name, pool) in &context.config.pools {
         let Some(size) = &pool.size else { continue };
         let (who, memory) = known.clone().unwrap_or_else(|| largest_memory(pool));
@@ -178,6 +180,35 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
                 format!("\"size\": \"{}\" or less", memory - with.min(memory)),
             );
         }
+    }
+}
+
+/// Finds a pool that is read as gross and, if its size excluded its headroom, would promise more
+/// than the memory. On chips that were measured the accounting is known.
+fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
+    let config = context.config;
+    let Some(found) = &context.memory else { return };
+    let is_measured = context.options.chip.is_some_and(|chip| chip.measured);
+    if found.net || is_measured || matches!(found.chip.rule, Rule::Bytes(_)) {
+        return;
+    }
+    let pool = config.pools.get(LOSSLESS_POOL);
+    let Some((size, xoff)) = pool.and_then(|pool| pool.size.as_ref().zip(pool.xoff.as_ref())) else { return };
+    let together = size.value.saturating_add(xoff.value);
+    if let Some((who, memory)) =
+        memory.as_ref().filter(|(_, memory)| size.value <= *memory && together > *memory)
+    {
+        findings.add_as(
+            Severity::Warning,
+            &size.place,
+            format!(
+                "{LOSSLESS_POOL} is read as a pool that includes its headroom ({}); if it excludes it, size and xoff \
+                 promise {together} B of the {memory} B of {who}: {} B too much",
+                found.why,
+                together - memory
+            ),
+            format!("\"size\": \"{}\" if the chip accounts headroom beside the pool", memory - xoff.value),
+        );
     }
 }
 
@@ -267,17 +298,17 @@ struct SharedHeadroom<'a> {
     pool: u64,
 }
 
-fn shared_headroom<'a>(context: &'a Context<'_>, pool_bytes: u64) -> Option<SharedHeadroom<'a>> {
-    let (cell, slices) = context.options.chip.map_or((1, 1), |chip| (chip.cell, chip.slices));
+fn shared_headroom<'a>(context: &'a Context<'_>) -> Option<SharedHeadroom<'a>> {
     let own = |class: &&Class| class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
     let class = context.classes.iter().max_by_key(own)?;
-    Some(SharedHeadroom { class, largest: own(&class), pool: pool_bytes / cell / slices * cell })
+    let pool = pool_of_slice(context.config, context.options.chip)?;
+    Some(SharedHeadroom { class, largest: own(&class), pool })
 }
 
 pub(super) fn headroom_pool_below_group(context: &Context<'_>, findings: &mut Findings) {
     let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
     let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) else { return };
-    let Some(found) = shared_headroom(context, xoff.value) else { return };
+    let Some(found) = shared_headroom(context) else { return };
     let SharedHeadroom { class, largest, pool } = found;
     if pool >= largest {
         return;
@@ -316,7 +347,7 @@ pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Find
                  much as there is",
                 xoff.value
             ),
-            match shared_headroom(context, xoff.value).map_or(0, |shared| shared.pool / shared.largest.max(1)) {
+            match shared_headroom(context).map_or(0, |shared| shared.pool / shared.largest.max(1)) {
                 0 => "raise xoff: not even one group finds its headroom".to_owned(),
                 1 => "expected on most switches; one group of a slice at a time finds all of its headroom".to_owned(),
                 groups => format!("expected on most switches; {groups} groups of a slice at a time find all of their headroom"),

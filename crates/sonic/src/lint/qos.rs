@@ -106,19 +106,13 @@ pub(super) fn wred_drops_lossless(context: &Context<'_>, findings: &mut Findings
 pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
     let mut short: BTreeMap<(u64, u64), Vec<PortName>> = BTreeMap::new();
+    let mut rarely: BTreeMap<u64, (&ConfigPlace, Vec<PortName>)> = BTreeMap::new();
     for (port, watchdog) in &config.watchdogs {
         let Some(detection) = &watchdog.detection_ms else { continue };
-        if let Some(poll) = &config.watchdog_poll_ms
-            && detection.value < poll.value
-        {
-            findings.add(
-                &detection.place,
-                format!(
-                    "{port}: a storm is {} ms, but the watchdog polls only every {} ms",
-                    detection.value, poll.value
-                ),
-                format!("\"detection_time\": \"{}\" or more", poll.value),
-            );
+        if config.watchdog_poll_ms.as_ref().is_some_and(|poll| detection.value < poll.value) {
+            let ports =
+                &mut rarely.entry(detection.value).or_insert_with(|| (&detection.place, Vec::new())).1;
+            ports.push(port.clone());
         }
         let speed = config.ports.get(port).and_then(|port| port.speed_mbps.as_ref()).map(|speed| speed.value);
         if let (Some(speed), Some(longest)) = (speed.filter(|speed| *speed > 0), longest_pause(context))
@@ -126,6 +120,14 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
         {
             short.entry((detection.value, speed)).or_default().push(port.clone());
         }
+    }
+    let poll = config.watchdog_poll_ms.as_ref().map_or(0, |poll| poll.value);
+    for (detection, (place, ports)) in rarely {
+        let message = format!(
+            "{}: a storm is {detection} ms, but the watchdog polls only every {poll} ms",
+            some(&ports)
+        );
+        findings.add(place, message, format!("\"detection_time\": \"{poll}\" or more"));
     }
     for ((detection, speed), ports) in short {
         let needs = longest_pause(context).map_or(0.0, |bytes| bytes * 8.0 / (speed as f64 * 1e3)).ceil();
@@ -240,7 +242,7 @@ fn one_priority(
                     format!(
                         "priority {priority} is lossless at ingress and leaves by queue {queue}, which is lossy"
                     ),
-                    format!("assign the lossless profile to BUFFER_QUEUE|{port}|{queue}"),
+                    format!("assign the lossless profile to queue {queue} in BUFFER_QUEUE"),
                 );
             }
         }
@@ -306,9 +308,10 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             Severity::Warning,
             &config.port_qos[&ports[0]].place,
             format!(
-                "{} ports have PFC and {} have none: lossless packets that enter there can be lost",
+                "{} {} PFC, and {} none: lossless packets that enter there can be lost",
                 with.len(),
-                some(&ports)
+                if with.len() == 1 { "port has" } else { "ports have" },
+                format_args!("{} {}", some(&ports), if ports.len() == 1 { "has" } else { "have" })
             ),
             "enable the same priorities on every port that lossless traffic uses",
         );
@@ -319,7 +322,7 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
     }
     if sets.len() > 1 {
         let kinds: Vec<_> =
-            sets.iter().map(|(set, ports)| format!("{set:?} on {} ports", ports.len())).collect();
+            sets.iter().map(|(set, ports)| format!("{set:?} on {}", counted(ports.len()))).collect();
         let first = sets.values().next().map(|ports| ports[0]);
         if let Some(port) = first {
             findings.add(
@@ -329,4 +332,9 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// A number of ports in words.
+fn counted(ports: usize) -> String {
+    if ports == 1 { "1 port".to_owned() } else { format!("{ports} ports") }
 }

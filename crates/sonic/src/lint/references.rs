@@ -51,12 +51,12 @@ pub(super) fn dangling(context: &Context<'_>, findings: &mut Findings) {
         }
     };
     // A missing table was not given, because rendered parts come in several files.
-    if !config.profiles.is_empty() {
+    if config.has_table("BUFFER_PROFILE") {
         report("profile", "BUFFER_PROFILE", profile_references(context), &|name| {
             config.profiles.contains_key(name)
         });
     }
-    if !config.pools.is_empty() {
+    if config.has_table("BUFFER_POOL") {
         let mut pools = Named::new();
         config
             .profiles
@@ -71,10 +71,10 @@ pub(super) fn dangling(context: &Context<'_>, findings: &mut Findings) {
         setting.wred.iter().for_each(|name| add(&mut wred, name));
         setting.scheduler.iter().for_each(|name| add(&mut schedulers, name));
     }
-    if !config.wred.is_empty() {
+    if config.has_table("WRED_PROFILE") {
         report("WRED profile", "WRED_PROFILE", wred, &|name| config.wred.contains_key(name));
     }
-    if !config.schedulers.is_empty() {
+    if config.has_table("SCHEDULER") {
         report("scheduler", "SCHEDULER", schedulers, &|name| config.schedulers.contains_key(name));
     }
     maps(context, &mut report);
@@ -95,7 +95,8 @@ fn maps(context: &Context<'_>, report: &mut Report<'_>) {
     for (kind, table) in kinds {
         let there: BTreeSet<&str> =
             config.maps.keys().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
-        if there.is_empty() {
+        let other = if table == "MAP_PFC_PRIORITY_TO_QUEUE" { "PFC_PRIORITY_TO_QUEUE_MAP" } else { table };
+        if !config.has_table(table) && !config.has_table(other) {
             continue;
         }
         let mut references = Named::new();

@@ -4,17 +4,20 @@
 use crate::keys;
 use crate::place::{ConfigPlace, Placed, Problem, Weight, printable};
 use crate::raw::{NUMBER_MAX, RawEntry, RawField, SIZE_MAX};
+use bufferlab_params::suggestion;
 use std::collections::BTreeSet;
 
 pub(super) struct Entry<'a> {
     raw: &'a RawEntry,
     taken: BTreeSet<&'a str>,
+    /// Names that were asked for, in the entry or not.
+    asked: BTreeSet<String>,
     problems: &'a mut Vec<Problem>,
 }
 
 impl<'a> Entry<'a> {
     pub(super) fn new(raw: &'a RawEntry, problems: &'a mut Vec<Problem>) -> Self {
-        Self { raw, taken: BTreeSet::new(), problems }
+        Self { raw, taken: BTreeSet::new(), asked: BTreeSet::new(), problems }
     }
 
     pub(super) fn place(&self) -> ConfigPlace {
@@ -26,6 +29,7 @@ impl<'a> Entry<'a> {
     }
 
     fn take(&mut self, name: &str) -> Option<(&'a RawField, ConfigPlace)> {
+        self.asked.insert(name.to_owned());
         let (key, field) = self.raw.fields.get_key_value(name)?;
         self.taken.insert(key);
         Some((field, self.field_place(name, field)))
@@ -144,6 +148,7 @@ impl<'a> Entry<'a> {
 
     /// Records the fields that were not taken.
     pub(super) fn finish(mut self) {
+        let known = std::mem::take(&mut self.asked);
         for (name, text, place) in self.rest() {
             // Databases mark entries without fields with this name.
             if name == "NULL" {
@@ -151,7 +156,12 @@ impl<'a> Entry<'a> {
             }
             let message =
                 format!("the field {} (\"{}\") is not understood", printable(name), printable(text));
-            let help = "check its spelling; nothing here depends on it".to_owned();
+            let help = match suggestion(name, known.iter().map(String::as_str)) {
+                Some(near) if !self.raw.fields.contains_key(near.as_str()) => {
+                    format!("did you mean \"{near}\"?")
+                }
+                _ => "check its spelling; nothing here depends on it".to_owned(),
+            };
             self.problems.push(Problem { weight: Weight::Note, place, message, help });
         }
     }

@@ -15,12 +15,18 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
         "QUEUE" => queue(key, entry, config),
         "WRED_PROFILE" => wred(key, entry, config),
         "SCHEDULER" => {
+            let rates = ["cir", "pir", "cbs", "pbs"].into_iter().filter_map(|field| {
+                let text = entry.text(field)?.value;
+                (text != "0").then(|| format!("{field} {}", printable(&text)))
+            });
+            let rates = rates.collect();
             let scheduler = Scheduler {
+                rates,
                 place: entry.place(),
                 kind: entry.text("type"),
                 weight: entry.number("weight", "share"),
             };
-            entry.skip(&["meter_type", "cir", "cbs", "pir", "pbs", "priority"]);
+            entry.skip(&["meter_type", "priority"]);
             config.schedulers.insert(key.to_owned(), scheduler);
         }
         "PFC_WD" => watchdog(key, entry, config),
@@ -89,9 +95,9 @@ fn port_qos(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
         maps,
         pfc_enable: entry.priorities("pfc_enable"),
         watchdog: entry.priorities("pfcwd_sw_enable"),
+        scheduler: entry.reference("scheduler"),
     };
     entry.skip(&[
-        "scheduler",
         "tc_to_dscp_map",
         "tc_to_dot1p_map",
         "dscp_to_fc_map",

@@ -1,6 +1,6 @@
 //! Chip families: size of a cell, slices of the memory, and accounting of packets.
 
-use crate::config::Config;
+use crate::config::{Config, Threshold};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
 /// Accounting of a family.
@@ -42,6 +42,12 @@ pub struct Chip {
 }
 
 impl Chip {
+    /// Whether this is a family, and not the memory of bytes for unknown chips.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.name != GENERIC.name
+    }
+
     /// A caveat for a family whose rules were not compared with measurements.
     #[must_use]
     pub fn caveat(&self) -> Option<String> {
@@ -58,16 +64,23 @@ pub static CHIPS: &[Chip] = &[
         "trident2",
         "Broadcom Trident 2",
         Some(61_440 * 208),
-        &["7050QX", "S6000"],
+        &["7050QX", "7050-QX", "S6000", "NEXUS-3164"],
         false,
     ),
-    cells(ChipFamily::Tomahawk, "tomahawk", "Broadcom Tomahawk", None, &["7060CX", "S6100", "Z9100"], false),
+    cells(
+        ChipFamily::Tomahawk,
+        "tomahawk",
+        "Broadcom Tomahawk",
+        None,
+        &["7060CX", "S6100", "Z9100", "DX010", "D7032Q28B", "D7054Q28B", "QFX5200", "AS7712"],
+        false,
+    ),
     cells(
         ChipFamily::Tomahawk2,
         "tomahawk2",
         "Broadcom Tomahawk 2",
         Some(4 * 53_248 * 208),
-        &["7260CX3", "Z9264"],
+        &["7260CX3", "Z9264", "QFX5210"],
         true,
     ),
     cells(
@@ -75,17 +88,47 @@ pub static CHIPS: &[Chip] = &[
         "trident3",
         "Broadcom Trident 3",
         Some(131_072 * 256),
-        &["7050CX3", "7050SX3"],
+        &[
+            "7050CX3",
+            "7050SX3",
+            "S5212",
+            "S5224",
+            "S5232",
+            "S5248",
+            "S5296",
+            "DS2000",
+            "DS3000",
+            "SEASTONE_2",
+            "IX7",
+            "IX8",
+            "D6332",
+            "D6356",
+            "N3248PXE",
+        ],
         true,
     ),
-    cells(ChipFamily::Tomahawk3, "tomahawk3", "Broadcom Tomahawk 3", None, &["Z9332", "DCS-7060PX4"], false),
-    cells(ChipFamily::Tomahawk4, "tomahawk4", "Broadcom Tomahawk 4", None, &["Z9664", "IXR7220-H4"], false),
+    cells(
+        ChipFamily::Tomahawk3,
+        "tomahawk3",
+        "Broadcom Tomahawk 3",
+        None,
+        &["Z9332", "DCS-7060PX4", "SILVERSTONE", "IX9", "SNJ60D0"],
+        false,
+    ),
+    cells(
+        ChipFamily::Tomahawk4,
+        "tomahawk4",
+        "Broadcom Tomahawk 4",
+        None,
+        &["Z9664", "IXR7220-H4", "7060DX5"],
+        false,
+    ),
     cells(
         ChipFamily::Tomahawk5,
         "tomahawk5",
         "Broadcom Tomahawk 5",
         Some(659_632 * 254),
-        &["7060X6", "IXR7220-H5"],
+        &["7060X6", "IXR7220-H5", "Z9864", "M2-W6940", "NH-4010", "NH-4020"],
         true,
     ),
     Chip {
@@ -110,24 +153,81 @@ pub static CHIPS: &[Chip] = &[
         160,
         &["SN5400", "SN5600", "SN5610"],
     ),
+    public(
+        "tomahawk6",
+        "Broadcom Tomahawk 6",
+        (420, 1),
+        Rule::Cells,
+        Some(636_183 * 420),
+        &["NH-4210", "IXR7220-H6"],
+    ),
+    public("trident4", "Broadcom Trident 4", (318, 1), Rule::Cells, None, &["IXR7220-D4", "S5448", "Z9432"]),
+    public(
+        "trident3x3",
+        "Broadcom Trident 3-X3",
+        (256, 1),
+        Rule::Cells,
+        Some(32_768 * 256),
+        &["E3224", "N3248TE", "S3248T"],
+    ),
+    public(
+        "jericho3",
+        "Broadcom Jericho 3 (Qumran 3D)",
+        (1, 8),
+        Rule::Bytes(48),
+        None,
+        &["7280R4", "NH-5010", "IXR7250-X4"],
+    ),
+    public("spectrum5", "NVIDIA Spectrum-5", (192, 1), Rule::TwoLevels, Some(136_209_408), &["SN5640"]),
+    public(
+        "spectrum6",
+        "NVIDIA Spectrum-6",
+        (256, 1),
+        Rule::TwoLevels,
+        Some(226_492_416),
+        &["SN6600", "SN6810"],
+    ),
 ];
 
 /// Parts of hardware models with a chip outside [`CHIPS`], although another part of the model may
-/// match one; with the name of the chip.
-const OTHERS: &[(&str, &str)] = &[
-    ("7050QX2", "Broadcom Trident 2+"),
-    ("7280R4", "Broadcom Qumran 3D"),
-    ("IXR7250-X4", "Broadcom Qumran 3D"),
-    ("IXR7220-H6", "Broadcom Tomahawk 6"),
-    ("NH-4210", "Broadcom Tomahawk 6"),
-    ("IXR7220-D4", "Broadcom Trident 4"),
-    ("S5448", "Broadcom Trident 4"),
-    ("Z9432", "Broadcom Trident 4"),
-    ("NH-5010", "Broadcom Qumran 3D"),
-    ("SN5640", "NVIDIA Spectrum-5"),
-    ("SN6600", "NVIDIA Spectrum-6"),
-    ("SN6810", "NVIDIA Spectrum-6"),
+/// match one; with the name of the chip and what its vendor's files say about its accounting.
+const OTHERS: &[(&str, &str, &str)] = &[
+    ("7050QX2", "Broadcom Trident 2+", "as Trident 2, with another memory"),
+    ("E1031", "Broadcom Helix 4", NOT_PUBLIC),
+    ("N3132", "chip of Broadcom", NOT_PUBLIC),
+    ("8101", "Cisco Silicon One (GB)", CISCO_GB),
+    ("8102", "Cisco Silicon One (GB)", CISCO_GB),
+    ("CISCO-88", "Cisco Silicon One (GB)", CISCO_GB),
+    ("CISCO-8800", "Cisco Silicon One (PAC)", CISCO_GB),
+    ("8111", "Cisco Silicon One (GR)", CISCO_GB),
+    ("8122", "Cisco Silicon One (G200)", CISCO_G200),
+    ("8223", "Cisco Silicon One (P200)", CISCO_G200),
+    ("WISTRON_SW", "Marvell Teralynx 7", TERALYNX),
+    ("WISTRON_6512", "Marvell Teralynx 7", TERALYNX),
+    ("SSE_T7132S", "Marvell Teralynx 7", TERALYNX),
+    ("DBMVTX9180", "Marvell Teralynx 10", TERALYNX),
+    ("D64P512T", "Marvell Teralynx 10", TERALYNX),
+    ("NOKIA-7215", "Marvell Prestera", NOT_PUBLIC),
+    ("ET6448M", "Marvell Prestera", NOT_PUBLIC),
+    ("DB98CX85", "Marvell Prestera", NOT_PUBLIC),
+    ("RD98DX", "Marvell Prestera", NOT_PUBLIC),
+    ("7170", "Barefoot Tofino", TOFINO),
+    ("MONTARA", "Barefoot Tofino", TOFINO),
+    ("MAVERICKS", "Barefoot Tofino", TOFINO),
+    ("NEWPORT", "Barefoot Tofino 2", "cells of 176 B, headroom private to each group"),
+    ("AS7116", "Nephos Taurus", NOT_PUBLIC),
+    ("S9130", "Nephos Taurus", NOT_PUBLIC),
+    ("S9230", "Nephos Taurus", NOT_PUBLIC),
+    ("AS7512", "Cavium XPliant", NOT_PUBLIC),
+    ("XP-SIM", "Cavium XPliant", NOT_PUBLIC),
 ];
+
+const NOT_PUBLIC: &str = "its accounting is in no public file";
+const CISCO_GB: &str =
+    "buffers of 384 B; a group pauses at alpha times its pool, or at 0.925 of the queue depth less xoff";
+const CISCO_G200: &str = "buffers of 512 B; thresholds are rounded to a mantissa of 5 bits";
+const TERALYNX: &str = "one egress pool for lossless and lossy queues; the pool's xoff is separate";
+const TOFINO: &str = "headroom private to each group";
 
 /// A memory of bytes without slices, for rules that are valid on any chip.
 pub static GENERIC: Chip = Chip {
@@ -153,6 +253,18 @@ const fn cells(
     let ChipFacts { cell_bytes, slices, .. } = family.facts();
     let (cell, slices) = (cell_bytes as u64, slices as u64);
     Chip { name, family: Some(family), title, cell, slices, rule: Rule::Cells, memory, models, measured }
+}
+
+/// A family that the simulator has no name for, from public files without measurements.
+const fn public(
+    name: &'static str,
+    title: &'static str,
+    (cell, slices): (u64, u64),
+    rule: Rule,
+    memory: Option<u64>,
+    models: &'static [&'static str],
+) -> Chip {
+    Chip { name, family: None, title, cell, slices, rule, memory, models, measured: false }
 }
 
 const fn spectrum(
@@ -181,22 +293,23 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     let listed = CHIPS.iter().flat_map(|chip| chip.models.iter().map(move |part| (*part, chip)));
     let (part, chip) =
         listed.filter(|(part, _)| has_part(&model, part)).max_by_key(|(part, _)| part.len())?;
-    other_part(&model).is_none_or(|(other, _)| other.len() <= part.len()).then_some(chip)
+    other_part(&model).is_none_or(|(other, ..)| other.len() <= part.len()).then_some(chip)
 }
 
-/// Name of the switch's chip if it is outside [`CHIPS`] and the hardware model is known.
-pub(super) fn other_chip(config: &Config) -> Option<&'static str> {
+/// Name and accounting of the switch's chip if it is outside [`CHIPS`] and the hardware model is
+/// known.
+pub(crate) fn other_chip(config: &Config) -> Option<(&'static str, &'static str)> {
     let model = model(config)?;
-    let (_, chip) = other_part(&model).filter(|_| chip_of(config).is_none())?;
-    Some(chip)
+    let (_, chip, accounting) = other_part(&model).filter(|_| chip_of(config).is_none())?;
+    Some((chip, accounting))
 }
 
 fn model(config: &Config) -> Option<String> {
     Some(config.device.hwsku.as_ref()?.value.to_ascii_uppercase())
 }
 
-fn other_part(model: &str) -> Option<(&'static str, &'static str)> {
-    OTHERS.iter().copied().filter(|(part, _)| has_part(model, part)).max_by_key(|(part, _)| part.len())
+fn other_part(model: &str) -> Option<(&'static str, &'static str, &'static str)> {
+    OTHERS.iter().copied().filter(|(part, ..)| has_part(model, part)).max_by_key(|(part, ..)| part.len())
 }
 
 /// Whether a word of the model begins with the part: `SN2` does not match `MSN2700`, and `S6000`
@@ -220,7 +333,15 @@ pub(super) fn is_nvidia(config: &Config) -> bool {
         model.contains("MELLANOX")
             || ["MSN", "SN"].iter().any(|part| has_part(&model, part) && digits(&model, part))
     };
-    of_platform || model(config).is_some_and(of_model)
+    of_platform || model(config).map_or_else(|| has_lists_of_ports(config), of_model)
+}
+
+/// Whether ports have lists of profiles with alphas only, as on NVIDIA switches. The lists identify
+/// the vendor of a dump without a hardware model.
+fn has_lists_of_ports(config: &Config) -> bool {
+    let names = config.ingress_lists.values().flat_map(|list| &list.value);
+    let mut limits = names.filter_map(|name| config.profiles.get(name)?.threshold.as_ref()).peekable();
+    limits.peek().is_some() && limits.all(|limit| matches!(limit.value, Threshold::Dynamic(_)))
 }
 
 #[cfg(test)]
@@ -241,14 +362,16 @@ mod tests {
             ("Nokia-IXR7220-H5-64O", Some("tomahawk5")),
             ("Some-Other-Switch", None),
             ("Nokia-IXR7250E-36x100G", Some("jericho2")),
-            ("Nokia-IXR7250-X4", None),
+            ("Nokia-IXR7250-X4", Some("jericho3")),
             ("Nokia-IXR7250-X9", None),
-            ("Mellanox-SN5640-C512S2", None),
+            ("Mellanox-SN5640-C512S2", Some("spectrum5")),
             ("Mellanox-SN5610N-C224O8", Some("spectrum4")),
             ("Mellanox-SN5800", None),
             ("Arista-7050QX2-32S", None),
             ("Arista-7050QX32S-Q32", Some("trident2")),
-            ("Nokia-IXR7220-H6-O256", None),
+            ("Nokia-IXR7220-H6-O256", Some("tomahawk6")),
+            ("Celestica-DX010-C32", Some("tomahawk")),
+            ("Cisco-8101-T32", None),
             ("Vendor-AS6000", None),
         ] {
             let text = format!(r#"{{"DEVICE_METADATA": {{"localhost": {{"hwsku": "{model}"}}}}}}"#);
@@ -264,7 +387,7 @@ mod tests {
         for (part, chip) in &all {
             let same = all.iter().filter(|(other, _)| other == part).count();
             assert_eq!(same, 1, "{part} of {chip}");
-            assert!(OTHERS.iter().all(|(other, _)| other != part), "{part}");
+            assert!(OTHERS.iter().all(|(other, ..)| other != part), "{part}");
         }
     }
 
@@ -282,6 +405,7 @@ mod tests {
             let chip = chip(family.word()).expect("listed");
             assert_eq!(chip.family, Some(*family), "{}", chip.name);
         }
-        assert_eq!(ChipFamily::ALL.len(), CHIPS.len());
+        let of_simulator = CHIPS.iter().filter(|chip| chip.family.is_some());
+        assert_eq!(ChipFamily::ALL.len(), of_simulator.count());
     }
 }

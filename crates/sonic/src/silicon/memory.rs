@@ -164,7 +164,7 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
             return (true, "NVIDIA switches subtract headroom and reserves when they size a pool".to_owned());
         }
         Rule::Bytes(_) => return (false, "a VOQ system's pool includes its headroom".to_owned()),
-        Rule::Cells if chip.family.is_none() && is_nvidia(config) => {
+        Rule::Cells if !chip.is_known() && is_nvidia(config) => {
             return (true, "NVIDIA switches subtract headroom and reserves when they size a pool".to_owned());
         }
         Rule::Cells => {}

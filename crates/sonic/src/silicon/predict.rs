@@ -8,6 +8,7 @@ use super::queues::QueuePoint;
 use crate::config::{Config, Profile, Threshold};
 use crate::keys::PortName;
 use crate::resolve::Resolved;
+use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ pub struct GroupPoint {
     pub headroom: u64,
     /// Headroom of the profile.
     pub headroom_asked: u64,
+    /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
+    pub headroom_answer: Option<String>,
     /// Number of the first cell that is lost, from 1.
     pub drop: u64,
     /// Distance of the resume point below the pause point.
@@ -263,6 +266,8 @@ impl Memory {
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);
+        let chip = Some(self.chip).filter(|chip| chip.is_known());
+        let headroom_answer = GroupHeadroom::of_class(config, chip, class).map(|headroom| headroom.answer());
         let drop = pause + headroom + 1;
         let resume_below = self.resume(profile, pause);
         let packet = self.per_packet(packet_bytes);
@@ -291,6 +296,7 @@ impl Memory {
             pause,
             headroom,
             headroom_asked,
+            headroom_answer,
             drop,
             resume_below,
             packets,

@@ -65,6 +65,9 @@ fn one_group(text: &mut String, prediction: &Prediction, group: &GroupPoint, uni
     let _ = writeln!(text, "  pauses with   {:>12} {pause:>8}", group.pause);
     let _ = writeln!(text, "  loses with    {:>12} {loss:>8}  (headroom {})", group.drop, group.headroom);
     let _ = writeln!(text, "  resumes below {:>12} {resume:>8}  under the pause point", group.resume_below);
+    if let Some(answer) = &group.headroom_answer {
+        let _ = writeln!(text, "  {answer}");
+    }
     if !group.sequence.is_empty() {
         let points: Vec<_> = group.sequence.iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "  one after the other: {}", points.join(", "));

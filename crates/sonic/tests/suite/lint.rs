@@ -1,7 +1,9 @@
 //! Each rule finds its mistake, and the small switch has none of these mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
+use bufferlab_sonic::diff::diff;
 use bufferlab_sonic::lint::{self, Allowance, Finding, Options, Severity, check};
+use bufferlab_sonic::memo;
 use bufferlab_sonic::silicon::chip;
 use bufferlab_sonic::{Config, Reader, read};
 use serde_json::Value;
@@ -36,7 +38,7 @@ fn the_small_switch_has_no_error_and_no_warning() {
     assert!(serious.is_empty(), "{serious:#?}");
     // Properties of most switches are reported as hints.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
-    assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023"]);
+    assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023", "SB024"]);
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         assert!(replaced.get() > 0, "{issue}: nothing to replace");
         let found = findings(&config);
         let hit = found.iter().find(|finding| finding.rule.code == *code);
-        let hit = hit.unwrap_or_else(|| panic!("{issue}: {code} found nothing\n{}", lint::text(&found)));
+        let hit = hit.unwrap_or_else(|| panic!("{issue}: {code} found nothing\n{}", lint::text(&found, &[])));
         assert!(
             !hit.suggestion.is_empty() && !hit.message.is_empty() && !hit.place.table.is_empty(),
             "{hit:?}"
@@ -195,7 +197,7 @@ fn other_properties_are_told() {
     let asymmetric = switch(|_, text| text.replacen("\"pfc_enable\": \"3,4\"", "\"pfc_enable\": \"\"", 1));
     assert!(codes(&asymmetric, Severity::Warning).contains(&"SB015"));
     let slow = switch(|_, text| text.replace("100000\n", "100\n").replace("\n  100000 ", "\n  100 "));
-    assert!(codes(&slow, Severity::Warning).contains(&"SB011"), "{}", lint::text(&findings(&slow)));
+    assert!(codes(&slow, Severity::Warning).contains(&"SB011"), "{}", lint::text(&findings(&slow), &[]));
     let enough = switch(|_, text| text.replace("\"xoff\": \"800000\"", "\"xoff\": \"1100000\""));
     assert!(!codes(&enough, Severity::Info).contains(&"SB018"));
 }
@@ -223,7 +225,7 @@ fn findings_are_written_as_json_and_sarif() {
     let list: Value = serde_json::from_str(&lint::json(&found)).expect("JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(found.len()));
     assert_eq!((&list[0]["rule"], &list[0]["severity"]), (&"SB016".into(), &"error".into()));
-    let sarif: Value = serde_json::from_str(&lint::sarif(&found, "1.0.0")).expect("JSON");
+    let sarif: Value = serde_json::from_str(&lint::sarif(&found, &[], "1.0.0")).expect("JSON");
     let run = &sarif["runs"][0];
     assert_eq!(sarif["version"], "2.1.0");
     assert_eq!(run["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(lint::RULES.len()));
@@ -250,7 +252,7 @@ fn real_files_have_no_error_that_cannot_be_defended() {
     let mut judge = |name: String, config: &Config, hwsku: Option<&str>| {
         let chip = hwsku.and_then(chip);
         let found = check(config, &Options { chip, ..Options::default() }).expect("rules");
-        eprintln!("{name}: {}", lint::text(&found).lines().last().unwrap_or_default());
+        eprintln!("{name}: {}", lint::text(&found, &[]).lines().last().unwrap_or_default());
         let serious = found.iter().filter(|finding| finding.severity < Severity::Info);
         for finding in serious.clone() {
             eprintln!("  {} {} {}: {}", finding.severity, finding.rule.code, finding.place, finding.message);
@@ -330,12 +332,12 @@ fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
         check(&reader.finish(), &options).expect("rules")
     };
     let clean = found("", "", "");
-    assert!(clean.iter().all(|finding| finding.severity == Severity::Info), "{}", lint::text(&clean));
+    assert!(clean.iter().all(|finding| finding.severity == Severity::Info), "{}", lint::text(&clean, &[]));
     for (code, file, from, to) in REAL_MISTAKES {
         let found = found(file, from, to);
         let hit =
             found.iter().find(|finding| finding.rule.code == *code && finding.severity < Severity::Info);
-        let hit = hit.unwrap_or_else(|| panic!("{code} found nothing\n{}", lint::text(&found)));
+        let hit = hit.unwrap_or_else(|| panic!("{code} found nothing\n{}", lint::text(&found, &[])));
         eprintln!("{code}: {}: {}", hit.place, hit.message);
     }
 }
@@ -348,4 +350,58 @@ fn the_page_for_operators_has_every_rule() {
         let row = format!("| {} | {} | {} | {} |", rule.code, rule.severity, rule.name, rule.reason);
         assert!(page.contains(&row), "docs/how-to/operators.md lacks\n{row}");
     }
+}
+
+#[test]
+fn findings_of_equal_kind_are_one_finding_with_all_ports() {
+    let rarely = switch(|_, text| text.replace("\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"500\""));
+    let found = findings(&rarely);
+    let of_rule: Vec<_> = found.iter().filter(|finding| finding.rule.code == "SB011").collect();
+    assert_eq!(of_rule.len(), 1, "{of_rule:#?}");
+    assert!(of_rule[0].message.starts_with("Ethernet0, Ethernet4, Ethernet8 and 1 more: a storm is 200 ms"));
+}
+
+#[test]
+fn real_switches_have_at_most_three_warnings() {
+    let Some(folder) = corpus("noise") else { return };
+    for path in files(&folder.join("rendered")) {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let config =
+            read(&name, &std::fs::read(&path).expect("a file that is there")).expect("a file that is read");
+        let found = check(&config, &Options::default()).expect("rules");
+        let warnings = found.iter().filter(|finding| finding.severity == Severity::Warning).count();
+        assert!(warnings <= 3, "{name}: {}", lint::text(&found, &[]));
+    }
+}
+
+#[test]
+fn a_finding_with_other_figures_is_moved_and_neither_new_nor_gone() {
+    let less = switch(|_, text| text.replace("1536   0     90112", "1536   0     80000"));
+    let difference = diff(&switch(unchanged), &less, chip("trident3")).expect("rules");
+    assert!(!difference.new_errors);
+    let about = |list: &[String]| list.iter().filter(|finding| finding.contains("SB003")).count();
+    assert_eq!(
+        (about(&difference.new_findings), about(&difference.gone_findings)),
+        (0, 0),
+        "{difference:#?}"
+    );
+    assert_eq!(about(&difference.moved_findings), 1);
+    assert!(difference.moved_findings[0].contains("(before: "), "{:?}", difference.moved_findings);
+}
+
+#[test]
+fn the_memo_is_one_page_with_the_answers_of_lint_and_explain() {
+    let page = memo::html(&switch(unchanged), &options()).expect("rules");
+    for part in ["Recommendation", "Nothing that was judged", "<svg", "Headroom", "Findings", "SB003"] {
+        assert!(
+            page.contains(part) || (part.starts_with("Nothing") && page.contains("Nothing speaks")),
+            "{part}\n{page}"
+        );
+    }
+    assert!(page.contains("enough for full-size packets") && page.ends_with("</body></html>\n"));
+    let worse = memo::html(&switch(|_, text| text.replace("\"ecn_all\"", "\"ecn_none\"")), &options())
+        .expect("rules");
+    assert!(worse.contains("Do not apply this configuration: correct 1 error first."), "{worse}");
+    let hostile = switch(|_, text| text.replace("egress_lossy_profile", "<script>alert(1)</script>"));
+    assert!(!memo::html(&hostile, &options()).expect("rules").contains("<script>"));
 }

@@ -6,6 +6,7 @@ mod lint;
 mod meaning;
 mod measured;
 mod nvidia;
+mod omissions;
 mod pools;
 mod reading;
 mod silicon;

@@ -13,7 +13,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "alpha",
     aliases: &[],
     title: "Alpha for a burst",
-    summary: "Alphas that absorb a given burst (Plasticine).",
+    summary: "Find the alphas that absorb a given burst (Plasticine).",
     source: "Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.",
     params: &[
         BUFFER,

@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "chips",
     aliases: &[],
     title: "Buffers of chips",
-    summary: "Buffer per port and Gb/s of known chips.",
+    summary: "List the buffer per port and Gb/s of known chips.",
     source: "The papers, vendors' documents and a public list of switch buffers; each row of the table names its source.",
     params: &[
         PORTS,

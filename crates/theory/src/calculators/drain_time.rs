@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "drain-time",
     aliases: &[],
     title: "Drain time",
-    summary: "Longest time that a queue takes to drain (ABM).",
+    summary: "Bound the time that a queue takes to drain (ABM).",
     source: "ABM Theorem 3, corrected (E-ABM-3) and as printed.",
     params: &[
         BUFFER,

@@ -13,7 +13,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
     title: "Marking threshold",
-    summary: "ECN's marking threshold K, and the burst that it leaves room for.",
+    summary: "Calculate ECN's marking threshold K, and the burst that it leaves room for.",
     source: "RFC 8257; ECN*, Wu et al. 2012; LossPass Eqs. 4-6.",
     params: &[
         PORT_RATE,

@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "guarantees",
     aliases: &[],
     title: "Guarantees",
-    summary: "Minimum and maximum buffer of every priority (ABM).",
+    summary: "Calculate the minimum and maximum buffer of every priority (ABM).",
     source: "ABM Theorems 1 and 2, corrected (E-ABM-1) and as printed; Plasticine Eq. 21.",
     params: &[
         BUFFER,

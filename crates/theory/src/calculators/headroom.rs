@@ -3,8 +3,8 @@
 use super::input::{self, RATE, SIZE, count, param};
 use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number};
 use crate::forms::headroom::{
-    CABLE_SECONDS_PER_METRE, EndDelays, Link, PAUSE_FRAME_BITS, artifact_bytes, hpcc_bytes, ieee_bytes,
-    in_cells, in_cells_by_packet, shorthand_bytes, tabulated_delays,
+    CABLE_SECONDS_PER_METRE, EndDelays, Link, PAUSE_FRAME_BITS, PausedPort, artifact_bytes, hpcc_bytes,
+    ieee_bytes, in_cells, in_cells_by_packet, shorthand_bytes, tabulated_delays,
 };
 use crate::forms::sonic_headroom::{Generation, PortInputs, Profile};
 use crate::forms::{Domain, DomainError, check, not_negative, positive};
@@ -13,14 +13,16 @@ use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// Answers `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`,
-/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without
-/// a tabulated value for the speed is replaced by a note.
+/// Answers `peer stops at once`, `full-size packets` and `worst packets` (the needs that `sonic
+/// explain`, `lint`, `predict` and `what-if` compare headroom with), `bufferlab's switch`,
+/// `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`, `ABM/Reverie code`, `HPCC code`,
+/// `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without a tabulated value for the speed
+/// is replaced by a note.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
     title: "PFC headroom",
-    summary: "PFC headroom by every formula in use, side by side.",
+    summary: "Compare the PFC headroom of every formula in use.",
     source: "IEEE 802.1Qbb; the vendors' rule; the public code of ABM, Reverie and HPCC; SONiC's dynamic buffer model.",
     params: PARAMS,
     rules: &[Rule::Together(&["interface_bits", "response_bits"])],
@@ -93,6 +95,12 @@ const PARAMS: &[ParamInfo] = &[
         ParamValue::Optional,
         "SONiC: pause quanta that the peer still sends, for a speed that is not tabulated.",
     ),
+    param(
+        "has",
+        ParamKind::Bytes { min: 0 },
+        ParamValue::Optional,
+        "Headroom that the port has; a note answers whether it is enough.",
+    ),
     measure(
         "interface_bits",
         "bits",
@@ -128,7 +136,8 @@ fn run(params: &Params) -> Domain<Derivation> {
     };
     let both = params.given_ratio("interface_bits").zip(params.given_ratio("response_bits"));
     let delays = both.map(|(interface_bits, response_bits)| EndDelays { interface_bits, response_bits });
-    headroom(&Headroom { port, delays, reaction: params.time("reaction") }).map_err(as_parameter)
+    let has = params.given_bytes("has");
+    headroom(&Headroom { port, delays, reaction: params.time("reaction"), has }).map_err(as_parameter)
 }
 
 /// Renames an input of the closed forms to its parameter, in the parameter's unit.
@@ -156,6 +165,8 @@ struct Headroom {
     delays: Option<EndDelays>,
     /// Reaction time of the sender in bufferlab's model.
     reaction: Time,
+    /// Headroom that the port has (bytes), if given.
+    has: Option<u64>,
 }
 
 /// Answer name of bufferlab's model.
@@ -222,12 +233,44 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
             .answers
             .insert(0, super::Answer { name: name.to_owned(), value: total, text: bytes(total) });
     }
+    needs(asked, &mut table, &mut derivation);
     derivation.answers.sort_by(|a, b| b.value.total_cmp(&a.value));
     derivation.table = Some(table);
     derivation.note("whole cells, by packet: every packet rounds up by itself, and all but the largest frames are of the worst size from 64 B");
     derivation.note("IEEE counts from the packet after the one that triggers the pause; a switch that stores that one in headroom needs one frame more");
     derivation.note("per priority group and port; HPCC's term has no frames in flight, the shorthand has the response of 10 Gb/s at every speed");
     Ok(derivation)
+}
+
+/// Adds the needs that commands about switches compare headroom with, and the answer for the
+/// headroom that the port has.
+fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
+    let port = PausedPort {
+        speed_mbps: asked.port.speed_mbps.round().max(1.0) as u64,
+        cable_metres: asked.port.cable_metres,
+        mtu_bytes: asked.port.port_mtu_bytes as u64,
+        cell_bytes: asked.port.cell_bytes as u64,
+        packet_overhead: 0,
+    };
+    let in_bytes = PausedPort { cell_bytes: 1, ..port }.needs();
+    let needs = port.needs();
+    for (name, bytes_on_wire, cells) in [
+        ("peer stops at once", in_bytes.least, needs.least),
+        ("full-size packets", in_bytes.full_size, needs.full_size),
+        ("worst packets", in_bytes.worst, needs.worst),
+    ] {
+        let cells = cells as f64;
+        table.rows.push(vec![name.to_owned(), number_of_bytes(bytes_on_wire as f64), number_of_bytes(cells)]);
+        derivation.answer(name, cells, bytes(cells));
+    }
+    derivation.note(format!(
+        "needs as sonic explain, lint, predict and what-if judge them: in cells, the response of IEEE 802.1Qbb, and for the \
+         worst packets {} B each",
+        needs.worst_packet
+    ));
+    if let Some(has) = asked.has {
+        derivation.note(format!("headroom of {has} B: {}", needs.answer(has)));
+    }
 }
 
 /// Headroom of bufferlab's switch, in bytes and in cells: the model of `bufferlab check` and
@@ -383,6 +426,7 @@ mod tests {
         },
         delays: None,
         reaction: Time::ZERO,
+        has: None,
     };
 
     #[test]
@@ -411,7 +455,7 @@ mod tests {
         let odd = Headroom { port: PortInputs { speed_mbps: 56_000.0, ..ASKED.port }, ..ASKED };
         let found = headroom(&odd)?;
         assert_eq!((found.value("IEEE 802.1Qbb"), found.value("SONiC xoff")), (None, None));
-        assert!(found.value("shorthand").is_some() && found.notes.len() == 5, "{:?}", found.notes);
+        assert!(found.value("shorthand").is_some() && found.notes.len() == 6, "{:?}", found.notes);
         let delays = Some(EndDelays { interface_bits: 1e4, response_bits: 1e5 });
         let port = PortInputs { peer_response_quanta: Some(200.0), ..odd.port };
         let found = headroom(&Headroom { delays, port, ..ASKED })?;

@@ -13,7 +13,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "shares",
     aliases: &[],
     title: "Alpha and share of the buffer",
-    summary: "Share of the buffer for an alpha, and alpha for a share.",
+    summary: "Convert an alpha into its share of the buffer, and a share into its alpha.",
     source: "ABM Eq. 6, for every alpha that switches support.",
     params: &[
         param("buffer", SIZE, ParamValue::Optional, "Shared buffer, to print sizes instead of percentages."),

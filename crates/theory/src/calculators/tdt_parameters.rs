@@ -10,7 +10,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "tdt-parameters",
     aliases: &[],
     title: "TDT's counters",
-    summary: "TDT's counters for a switch.",
+    summary: "Calculate TDT's counters for a switch.",
     source: "TDT section V-C, E-TDT-4.",
     params: &[
         BUFFER,

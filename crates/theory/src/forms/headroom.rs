@@ -4,8 +4,10 @@
 //! vendors; the released code of ABM and Reverie; the released code of HPCC. Physical units
 //! throughout. SONiC's calculation is [`super::sonic_headroom`].
 
+use super::sonic_headroom::tabulated_quanta;
 use super::{Domain, check, not_negative, positive};
-use bufferlab_units::headroom::PacketMemory;
+use bufferlab_units::headroom::{PacketMemory, PausedCable, QUANTUM_BYTES};
+use bufferlab_units::{BitRate, Time};
 
 /// Propagation in a cable (seconds per metre).
 pub const CABLE_SECONDS_PER_METRE: f64 = 5e-9;
@@ -136,6 +138,124 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
     Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
 }
 
+/// Usual large packet of a network without jumbo frames (bytes).
+const ORDINARY: u32 = 1_500;
+
+/// Needs of headroom for three kinds of traffic on one cable. Every command that judges headroom
+/// uses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadroomNeeds {
+    /// Need with ordinary packets (1,500 B), a pause frame that never waits and a peer that stops
+    /// at once (bytes). Less headroom is never enough.
+    pub least: u64,
+    /// Need with packets and frames of full size, and the reaction time of the peer (bytes).
+    pub full_size: u64,
+    /// Need with the packet size that wastes most memory (bytes).
+    pub worst: u64,
+    /// Packet size that wastes most memory (bytes).
+    pub worst_packet: u32,
+}
+
+impl HeadroomNeeds {
+    /// Answers whether this much headroom (bytes) is enough, in one sentence.
+    #[must_use]
+    pub fn answer(&self, bytes: u64) -> String {
+        let Self { least, full_size, worst, worst_packet } = *self;
+        let small = || format!("{} B short for packets of {worst_packet} B", worst - bytes);
+        if bytes >= worst {
+            "enough for packets of every size".to_owned()
+        } else if bytes >= full_size {
+            format!("enough for full-size packets; {}", small())
+        } else if bytes >= least {
+            format!(
+                "enough only if the peer stops at once; {} B short for full-size packets, {}",
+                full_size - bytes,
+                small()
+            )
+        } else {
+            format!(
+                "{} B short even if the peer stops at once; {} B short for full-size packets, {}",
+                least - bytes,
+                full_size - bytes,
+                small()
+            )
+        }
+    }
+}
+
+/// Needs of headroom on a cable, for packets of full size and for the worst ones.
+#[must_use]
+pub fn needs(cable: PausedCable) -> HeadroomNeeds {
+    let of = |packets: PacketMemory| PausedCable { packets, ..cable }.headroom().bytes();
+    let only = |size: u32| PacketMemory { smallest: size, largest: size, ..cable.packets };
+    let ordinary = only(ORDINARY.min(cable.packets.largest));
+    let at_once = PausedCable { packets: ordinary, reaction: Time::ZERO, largest_back: 0, ..cable };
+    let full_size = of(only(cable.packets.largest));
+    HeadroomNeeds {
+        least: at_once.headroom().bytes().min(full_size),
+        full_size,
+        worst: of(cable.packets).max(full_size),
+        worst_packet: cable.packets.worst(),
+    }
+}
+
+/// Speed of light in a cable, as in SONiC's calculation (metres per second).
+pub const SONIC_METRES_PER_SECOND: f64 = 198e6;
+
+/// Smallest packet that a peer may send (bytes).
+const SMALLEST: u32 = 64;
+
+/// A port of a switch whose headroom is judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PausedPort {
+    /// Speed (Mb/s), positive.
+    pub speed_mbps: u64,
+    /// Cable (metres).
+    pub cable_metres: f64,
+    /// Largest frame (bytes).
+    pub mtu_bytes: u64,
+    /// Size of a cell (bytes); 1 if memory is allocated in bytes.
+    pub cell_bytes: u64,
+    /// Overhead bytes of each packet in memory.
+    pub packet_overhead: u64,
+}
+
+impl PausedPort {
+    /// The port's cable, with a peer that responds as slowly as IEEE 802.1Qbb allows. At a speed
+    /// without a tabulated response the peer stops at once.
+    #[must_use]
+    pub fn cable(&self) -> PausedCable {
+        let speed = self.speed_mbps.max(1);
+        let quanta = tabulated_quanta(speed as f64).unwrap_or(0.0);
+        let response = quanta * QUANTUM_BYTES as f64 * 8.0 / (speed as f64 * 1e6);
+        let rate = BitRate(speed.saturating_mul(1_000_000));
+        let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let largest = small(self.mtu_bytes.max(1));
+        let packets = PacketMemory {
+            smallest: SMALLEST.min(largest),
+            largest,
+            uncharged: 0,
+            overhead: small(self.packet_overhead),
+            cell: small(self.cell_bytes),
+        };
+        let seconds = |seconds: f64| Time((seconds * 1e12) as u64);
+        PausedCable {
+            arrivals: rate,
+            frames: rate,
+            delay: seconds(self.cable_metres / SONIC_METRES_PER_SECOND),
+            reaction: seconds(response),
+            packets,
+            largest_back: largest,
+        }
+    }
+
+    /// Needs of headroom: the figures behind every command that judges a port.
+    #[must_use]
+    pub fn needs(&self) -> HeadroomNeeds {
+        needs(self.cable())
+    }
+}
+
 /// Duration of a pause of `quanta`, 512 bit times each (seconds).
 ///
 /// # Errors
@@ -173,6 +293,32 @@ mod tests {
         assert_eq!(in_cells(18_456.0, 208.0)?, 18_512.0);
         assert!(in_cells(1.0, 0.0).is_err());
         Ok(())
+    }
+
+    #[test]
+    fn one_sentence_answers_whether_headroom_is_enough() {
+        let port = PausedPort {
+            speed_mbps: 100_000,
+            cable_metres: 0.0,
+            mtu_bytes: 1_500,
+            cell_bytes: 144,
+            packet_overhead: 0,
+        };
+        let needs = port.needs();
+        // 394 quanta of 64 B follow the frame and the packet that it waits for.
+        let wire = 1_500 + 64 + 394 * 64;
+        assert_eq!(needs.full_size, 2 * 1_584 + wire * 1_584 / 1_500);
+        assert_eq!((needs.worst, needs.worst_packet), (2 * 1_584 + wire * 144 / 64, 64));
+        assert_eq!(needs.least, 2 * 1_584 + 128 * 1_584 / 1_500);
+        assert_eq!(needs.answer(needs.worst), "enough for packets of every size");
+        let some = needs.answer(needs.worst - 5);
+        assert_eq!(some, "enough for full-size packets; 5 B short for packets of 64 B");
+        let little = needs.answer(needs.full_size - 5);
+        assert!(
+            little.starts_with("enough only if the peer stops at once; 5 B short for full-size"),
+            "{little}"
+        );
+        assert!(needs.answer(needs.least - 1).starts_with("1 B short even if the peer stops at once"));
     }
 
     #[test]

@@ -126,7 +126,7 @@ const GROUPINGS: [(&str, &str, Grouping); 4] = [
     ("drain-time", "alphas", Grouping::SmallestOfOthers),
 ];
 
-/// The same alphas or queues in a list of more groups.
+/// Divides a list of alphas or queues into more groups.
 fn regrouped(list: &[ParamValue], grouping: Grouping) -> Vec<ParamValue> {
     let (last, rest) = list.split_last().expect("not empty");
     let mut other = rest.to_vec();

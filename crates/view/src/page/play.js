@@ -65,7 +65,7 @@
   function list() {
     const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
     table.className = "losses";
-    for (const name of ["lost of", "because of", "packets", "bytes"]) head.append(element("th", name));
+    for (const name of ["class", "reason", "packets", "bytes"]) head.append(element("th", name));
     for (const loss of shown.losses) {
       const line = body.insertRow();
       for (const text of [loss.class, loss.what, loss.packets.toLocaleString("en-US"), bytes(loss.bytes)]) line.insertCell().textContent = text;

@@ -108,7 +108,7 @@
   function describe() {
     const { from, until, step, sums, peak } = shown;
     const where = state.port === "" ? "the buffer" : place();
-    const parts = [`${instant(from, step)} to ${instant(until, step)} (${span(until - from)}), ${shown.times.length} points of ${span(step)}.`];
+    const parts = [`${instant(from, step)} to ${instant(until, step)} (${span(until - from)}), ${shown.times.length.toLocaleString("en-US")} points of ${span(step)}.`];
     if (peak) {
       const share = state.port === "" && about.buffer_bytes > 0 ? ` of ${bytes(about.buffer_bytes)} (${Math.round((100 * peak[0]) / about.buffer_bytes)} %)` : "";
       parts.push(`At most ${bytes(peak[0])}${share} in ${where}, at ${instant(peak[1], step)}.`);
@@ -201,7 +201,7 @@
     const height = 22 * used.length;
     canvas.style.height = height + "px";
     canvas.hidden = used.length === 0;
-    byId("lane-names").textContent = used.length === 0 ? "" : "Below the chart, from top to bottom: " + used.map(([name]) => name).join(", ") + "." + (shown.losses.length > 0 ? " A click on a loss explains it." : "");
+    byId("lane-names").textContent = used.length === 0 ? "" : (used.length === 1 ? "Below the chart: " : "Below the chart, from top to bottom: ") + used.map(([name]) => name).join(", ") + "." + (shown.losses.length > 0 ? " A click on a loss explains it." : "");
     if (used.length === 0) return;
     canvas.width = width() * ratio;
     canvas.height = height * ratio;

@@ -274,7 +274,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     let url = serve(Page::of_play(Play, 0).expect("a port"));
     browser.open(&url, 1_400);
     let first = browser.text(SAYS);
-    assert!(first.contains("What binds is the limit of the queue (over-threshold)"), "{first}");
+    assert!(first.contains("Most losses come from the limit of the queue (over-threshold)"), "{first}");
     let changed = [
         ("overloaded", "4"),
         ("alpha", "4"),

@@ -79,9 +79,10 @@ pub enum FlowListError {
     },
     /// A required column that is missing.
     #[error(
-        "flow list {}, line 1: no column `{column}`; found {}; rename a column or add it",
+        "flow list {}, line 1: no column `{column}`; found {}; {}",
         path.display(),
-        quoted(found)
+        quoted(found),
+        header_advice(found)
     )]
     MissingColumn {
         /// Path of the flow list.
@@ -194,6 +195,19 @@ pub enum CellProblem {
 
 /// Columns that every list has, for messages.
 const REQUIRED: &str = "src,dst,size_bytes,start_ns";
+
+/// Advice for a header without a required column: commas, a missing header, or a wrong name.
+fn header_advice(found: &[String]) -> String {
+    if let [only] = found
+        && only.contains([';', '\t'])
+    {
+        return "separate the columns with commas".to_owned();
+    }
+    if found.iter().any(|column| column.parse::<f64>().is_ok()) {
+        return format!("put the header above the flows: {REQUIRED}");
+    }
+    "rename a column or add it".to_owned()
+}
 
 fn quoted(columns: &[String]) -> String {
     let quoted: Vec<_> = columns.iter().map(|column| format!("`{column}`")).collect();

@@ -3,12 +3,14 @@
 use super::Target;
 use super::mutate::packed;
 use super::requests;
+use bufferlab_import::{ImportOptions, Input, Traffic, import, scenario_text};
 use bufferlab_lab::{Job, execute_one};
 use bufferlab_metrics::{DropRow, FlowRow, HistogramRow, LinkRow, PacketRow, QueueRow, SeriesRow};
 use bufferlab_operator::probe::Executor;
 use bufferlab_operator::{Model, Vectors};
 use bufferlab_results::{Group, RunResult, inspect};
 use bufferlab_scenario::{LoadError, Variant, load_text};
+use bufferlab_schedule::{parse_schedule, write_schedule};
 use bufferlab_sonic::config::Config;
 use bufferlab_sonic::silicon::chip;
 use bufferlab_sonic::{Reader, diff, explain, lint, silicon};
@@ -130,6 +132,25 @@ const SONIC: &[&str] = &[
     "\\ud800",
     "# speed cable size",
 ];
+const IMPORT: &[&str] = &[
+    "->",
+    "start",
+    "trigger id 1 barrier count",
+    "recv_done_trigger",
+    "Tier 1",
+    "Radix_Up",
+    "rank 0 {",
+    "requires",
+    "recv 1b from -1 tag -1",
+    "ALLGATHER_DP_EP",
+    "all_gpus:",
+    "100Gbps",
+    "1us",
+    "4294967295",
+    "18446744073709551615",
+    "\u{1f}\u{8b}",
+    "\u{52}\u{a}",
+];
 const RESULT: &[&str] = &[
     "manifest.json\n",
     "flows.parquet\n",
@@ -147,6 +168,8 @@ pub(super) const TARGETS: &[Target] = &[
     Target { name: "trace", seeds: traces, words: CAPTURE, inputs: 200, seconds: 1, read: trace },
     Target { name: "trace-csv", seeds: trace_lists, words: CSV, inputs: 200, seconds: 1, read: trace },
     Target { name: "flow-list", seeds: flow_lists, words: CSV, inputs: 200, seconds: 1, read: flow_list },
+    Target { name: "import", seeds: imports, words: IMPORT, inputs: 200, seconds: 1, read: imported },
+    Target { name: "schedule", seeds: schedules, words: CSV, inputs: 200, seconds: 1, read: schedule },
     Target { name: "sizes", seeds: sizes, words: CSV, inputs: 200, seconds: 1, read: size_table },
     Target { name: "scenario", seeds: scenarios, words: TOML, inputs: 100, seconds: 1, read: scenario },
     Target { name: "variant", seeds: variants, words: TOML, inputs: 200, seconds: 1, read: variant },
@@ -252,6 +275,55 @@ fn flow_lists() -> Vec<Vec<u8>> {
 fn flow_list(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let hosts: Vec<_> = (0..6).map(|host| format!("h{host}")).collect();
     parse_flow_list(Path::new("flows.csv"), input, hosts.len(), &hosts).map(drop).map_err(shown)
+}
+
+/// Files of other simulators, one of each format.
+fn imports() -> Vec<Vec<u8>> {
+    let texts = [
+        "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 65536 recv_done_trigger 1\n\
+         1->2 id 2 trigger 1 size 65536\n2->3 id 3 trigger 1 size 65536\ntrigger id 1 oneshot\n",
+        "Nodes 16\nTiers 3\nPodsize 4\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nTier 1\n\
+         Downlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\n",
+        "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 65536b to 1 tag 7\nl2 requires l1\n}\nrank 1 {\n\
+         r1: recv 65536b from 0 tag 7 cpu 0\nc1: calc 500 cpu 1\nc1 irequires r1\n}\n",
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 all_gpus: 4\n2\n\
+         grad -1 1 NONE 0 1 NONE 0 1 ALLGATHER 1048576 100\nl -1 5 ALLREDUCE 262144 5 NONE 0 1 NONE 0 100\n",
+        "4 1 3\n2\n0 2 100Gbps 1us 0\n1 2 25000000000.0 1000ns 0\n3 2 40Gb/s 0.001ms 0.1\n",
+        "2\n0 1 3 100 2000 2.000001\n3 1 3 100 1000000000000 2\n",
+        "ENABLE_QCN 1\nKMAX_MAP 2 100 400 200 800\nCC_MODE 3\nBUFFER_SIZE 32\n",
+        "0b000101 0b000201 10000 100 1000 2000000000 5000 4000\n",
+        "{\"workload_graph\": [{\"Id\": 1, \"NodeType\": 7, \"comm_size\": 64, \"ctrlDeps\": []}]}",
+    ];
+    let trace = b"\x07\x0a\x050.0.4\x11\x18\x07\x52\x0d\x0a\x09comm_size\x48\x64\x06\x08\x01\x18\x04\x2a\x00"
+        .to_vec();
+    let texts = texts.iter().map(|text| text.as_bytes().to_vec());
+    with_packed(texts.chain([trace]).collect())
+}
+
+/// Imports a file. A schedule must survive its text.
+fn imported(_: &mut Desk, input: &[u8]) -> Result<(), String> {
+    let options = ImportOptions { transfers_max: 2_000, ..ImportOptions::default() };
+    let file = Input { path: Path::new("file.0.et"), content: input, format: None };
+    let imported = import(&[file], &options).map_err(shown)?;
+    let _ = scenario_text(&imported, "name", "traffic.csv");
+    if let Some(Traffic::Schedule(schedule)) = &imported.traffic {
+        let mut text = Vec::new();
+        write_schedule(&mut text, schedule).map_err(shown)?;
+        let read = parse_schedule(Path::new("schedule.csv"), &text, Some(schedule.ranks()));
+        let read = read.unwrap_or_else(|error| panic!("a schedule that was written: {error}"));
+        assert_eq!(read.len(), schedule.len(), "nodes of {}", String::from_utf8_lossy(&text));
+    }
+    Ok(())
+}
+
+fn schedules() -> Vec<Vec<u8>> {
+    let text = "node,kind,src,dst,size_bytes,duration_ns,start_ns,lane,class,after\na,transfer,0,1,65536,,5,,forward,\n\
+                b,compute,1,,,5000.25,,2,,a\nc,transfer,1,2,65536,,,,forward,b a:sent+500.5\nd,barrier,,,,,,,,c\n";
+    vec![text.as_bytes().to_vec()]
+}
+
+fn schedule(_: &mut Desk, input: &[u8]) -> Result<(), String> {
+    parse_schedule(Path::new("schedule.csv"), input, None).map(drop).map_err(shown)
 }
 
 fn sizes() -> Vec<Vec<u8>> {

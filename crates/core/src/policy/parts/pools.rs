@@ -32,19 +32,25 @@ pub(crate) struct Pools {
     lossless_egress_limits: Vec<Limit>,
     /// Reserve of each ingress queue (bytes).
     reserved: Vec<u64>,
-    /// Lossy bytes of each egress queue that the pool does not count, in every slice.
-    egress_reserved: Vec<u64>,
+    egress: Vec<Egress>,
     minimums: QueueMinimums,
-    /// Bit p: packets of priority p are lossy from some port.
-    lossy_somewhere: u32,
     /// Bytes by slice and class, if egress queues may have packets of both classes or of several
     /// slices.
     split: Option<Slices>,
     queues_per_port: usize,
-    /// Bytes of each egress queue in the shared pool at its last count.
-    counted: Vec<u64>,
     /// Reserve in use of each ingress queue at its last count (bytes).
     counted_reserve: Vec<u64>,
+}
+
+/// An egress queue.
+#[derive(Clone, Copy, Debug)]
+struct Egress {
+    /// Lossy bytes that the pool does not count, in every slice.
+    reserved: u64,
+    /// Bytes in the shared pool at the last count.
+    counted: u64,
+    /// Whether the queue may receive lossy packets.
+    takes_lossy: bool,
 }
 
 /// The pools of a slice (bytes).
@@ -79,7 +85,21 @@ fn is_lossless(shape: &SwitchShape, port: usize, priority: usize) -> bool {
 impl Pools {
     /// Whether an egress queue may receive lossy packets.
     pub(crate) fn takes_lossy(&self, queue: QueueId) -> bool {
-        self.lossy_somewhere >> (usize::from(queue.0) % self.queues_per_port) & 1 != 0
+        self.egress[usize::from(queue.0)].takes_lossy
+    }
+
+    /// Room in which neither pools nor limits of ingress and egress queues bind, if `own` returns
+    /// the least of a policy's thresholds for given free bytes of the ingress and the lossy pool.
+    pub(crate) fn ample(&self, own: impl Fn(u64, u64) -> u64) -> Ample {
+        let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
+        let occupancy = sizes.ingress.min(sizes.lossy).min(sizes.lossless_egress) / 2;
+        let of_all = |limits: &[Limit], free: u64| {
+            limits.iter().map(|limit| limit.at_free(free)).fold(u64::MAX, u64::min)
+        };
+        let length = own(sizes.ingress - occupancy, sizes.lossy - occupancy)
+            .min(of_all(&self.lossy_ingress, sizes.ingress - occupancy))
+            .min(of_all(&self.lossless_egress_limits, sizes.lossless_egress - occupancy));
+        Ample { occupancy, length }
     }
 
     /// The slice of an ingress queue.
@@ -111,7 +131,7 @@ impl Pools {
     /// Lossy bytes of an egress queue in a slice that count towards the queue's threshold.
     #[inline]
     pub(crate) fn lossy_length(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
-        self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress_reserved[usize::from(queue.0)])
+        self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress[usize::from(queue.0)].reserved)
     }
 
     /// Bytes of a slice in reserves and minimums, outside its ingress pool.
@@ -175,7 +195,7 @@ impl Pools {
         let at_ingress =
             (buffer.ingress_bytes(arrival.ingress) + size).saturating_sub(self.reserved[ingress]);
         let held = self.lossy_bytes(slice, arrival.queue, buffer);
-        let at_egress = (held + size).saturating_sub(self.egress_reserved[queue]);
+        let at_egress = (held + size).saturating_sub(self.egress[queue].reserved);
         let egress = size.min(at_egress);
         let ingress = match self.minimums {
             QueueMinimums::LossyPool => size.min(at_ingress),
@@ -385,7 +405,7 @@ impl Pools {
     /// Maximum length that the pools allow a lossy queue, in all slices together. `limit` returns
     /// its threshold for a given free space of a lossy pool.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: &dyn Fn(usize) -> u64, buffer: &Buffer) -> u64 {
-        let reserve = self.egress_reserved[usize::from(queue.0)];
+        let reserve = self.egress[usize::from(queue.0)].reserved;
         let of_slice = |slice: usize| {
             let room = self.ingress_room(slice, buffer).min(self.lossy_free(slice));
             limit(slice).min(self.lossy_length(slice, queue, buffer) + room).saturating_add(reserve)
@@ -394,7 +414,7 @@ impl Pools {
     }
 
     /// Recounts both queues of a packet after a change.
-    #[inline]
+    #[inline(always)] // On the hot path of the policies that count so.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
             self.recount_split(queue, ingress, buffer);
@@ -406,17 +426,18 @@ impl Pools {
         }
     }
 
+    #[inline(always)] // As its caller.
     fn recount_egress(&mut self, queue: QueueId, buffer: &Buffer) {
-        let at = usize::from(queue.0);
-        let bytes = buffer.shared_queue_bytes(queue).saturating_sub(self.egress_reserved[at]);
-        let before = std::mem::replace(&mut self.counted[at], bytes);
-        let takes_lossy = self.takes_lossy(queue);
+        let egress = &mut self.egress[usize::from(queue.0)];
+        let bytes = buffer.shared_queue_bytes(queue).saturating_sub(egress.reserved);
+        let before = std::mem::replace(&mut egress.counted, bytes);
         let sums = &mut self.sums[0];
-        let sum = if takes_lossy { &mut sums.lossy } else { &mut sums.lossless };
+        let sum = if egress.takes_lossy { &mut sums.lossy } else { &mut sums.lossless };
         *sum = *sum + bytes - before;
     }
 
     /// Recounts `ingress` after a packet entered or left `queue`.
+    #[inline(never)] // Rare: most switches have one memory, and the same lossless priorities at all ports.
     fn recount_split(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         let Some(slices) = &mut self.split else { return };
         let (slice, lossless) = (slices.slice_of(ingress), self.lossless.is_lossless(ingress));
@@ -427,13 +448,14 @@ impl Pools {
             sums.lossless = sums.lossless + more - fewer;
             return;
         }
-        let (now, reserve) = (slices.lossy(slice, queue), self.egress_reserved[usize::from(queue.0)]);
+        let (now, reserve) = (slices.lossy(slice, queue), self.egress[usize::from(queue.0)].reserved);
         sums.lossy = sums.lossy + now.saturating_sub(reserve) - before.saturating_sub(reserve);
         if self.minimums == QueueMinimums::EverySlice {
             sums.minimums = sums.minimums + now.min(reserve) - before.min(reserve);
         }
     }
 
+    #[inline(never)] // Rare: only lossless ingress queues have reserves.
     fn recount_reserve(&mut self, ingress: IngressId, buffer: &Buffer) {
         let at = usize::from(ingress.0);
         let bytes = lossless::outside_headroom(ingress, buffer).min(self.reserved[at]);
@@ -485,6 +507,35 @@ impl Pools {
             sink("headroom_bytes", buffer.ingress_headroom_bytes(ingress) as f64);
             sink("pausing", f64::from(u8::from(self.is_pausing(ingress))));
         }
+    }
+}
+
+/// Bounds below which no pool and no threshold binds, since thresholds shrink as the memory fills
+/// (bytes). Most arrivals are below, so one comparison with sums replaces all others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ample {
+    /// Bytes in the memory.
+    occupancy: u64,
+    /// Bytes of any queue: the least threshold that a queue has at that occupancy.
+    length: u64,
+}
+
+impl Ample {
+    /// No room is ample.
+    pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
+
+    /// Whether the memory and an ingress queue are below the bounds.
+    #[inline]
+    pub(crate) fn holds(self, ingress: IngressId, more: u64, buffer: &Buffer) -> bool {
+        buffer.is_whole_pool()
+            && buffer.occupancy() + more <= self.occupancy
+            && buffer.ingress_bytes(ingress) + more < self.length
+    }
+
+    /// Whether an egress queue is below the bound.
+    #[inline]
+    pub(crate) fn holds_egress(self, queue: QueueId, more: u64, buffer: &Buffer) -> bool {
+        buffer.queue_bytes(queue) + more <= self.length
     }
 }
 

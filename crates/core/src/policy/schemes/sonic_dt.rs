@@ -8,15 +8,15 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
 use crate::policy::interface::{
-    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict,
+    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
 use crate::policy::parts::lossless::{
     HEADROOM, HEADROOM_POOL, HEADROOM_UNTIL, PauseWith, XON, XON_OFFSET, pause_with,
 };
-use crate::policy::parts::pools::Pools;
+use crate::policy::parts::pools::{Ample, Pools};
 use crate::policy::parts::queue_profiles::{Limit, PROFILES, resolve};
 use crate::policy::parts::sonic;
 use crate::weight::Weight;
@@ -78,6 +78,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct SonicDt {
     pools: Pools,
+    /// Room in which every arrival is admitted to the pool and no sender is paused.
+    ample: Ample,
     /// Limits of ingress queues for lossless packets.
     pause_limits: Vec<Limit>,
     /// Limits of egress queues for lossy packets.
@@ -108,15 +110,56 @@ impl SonicDt {
             };
             found.into_iter().enumerate().map(value).collect()
         };
+        let pools = Pools::new(params, shape)?;
+        let pause_limits: Vec<Limit> = limits(Direction::Ingress, "lossless_static_threshold", true);
+        let drop_limits: Vec<Limit> = limits(Direction::Egress, "lossy_static_threshold", false);
+        let port_alpha = Some(params.ratio(sonic::PORT_ALPHA.name)).filter(|&alpha| alpha > 0.0);
+        let ample = pools.ample(|ingress, lossy| {
+            let paused = pause_limits.iter().map(|limit| limit.at_free(ingress));
+            let dropped = drop_limits.iter().map(|limit| limit.at_free(lossy));
+            paused.chain(dropped).fold(u64::MAX, u64::min)
+        });
+        let is_simple = port_alpha.is_none() && shape.accounting == Accounting::IDEAL;
         Ok(Self {
-            pools: Pools::new(params, shape)?,
-            pause_limits: limits(Direction::Ingress, "lossless_static_threshold", true),
-            drop_limits: limits(Direction::Egress, "lossy_static_threshold", false),
-            port_alpha: Some(params.ratio(sonic::PORT_ALPHA.name))
-                .filter(|&alpha| alpha > 0.0)
-                .map(Weight::from_f64),
+            pools,
+            ample: if is_simple { ample } else { Ample::NONE },
+            pause_limits,
+            drop_limits,
+            port_alpha: port_alpha.map(Weight::from_f64),
             accounting: shape.accounting,
         })
+    }
+
+    /// Whether an arrival of `size` bytes finds so much room that it is admitted to the shared
+    /// pool, and that it may bypass an empty queue. A sufficient condition that is quick to check.
+    #[inline(never)] // On the hot path of this policy; other policies need the registers.
+    pub(crate) fn has_ample_room(
+        &self,
+        queue: QueueId,
+        ingress: IngressId,
+        size: u32,
+        buffer: &Buffer,
+    ) -> bool {
+        let size = u64::from(size);
+        self.ample.holds(ingress, size, buffer)
+            && self.ample.holds_egress(queue, size, buffer)
+            && buffer.used(Account::Headroom) == 0
+            && !self.pools.lossless.is_paused(ingress)
+    }
+
+    /// [`Policy::on_enqueue`] by the ids that it needs.
+    #[inline(never)] // As `has_ample_room`.
+    pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        self.pools.recount(queue, ingress, buffer);
+        if !self.ample.holds(ingress, 0, buffer) && self.pools.lossless.may_reach(ingress) {
+            self.pause_if_reached(ingress, buffer);
+        }
+    }
+
+    /// [`Policy::on_dequeue`] by the ids that it needs.
+    #[inline(never)] // As `has_ample_room`.
+    pub(crate) fn note_sent(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
+        self.pools.recount(queue, ingress, buffer);
     }
 
     /// Threshold T of a lossless ingress queue (bytes), beyond which it pauses its sender.
@@ -185,15 +228,12 @@ impl Policy for SonicDt {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        self.pools.recount(arrival.queue, arrival.ingress, buffer);
-        if self.pools.lossless.may_reach(arrival.ingress) {
-            self.pause_if_reached(arrival.ingress, buffer);
-        }
+        self.note_stored(arrival.queue, arrival.ingress, buffer);
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.pools.recount(departure.queue, departure.ingress, buffer);
+        self.note_sent(departure.queue, departure.ingress, buffer);
     }
 
     fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
@@ -215,7 +255,7 @@ impl Policy for SonicDt {
         true
     }
 
-    #[inline]
+    #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         // Checked first, because most packets in most networks are lossy.
         if !self.pools.lossless.is_lossless(ingress) {

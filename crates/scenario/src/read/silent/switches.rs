@@ -100,7 +100,7 @@ fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
     (limit >= memory).then_some(Note { key: "hardware.port_limit", message, label: "never binds", help })
 }
 
-/// Warns about keys of an override that later overrides replace at all of its switches.
+/// Warns about keys of an override that later overrides replace at every switch.
 fn warn_about_overrides(check: &ScenarioCheck<'_>) {
     let entries = overrides(check);
     let names = &check.scenario.topology.switches;

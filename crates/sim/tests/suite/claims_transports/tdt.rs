@@ -32,7 +32,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 claims! {
-    Holds "TDT-F12-1" tdt_f12_1_three_cubic_flows_share_the_link_in_the_end ("33 Mb/s each (criterion: within 25 %)") {
+    Vacuous "TDT-F12-1" tdt_f12_1_three_cubic_flows_share_the_link_in_the_end ("33 Mb/s each (criterion: within 25 %)") {
         let found = ["dt", "tdt"].map(|name| cubic(name).goodput(30.0, 40.0));
         let fair = |flows: &Vec<f64>| flows.len() == 3 && flows.iter().all(|mbps| (mbps / (100.0 / 3.0) - 1.0).abs() <= 0.25);
         Finding::new(
@@ -56,17 +56,21 @@ claims! {
         )
     }
 
-    Holds "TDT-F13-1" tdt_f13_1_windows_of_dctcp_are_fair_under_tdt ("0.98 around 0.5 s (criterion: at least 0.85 in every 100 ms from 0.2 s)") {
-        let jains = windows(&dctcp("tdt"), 2);
+    // "TDT encounters larger fluctuation than DT, resulting in a 0.98 fairness index at around
+    // 0.5s" (section VI-E) compares the two policies. Here the runs are the same, so nothing is
+    // compared.
+    Vacuous "TDT-F13-1" tdt_f13_1_dctcp_fluctuates_under_tdt_as_under_dt ("TDT fluctuates more, 0.98 around 0.5 s (criterion: TDT's least index of 0.4 to 0.6 s below DT's, and at least 0.85)") {
+        let [dt, tdt] = ["dt", "tdt"].map(|name| windows(&dctcp(name), 4)[..2].to_vec());
         Finding::new(
-            jains.len() == 18 && least(&jains) >= 0.85,
-            format!("least {:.3}; from 0.4 to 0.6 s {}", least(&jains), list(jains[2..4].to_vec(), 3)),
+            dt == tdt && least(&tdt) >= 0.85,
+            format!("from 0.4 to 0.6 s DT {}, TDT {}", list(dt, 5), list(tdt, 5)),
         )
     }
 
-    Holds "TDT-F13-2" tdt_f13_2_dctcp_is_fair_on_average ("average above 0.99 (criterion: 0.97)") {
+    // "Both DT and TDT can achieve an average fairness index above 0.99" (section VI-E).
+    Vacuous "TDT-F13-2" tdt_f13_2_dctcp_is_fair_on_average ("average above 0.99") {
         let found = ["dt", "tdt"].map(|name| mean(&windows(&dctcp(name), 0)));
-        Finding::new(found.iter().all(|jain| *jain >= 0.97), format!("DT {:.3}, TDT {:.3}", found[0], found[1]))
+        Finding::new(found.iter().all(|jain| *jain > 0.99), format!("DT {:.5}, TDT {:.5}", found[0], found[1]))
     }
 }
 

@@ -105,7 +105,7 @@ impl EvenSwitch {
         let beside = f64::from(self.queues_beside_burst);
         let gamma = 1.0 / (1.0 + beside);
         let drain = gamma * self.port_rate_bps;
-        let valid = format_args!("more than {} (what the port sends of it)", rate(drain));
+        let valid = format_args!("more than {} (the rate at which the port drains it)", rate(drain));
         check(self.rate_bps > drain, "rate", self.rate_bps, valid)?;
         let even = 1.0 / f64::from(self.congested_queues);
         let mut groups: Vec<_> = self.groups(self.congested, self.congested_queues, even, even).collect();
@@ -198,7 +198,7 @@ impl BurstState {
         positive("burst_alpha", self.burst.alpha)?;
         share("gamma", self.burst.gamma)?;
         let drain = self.burst.gamma * self.port_rate_bps;
-        let valid = format_args!("more than {} (what the port sends of it)", rate(drain));
+        let valid = format_args!("more than {} (the rate at which the port drains it)", rate(drain));
         check(self.burst.rate_bps > drain, "rate", self.burst.rate_bps, valid)?;
         let idle = f64::from(self.ports) - at_least_one("burst_ports", self.burst.count)?;
         check(idle >= 0.0, "burst_ports", f64::from(self.burst.count), "at most the ports")?;

@@ -1,6 +1,6 @@
 //! Construction of the pools of a switch: their sizes, and the limits of every queue.
 
-use super::{Pools, Sizes, Sums, is_lossless};
+use super::{Egress, Pools, Sizes, Sums, is_lossless};
 use crate::hardware::QueueMinimums;
 use crate::policy::interface::{BuildError, SwitchShape};
 use crate::policy::parts::dynamic_headroom::{HEADROOM_MODE, HeadroomMode};
@@ -145,6 +145,12 @@ impl Pools {
             |port, priority| if is_lossless(shape, port, priority) { general } else { 0 },
         );
         let egress_reserved = resolve(params, shape, Direction::Egress, |profile| profile.reserved, |_, _| 0);
+        let everywhere = (0..shape.ports()).fold(u32::MAX, |mask, port| mask & shape.lossless_at(port));
+        let egress = |(queue, &reserved): (usize, &u64)| {
+            let takes_lossy = everywhere >> (queue % shape.queues_per_port) & 1 == 0;
+            Egress { reserved, counted: 0, takes_lossy }
+        };
+        let egress = egress_reserved.iter().enumerate().map(egress).collect();
         let of_slice = |(queues, headroom): (Range<usize>, &u64)| {
             let aside = SetAside {
                 reserves: total(&reserved[queues]),
@@ -156,7 +162,6 @@ impl Pools {
         let sizes = shape.ingress_queues_by_slice().zip(lossless.pools()).map(of_slice);
         let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
         let limit = |name| Limit::Dynamic(Weight::from_f64(params.ratio(name)));
-        let everywhere = (0..shape.ports()).fold(u32::MAX, |mask, port| mask & shape.lossless_at(port));
         let somewhere = (0..shape.ports()).fold(0, |mask, port| mask | shape.lossless_at(port));
         let minimums = shape.accounting.queue_minimums;
         let split = everywhere != somewhere || sizes.len() > 1 || minimums == QueueMinimums::EverySlice;
@@ -174,12 +179,10 @@ impl Pools {
                 limit(LOSSLESS_EGRESS_ALPHA.name),
             ),
             reserved,
-            egress_reserved,
+            egress,
             minimums,
-            lossy_somewhere: !everywhere,
             split: split.then(|| Slices::new(shape)),
             queues_per_port: shape.queues_per_port,
-            counted: vec![0; shape.queues()],
             counted_reserve: vec![0; shape.ingress_queues()],
         })
     }

@@ -1,0 +1,141 @@
+//! `import`: writes a scenario from the files of another simulator.
+
+use crate::args::ImportArgs;
+use crate::{inform, print};
+use bufferlab_import::{
+    ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes, import as read,
+    scenario_text,
+};
+use bufferlab_schedule::write_schedule;
+use bufferlab_units::printable;
+use bufferlab_workload::{FlowSpec, write_flow_list};
+use miette::miette;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Largest file that is read (bytes); the reader refuses larger ones, too.
+const BYTES_MAX: u64 = 1_000_000_000;
+
+/// `import`.
+pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
+    let mut contents = Vec::with_capacity(args.files.len());
+    for path in &args.files {
+        contents.push(content(path)?);
+    }
+    let input = |(path, content)| Input { path, content, format: args.format };
+    let inputs: Vec<_> =
+        args.files.iter().map(PathBuf::as_path).zip(contents.iter().map(Vec::as_slice)).map(input).collect();
+    let options = ImportOptions {
+        start_unit: args.start_unit.time(),
+        algorithm: args.algorithm,
+        ranks_per_server: args.ranks_per_server.get(),
+        nics_per_rank: args.nics_per_rank.get(),
+        ..ImportOptions::default()
+    };
+    let imported = read(&inputs, &options).map_err(refusal)?;
+    print(&summary(&imported))?;
+    if args.dry_run { Ok(()) } else { write(args, &imported) }
+}
+
+/// The content of a regular file.
+fn content(path: &Path) -> miette::Result<Vec<u8>> {
+    let shown = path.display();
+    let failed = |cause: std::io::Error| miette!("cannot read {shown}: {cause}");
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(miette!(help = "name its files", "{shown} is no file"));
+    }
+    if metadata.len() > BYTES_MAX {
+        let found = metadata.len();
+        return Err(miette!(
+            help = "use a smaller file",
+            "{shown}: {found} bytes, expected at most {BYTES_MAX}"
+        ));
+    }
+    fs::read(path).map_err(failed)
+}
+
+fn refusal(error: ImportError) -> miette::Report {
+    let help = printable(&error.advice).into_owned();
+    let place = ImportError { advice: String::new(), ..error }.to_string();
+    miette!(help = help, "{}", place.trim_end_matches("; "))
+}
+
+/// Formats and notices, a line each.
+fn summary(imported: &Imported) -> String {
+    let mut text = String::new();
+    for (path, format) in &imported.files {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{}: {}", path.display(), format.word());
+    }
+    let Notices { understood, ignored, assumed } = &imported.notices;
+    for (title, lines) in [("understood", understood), ("ignored", ignored), ("assumed", assumed)] {
+        for line in lines {
+            let _ = writeln!(text, "{title:<11} {line}");
+        }
+    }
+    text
+}
+
+/// Writes the scenario and its traffic.
+fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
+    let name = args.name.clone().unwrap_or_else(|| name_of(&args.files));
+    let kind = if matches!(imported.traffic, Some(Traffic::Schedule(_))) { "schedule" } else { "flows" };
+    let traffic = format!("{name}-{kind}.csv");
+    let Some(text) = scenario_text(imported, &name, &traffic) else {
+        inform("no network and no traffic, so no scenario is written");
+        return Ok(());
+    };
+    let scenario = args.out.join(format!("{name}.toml"));
+    let traffic = args.out.join(traffic);
+    for path in [&scenario, &traffic] {
+        if path.exists() && !args.replace {
+            let help = "choose another --out or --name, or overwrite it with --replace";
+            return Err(miette!(help = help, "{} exists", path.display()));
+        }
+    }
+    let failed =
+        |path: &Path, cause: &dyn std::fmt::Display| miette!("cannot write {}: {cause}", path.display());
+    fs::create_dir_all(&args.out).map_err(|cause| failed(&args.out, &cause))?;
+    match &imported.traffic {
+        Some(Traffic::Flows { flows, classes }) => {
+            let mut flows = flows.clone();
+            let endless = endless_bytes(imported);
+            for flow in flows.iter_mut().filter(|flow| flow.size == FlowSpec::UNLIMITED) {
+                flow.size = endless;
+            }
+            write_flow_list(&traffic, &flows, classes).map_err(|cause| miette!("{cause}"))?;
+        }
+        Some(Traffic::Schedule(schedule)) => {
+            let file = File::create(&traffic).map_err(|cause| failed(&traffic, &cause))?;
+            write_schedule(BufWriter::new(file), schedule).map_err(|cause| failed(&traffic, &cause))?;
+        }
+        None => {}
+    }
+    fs::write(&scenario, text).map_err(|cause| failed(&scenario, &cause))?;
+    match imported.traffic {
+        Some(Traffic::Flows { .. }) => {
+            inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
+            inform(&format!("next: bufferlab check {}", scenario.display()));
+        }
+        Some(Traffic::Schedule(_)) => {
+            inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
+            inform(
+                "transfers wait for each other, which no workload executes yet: the scenario has the network only",
+            );
+        }
+        None => inform(&format!("written: {}; add a [[workload]] to it", scenario.display())),
+    }
+    Ok(())
+}
+
+/// Name of the scenario: that of the first file, without its extension.
+fn name_of(files: &[PathBuf]) -> String {
+    let stem = files.first().and_then(|path| path.file_stem()).unwrap_or_default().to_string_lossy();
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_' || one == '.';
+    let name: String = stem.chars().take(80).map(|one| if is_plain(one) { one } else { '-' }).collect();
+    let name = name.trim_matches(['.', '-']).to_owned();
+    if name.is_empty() { "imported".to_owned() } else { name }
+}

@@ -1,0 +1,46 @@
+//! Errors of imports, with their place and advice.
+
+use bufferlab_units::printable;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A file that cannot be imported. The message is complete: place, problem and advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportError {
+    /// Path of the file; `None` if several files together are the cause.
+    pub path: Option<PathBuf>,
+    /// Line in the file, from 1.
+    pub line: Option<u64>,
+    /// Column in the line, from 1 (characters).
+    pub column: Option<u64>,
+    /// Problem.
+    pub problem: String,
+    /// Expected content, or the action that helps.
+    pub advice: String,
+}
+
+impl ImportError {
+    /// An error without a line.
+    pub(crate) fn in_file(path: &Path, problem: impl Into<String>, advice: impl Into<String>) -> Self {
+        let (problem, advice) = (problem.into(), advice.into());
+        Self { path: Some(path.to_owned()), line: None, column: None, problem, advice }
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}", printable(&path.display().to_string()))?;
+        }
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ", column {column}")?;
+        }
+        let separator = if self.path.is_some() { ": " } else { "" };
+        write!(f, "{separator}{}; {}", printable(&self.problem), printable(&self.advice))
+    }
+}
+
+impl std::error::Error for ImportError {}

@@ -1,0 +1,5 @@
+//! Files of HPCC, ns-3-alibabacloud, ns3-datacenter and SimAI.
+
+pub(crate) mod flows;
+pub(crate) mod lists;
+pub(crate) mod topology;

@@ -1,0 +1,118 @@
+//! Result of an import.
+
+use crate::Format;
+use bufferlab_schedule::{Algorithm, Schedule};
+use bufferlab_topology::Topology;
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::path::PathBuf;
+
+/// Decisions that files leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// Unit of `start` in connection matrices: 1 for picoseconds, 1,000,000 for microseconds.
+    pub start_unit: Time,
+    /// Algorithm of collectives that a file only names.
+    pub algorithm: Algorithm,
+    /// Number of ranks of a server, for hierarchical collectives.
+    pub ranks_per_server: u32,
+    /// Number of network cards per rank in GOAL files that number cards instead of ranks.
+    pub nics_per_rank: u32,
+    /// Largest number of transfers of all collectives together.
+    pub transfers_max: u64,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self {
+            start_unit: Time(1),
+            algorithm: Algorithm::Ring,
+            ranks_per_server: 8,
+            nics_per_rank: 1,
+            transfers_max: bufferlab_schedule::NODES_MAX as u64,
+        }
+    }
+}
+
+/// Notices about an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notices {
+    /// Content that was read.
+    pub understood: Vec<String>,
+    /// Content without a counterpart in a scenario.
+    pub ignored: Vec<String>,
+    /// Choices that the files leave open, and quirks.
+    pub assumed: Vec<String>,
+}
+
+impl Notices {
+    pub(crate) fn understand(&mut self, text: impl Into<String>) {
+        add(&mut self.understood, text.into());
+    }
+
+    pub(crate) fn ignore(&mut self, text: impl Into<String>) {
+        add(&mut self.ignored, text.into());
+    }
+
+    pub(crate) fn assume(&mut self, text: impl Into<String>) {
+        add(&mut self.assumed, text.into());
+    }
+}
+
+/// Adds a text, unless it is the latest one.
+fn add(list: &mut Vec<String>, text: String) {
+    if list.last() != Some(&text) {
+        list.push(text);
+    }
+}
+
+/// A value of a configuration file and its meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Key in the file.
+    pub key: String,
+    /// Values after the key.
+    pub values: Vec<String>,
+}
+
+/// Traffic of a file. Hosts are numbered as in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// Flows that do not wait for each other.
+    Flows {
+        /// The flows, in the order of their start.
+        flows: Vec<FlowSpec>,
+        /// Names of their classes.
+        classes: Vec<String>,
+    },
+    /// Transfers that wait for each other.
+    Schedule(Schedule),
+}
+
+/// A network, and the number of every host in the files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Nodes and cables.
+    pub topology: Topology,
+    /// Number in the file of each host.
+    pub numbers: Vec<u32>,
+}
+
+/// Content of imported files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// Files and their formats.
+    pub files: Vec<(PathBuf, Format)>,
+    /// Network, if a file describes one.
+    pub network: Option<Network>,
+    /// Traffic, if a file describes some.
+    pub traffic: Option<Traffic>,
+    /// Number of hosts that the traffic needs.
+    pub hosts: u32,
+    /// Values of configuration files.
+    pub settings: Vec<Setting>,
+    /// Alphas of the priorities.
+    pub alphas: Vec<f64>,
+    /// Notices about content that was read, ignored and assumed.
+    pub notices: Notices,
+}

@@ -1,0 +1,29 @@
+//! Readers of other simulators' input files.
+//!
+//! [`recognise`] finds the format of a file by its content. [`import`] reads files that belong
+//! together, such as a topology and a list of flows. The answer has a network, traffic, or both,
+//! and states what was understood, ignored and assumed. [`scenario_text`] writes an ordinary
+//! scenario from it.
+//!
+//! Readers accept what the original parsers accept, and print a notice where a real file deviates
+//! from its format. Files come from strangers: every reader checks sizes before it allocates.
+
+mod chakra;
+mod error;
+mod format;
+mod goal;
+mod hpcc;
+mod htsim;
+mod import;
+mod imported;
+mod layers;
+mod limits;
+mod scenario;
+mod source;
+
+pub use error::ImportError;
+pub use format::{Format, recognise};
+pub use import::{Input, import};
+pub use imported::{ImportOptions, Imported, Network, Notices, Setting, Traffic};
+pub use limits::LIMITS;
+pub use scenario::{endless_bytes, scenario_text};

@@ -1,0 +1,182 @@
+//! The scenario of an import.
+
+use crate::{Imported, Traffic};
+use bufferlab_topology::{Node, Topology};
+use bufferlab_units::{BitRate, Time};
+use bufferlab_workload::FlowSpec;
+use std::fmt::Write;
+
+/// Rate of the cables of a network that no file describes.
+const RATE: BitRate = BitRate::gbps(100);
+/// Delay of such a cable.
+const DELAY: Time = Time::from_us(1);
+/// Shortest time that flows have to finish.
+const DRAIN: Time = Time::from_ms(20);
+/// Arrival phase of endless flows after the last start.
+const ENDLESS: Time = Time::from_ms(10);
+
+/// Writes a scenario that names `traffic`, a file beside it, and states the choices that no file
+/// made. `None` if the files describe neither a network nor traffic.
+///
+/// A schedule is named in a comment, because no workload reads it yet.
+#[must_use]
+pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<String> {
+    if imported.network.is_none() && imported.traffic.is_none() {
+        return None;
+    }
+    let mut text = String::from("# Written by `bufferlab import`.\n");
+    for (title, lines) in [("Ignored", &imported.notices.ignored), ("Assumed", &imported.notices.assumed)] {
+        for line in lines {
+            let _ = writeln!(text, "# {title}: {}", in_a_comment(line));
+        }
+    }
+    let rate = slowest(imported);
+    let (duration, drain) = times(imported, rate);
+    let _ = write!(
+        text,
+        "\nname = \"{name}\"\ndescription = \"Imported from {}\"\nduration = \"{} ns\"\ndrain = \"{} ns\"\n\n",
+        formats(imported),
+        duration.0.div_ceil(1_000),
+        drain.0.div_ceil(1_000)
+    );
+    match &imported.network {
+        Some(network) => write_graph(&mut text, &network.topology),
+        None => {
+            let _ = write!(
+                text,
+                "[topology]                              # no file describes the network\nkind = \"single_switch\"\nhosts = \
+                 {}\nrate = \"{} b/s\"\ndelay = \"{} ns\"\n",
+                imported.hosts.max(2),
+                RATE.0,
+                DELAY.as_ns()
+            );
+        }
+    }
+    write_switch(&mut text, imported, rate);
+    match &imported.traffic {
+        Some(Traffic::Flows { flows, .. }) => {
+            if flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED) {
+                let _ = writeln!(
+                    text,
+                    "\n# Endless flows have {} B, more than they can send.",
+                    endless_bytes(imported)
+                );
+            }
+            let _ = write!(text, "\n[[workload]]\nkind = \"flow_list\"\nfile = \"{traffic}\"\n");
+        }
+        Some(Traffic::Schedule(_)) => {
+            let _ = write!(
+                text,
+                "\n# {traffic} has transfers that wait for each other. No workload executes a schedule yet.\n"
+            );
+        }
+        None => text.push_str("\n# No file describes traffic: add a [[workload]].\n"),
+    }
+    Some(text)
+}
+
+/// Text that stays within its comment.
+fn in_a_comment(line: &str) -> String {
+    line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
+}
+
+fn formats(imported: &Imported) -> String {
+    let mut words: Vec<_> = imported.files.iter().map(|(_, format)| format.word()).collect();
+    words.dedup();
+    words.join(", ")
+}
+
+/// Rate of the slowest cable.
+fn slowest(imported: &Imported) -> BitRate {
+    let links = imported.network.iter().flat_map(|network| &network.topology.links);
+    links.map(|link| link.rate_ab).min().unwrap_or(RATE)
+}
+
+/// Arrival phase and time to finish: four times what the busiest host needs for its data.
+fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
+    let Some(Traffic::Flows { flows, .. }) = &imported.traffic else { return (Time::from_ms(10), DRAIN) };
+    let last = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
+    let mut load = vec![[0_u64; 2]; imported.hosts as usize];
+    for flow in flows.iter().filter(|flow| flow.size != FlowSpec::UNLIMITED) {
+        for (direction, host) in [flow.src, flow.dst].into_iter().enumerate() {
+            let bytes = &mut load[host as usize][direction];
+            *bytes = bytes.saturating_add(flow.size);
+        }
+    }
+    let most = load.iter().flatten().max().copied().unwrap_or(0).min(1 << 50);
+    let endless = flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED);
+    let duration = last.saturating_add(if endless { ENDLESS } else { Time::from_us(1) });
+    (duration, DRAIN.saturating_add(Time(rate.serialization(most).0.saturating_mul(4))))
+}
+
+/// Bytes of an endless flow in a list: what the slowest cable carries in the whole run, twice.
+#[must_use]
+pub fn endless_bytes(imported: &Imported) -> u64 {
+    let rate = slowest(imported);
+    let (duration, drain) = times(imported, rate);
+    let first = match &imported.traffic {
+        Some(Traffic::Flows { flows, .. }) => flows.iter().map(|flow| flow.start).min(),
+        _ => None,
+    };
+    let span = duration.saturating_add(drain).saturating_sub(first.unwrap_or(Time::ZERO));
+    rate.bytes_in(span).saturating_mul(2).clamp(1, 1 << 50)
+}
+
+fn write_graph(text: &mut String, topology: &Topology) {
+    let quoted =
+        |names: &[String]| names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let _ = write!(
+        text,
+        "[topology]\nkind = \"graph\"\nhosts = [{}]\nswitches = [{}]\nlinks = [\n",
+        quoted(&topology.hosts),
+        quoted(&topology.switches)
+    );
+    let mut links = topology.links.iter().peekable();
+    while let Some(link) = links.next() {
+        let mut count = 1;
+        while count < 1_024 && links.next_if(|next| *next == link).is_some() {
+            count += 1;
+        }
+        let name = |node: Node| topology.node_name(node);
+        let _ = write!(
+            text,
+            "    {{ a = \"{}\", b = \"{}\", rate = \"{} b/s\", delay = \"{} ps\"",
+            name(link.a),
+            name(link.b),
+            link.rate_ab.0,
+            link.delay.0
+        );
+        if count > 1 {
+            let _ = write!(text, ", count = {count}");
+        }
+        text.push_str(" },\n");
+    }
+    text.push_str("]\n");
+}
+
+fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
+    let setting = |key: &str| {
+        let found = imported.settings.iter().find(|setting| setting.key == key)?;
+        found.values.first()?.parse::<u32>().ok().filter(|value| *value > 0)
+    };
+    text.push_str("\n[switch]\n");
+    match setting("BUFFER_SIZE") {
+        Some(megabytes) => {
+            let _ = writeln!(text, "buffer = \"{megabytes} MB\"");
+        }
+        None => {
+            text.push_str("buffer_per_port_per_gbps = \"5.12 KB\"     # Tomahawk; no file states a size\n")
+        }
+    }
+    let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
+    // 65 packets of 1400 B at 10 Gb/s, more in proportion at higher rates.
+    let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
+    let _ = write!(
+        text,
+        "policy = {{ name = \"dt\", alpha = {alpha} }}\necn = {{ kind = \"step\", threshold = \"{threshold} B\" }}\n\n\
+         [[transport]]\ncongestion_control = \"dctcp\"\n"
+    );
+    if let Some(bytes) = setting("PACKET_PAYLOAD_SIZE").filter(|bytes| (64..=9_000).contains(bytes)) {
+        let _ = writeln!(text, "segment_bytes = \"{bytes} B\"");
+    }
+}

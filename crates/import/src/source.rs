@@ -1,0 +1,148 @@
+//! Text of an imported file, with the place of every word.
+
+use crate::limits::BYTES;
+use crate::{ImportError, Notices};
+use bufferlab_params::Limit;
+use flate2::read::MultiGzDecoder;
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+
+/// Content of a file, unpacked if it is gzipped.
+///
+/// # Errors
+/// A file beyond the limit, or a damaged gzip stream.
+pub(crate) fn unpacked<'a>(path: &Path, content: &'a [u8]) -> Result<Cow<'a, [u8]>, ImportError> {
+    let too_large = || too_many(path, BYTES, "more");
+    if content.len() as u64 > BYTES.most {
+        return Err(too_large());
+    }
+    if !content.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Cow::Borrowed(content));
+    }
+    let mut bytes = Vec::new();
+    let read = MultiGzDecoder::new(content).take(BYTES.most + 1).read_to_end(&mut bytes);
+    let damaged =
+        |cause| ImportError::in_file(path, format!("damaged gzip stream: {cause}"), "copy the file again");
+    read.map_err(damaged)?;
+    if bytes.len() as u64 > BYTES.most { Err(too_large()) } else { Ok(Cow::Owned(bytes)) }
+}
+
+/// The error of a quantity beyond its limit.
+pub(crate) fn too_many(path: &Path, limit: Limit, found: impl std::fmt::Display) -> ImportError {
+    let problem = format!("{found} {}, expected at most {}", limit.name, limit.most);
+    ImportError::in_file(path, problem, "use a smaller file")
+}
+
+/// A text file.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) path: &'a Path,
+    text: &'a str,
+}
+
+/// A line of a text file.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) source: Source<'a>,
+    /// Number of the line, from 1.
+    pub(crate) number: u64,
+    pub(crate) text: &'a str,
+}
+
+/// A word of a text file, and its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Word<'a> {
+    pub(crate) line: Line<'a>,
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// Text of `content`, without a byte-order mark.
+    ///
+    /// # Errors
+    /// Bytes that are not UTF-8.
+    pub(crate) fn new(path: &'a Path, content: &'a [u8]) -> Result<Self, ImportError> {
+        let text = str::from_utf8(content).map_err(|error| {
+            let line = 1 + content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            ImportError {
+                line: Some(line as u64),
+                ..ImportError::in_file(path, "not UTF-8 text", "save the file as UTF-8")
+            }
+        })?;
+        Ok(Self { path, text: text.trim_start_matches('\u{feff}') })
+    }
+
+    pub(crate) fn text(self) -> &'a str {
+        self.text
+    }
+
+    /// All lines, without their line ends.
+    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> + Clone {
+        (1..).zip(self.text.lines()).map(move |(number, text)| Line { source: self, number, text })
+    }
+
+    /// All words, separated by white space.
+    pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
+        self.lines().flat_map(Line::words)
+    }
+
+    pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
+        ImportError::in_file(self.path, problem, advice)
+    }
+
+    /// Prints a notice if lines end in CR LF.
+    pub(crate) fn notice_line_ends(self, notices: &mut Notices) {
+        if self.text.contains('\r') {
+            notices.assume("lines end in CR LF; the CR is ignored");
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
+        self.text.split_whitespace().map(move |text| Word { line: self, text })
+    }
+
+    pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
+        ImportError { line: Some(self.number), ..self.source.error(problem, advice) }
+    }
+}
+
+impl Word<'_> {
+    pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
+        // Both texts are parts of one string, so the difference of addresses is the offset.
+        let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
+        let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
+        ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }
+    }
+
+    /// The error of a word that is not `expected`.
+    pub(crate) fn unexpected(self, expected: &str) -> ImportError {
+        self.error(format!("\"{}\" is unexpected", short(self.text)), format!("expected {expected}"))
+    }
+
+    /// Reads a whole number from 0 to `most`.
+    pub(crate) fn whole(self, what: &str, most: u64) -> Result<u64, ImportError> {
+        let number = self.text.parse().ok().filter(|number| *number <= most);
+        let expected = || match most {
+            u64::MAX => format!("{what}, a whole number"),
+            _ => format!("{what}, a whole number up to {most}"),
+        };
+        number.ok_or_else(|| self.unexpected(&expected()))
+    }
+
+    /// Reads a number that is not negative, with or without decimals.
+    pub(crate) fn real(self, what: &str) -> Result<f64, ImportError> {
+        let number = self.text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        number.ok_or_else(|| self.unexpected(&format!("{what}, a number from 0")))
+    }
+}
+
+/// Beginning of a quoted text.
+pub(crate) fn short(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}

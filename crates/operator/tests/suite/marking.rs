@@ -1,0 +1,112 @@
+//! The scenario has the marking and the schedulers that the switch has, and names the rest.
+
+use crate::support::{model, switch};
+use bufferlab_operator::{Kind, Traffic, WhatIf};
+
+/// The plan for the small switch with changed QoS.
+fn plan(edit: impl Fn(String) -> String) -> WhatIf {
+    let config = switch(|name, text| if name == "qos.json" { edit(text) } else { text });
+    let model = model(&config, "trident3");
+    let traffic = Traffic::new(Kind::RdmaTcp);
+    WhatIf::new("what-if", (&config, &model), None, &traffic).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Whether a note with this text is below the table and in the file.
+fn says(plan: &WhatIf, text: &str) -> bool {
+    let below = plan.notes.iter().find(|note| note.contains(text));
+    below.is_some_and(|note| plan.scenario.contains(&format!("# {note}")))
+}
+
+#[test]
+fn thresholds_without_their_enable_mark_nothing() {
+    let marked = plan(|text| text);
+    assert!(marked.scenario.contains("kmin = \"200000 B\", kmax = \"800000 B\""), "{}", marked.scenario);
+    for other in ["\"wred_green_enable\": \"false\"", "\"wred_red_enable\": \"true\""] {
+        let silent = plan(|text| text.replace("\"wred_green_enable\": \"true\"", other));
+        assert!(!silent.scenario.contains("[switch.ecn]"), "{}", silent.scenario);
+    }
+}
+
+#[test]
+fn equal_thresholds_are_a_step() {
+    let step = plan(|text| text.replace("\"200000\"", "\"800000\""));
+    assert!(step.scenario.contains("kmin = \"800000 B\", kmax = \"800000 B\""), "{}", step.scenario);
+    let never_between =
+        plan(|text| text.replace("\"green_drop_probability\": \"5\"", "\"green_drop_probability\": \"0\""));
+    assert!(never_between.scenario.contains("pmax = 0\n"), "{}", never_between.scenario);
+}
+
+#[test]
+fn drops_by_wred_are_named_and_not_turned_into_marks() {
+    for ecn in ["ecn_none", "ecn_red", "ecn_yellow_red"] {
+        let drops = plan(|text| text.replace("ecn_all", ecn));
+        assert!(!drops.scenario.contains("[switch.ecn]"), "{}", drops.scenario);
+        assert!(
+            says(&drops, "Not simulated: queue 3 drops by WRED from 200000 to 800000 B"),
+            "{:#?}",
+            drops.notes
+        );
+    }
+    assert!(says(&plan(|text| text.replace("ecn_all", "ecn_green")), "are ECN-capable"));
+}
+
+#[test]
+fn colours_and_ports_that_differ_are_named() {
+    let red =
+        "\"wred_red_enable\": \"true\", \"red_min_threshold\": \"1\", \"red_max_threshold\": \"9\", \"ecn\"";
+    let colours = plan(|text| text.replace("\"ecn\"", red));
+    assert!(
+        says(&colours, "thresholds of red packets (AZURE_LOSSLESS) are not used"),
+        "{:#?}",
+        colours.notes
+    );
+    let one = "\"Ethernet0|3-4\": {\n            \"scheduler\": \"scheduler.1\",\n            \"wred_profile\": \"AZURE_LOSSLESS\"";
+    let other = "\"Ethernet0|3-4\": {\n            \"scheduler\": \"scheduler.0\"";
+    let ports = plan(|text| {
+        assert!(text.contains(one), "{text}");
+        text.replace(one, other)
+    });
+    assert!(says(&ports, "Marking of queue 3 differs on 1 of 4 ports"), "{:#?}", ports.notes);
+    assert!(says(&ports, "Schedulers differ on 1 of 4 ports"), "{:#?}", ports.notes);
+}
+
+#[test]
+fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
+    let groups = |edit: &dyn Fn(String) -> String| {
+        let plan = plan(edit);
+        let line =
+            plan.scenario.lines().find(|line| line.starts_with("scheduler")).expect("a line").to_owned();
+        (plan, line)
+    };
+    let (_, bytes) = groups(&|text| text);
+    assert!(bytes.contains("deficit_round_robin"), "{bytes}");
+    let all = |text: String| text.replace("|3-4\"", "|0-7\"");
+    let (_, packets) = groups(&|text| all(text).replace("DWRR", "WRR"));
+    assert!(packets.contains("weighted_round_robin\", weights = [15, 15, 15"), "{packets}");
+    let (mixed, by_bytes) = groups(&|text| text.replace("DWRR", "WRR"));
+    assert!(by_bytes.contains("deficit_round_robin") && says(&mixed, "WRR and DWRR are mixed"), "{by_bytes}");
+    let (_, strict) = groups(&|text| text.replace("DWRR", "STRICT"));
+    assert!(strict.starts_with("scheduler = [{ queues = [4] }, { queues = [3] }, "), "{strict}");
+    let (refused, _) =
+        groups(&|text| text.replace("\"weight\": \"15\"", "\"weight\": \"0\", \"pir\": \"1250000000\""));
+    assert!(
+        says(&refused, "scheduler.1 has the weight 0, which SAI refuses; 1 is simulated"),
+        "{:#?}",
+        refused.notes
+    );
+    assert!(says(&refused, "the rates of scheduler.1 (pir 1250000000)"), "{:#?}", refused.notes);
+}
+
+#[test]
+fn watchdogs_and_speeds_that_are_not_simulated_are_named() {
+    assert!(says(&plan(|text| text), "Not simulated: watchdogs"));
+    let config = switch(|name, text| match name {
+        "port_config.ini" => text.replacen("100000\n", "40000\n", 1),
+        "pg_profile_lookup.ini" => text.replace("  100000  40m", "  40000  5m"),
+        _ => text,
+    });
+    let model = model(&config, "trident3");
+    let plan =
+        WhatIf::new("what-if", (&config, &model), None, &Traffic::new(Kind::RdmaTcp)).expect("it fits");
+    assert!(says(&plan, "Ports have several speeds"), "{:#?}", plan.notes);
+}

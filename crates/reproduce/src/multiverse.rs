@@ -1,0 +1,340 @@
+//! The multiverse of readings: every setting that a paper leaves open, changed one at a time
+//! against the headline reading, on the same arrivals.
+//!
+//! `claims/open-readings.csv` has the settings, their values and the sentence that leaves them
+//! open. They were decided by reading all statements, before any of them ran. A run is cached like
+//! any other, so a repeated command resumes.
+
+use crate::expression::compile;
+use crate::output::write_whole;
+use crate::plan::check_runs;
+use crate::table::{Cells, CsvRow, rows, to_csv};
+use crate::why::{of_settings, only_asked, shown, with};
+use crate::{
+    ClaimCheck, Experiment, Judged, Plan, ReproduceError, ScaleName, TableError, Verdict, judge, run,
+};
+use bufferlab_core::Profile;
+use bufferlab_lab::{Execution, Watcher};
+use bufferlab_scenario::Setting;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const OPEN: &str = include_str!("../../../claims/open-readings.csv");
+/// Separator between the values of a setting, and between experiments or rows.
+const SEPARATOR: &str = " | ";
+
+/// Name of the reading that decides a row's verdict.
+const HEADLINE: &str = "the headline reading";
+
+/// A setting that a paper leaves open.
+#[derive(Clone, Debug)]
+pub struct OpenReading {
+    /// Experiments that the setting affects.
+    pub experiments: Vec<String>,
+    /// Statements that it affects; empty: all of these experiments.
+    pub rows: Vec<String>,
+    /// Variants that it affects; empty: all that accept its keys.
+    pub variants: Vec<String>,
+    /// Keys of the scenario, which get the same value.
+    pub keys: Vec<String>,
+    /// Values beside the headline's: one setting per key.
+    pub values: Vec<Vec<Setting>>,
+    /// Value of the headline reading.
+    pub headline: String,
+    /// Sentence that leaves the setting open, or the absence of one.
+    pub sentence: String,
+}
+
+impl OpenReading {
+    /// Whether the setting affects a statement of an experiment.
+    #[must_use]
+    pub fn affects(&self, experiment: &Experiment, claim: &ClaimCheck) -> bool {
+        self.experiments.contains(&experiment.id) && (self.rows.is_empty() || self.rows.contains(&claim.id))
+    }
+}
+
+impl CsvRow for OpenReading {
+    const COLUMNS: &'static [&'static str] =
+        &["experiments", "rows", "variants", "keys", "values", "headline", "sentence"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        let list = |column: &str| -> Vec<String> {
+            let text = cells.text(column);
+            text.split(SEPARATOR).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
+        let keys = list("keys");
+        let value = |text: &String| {
+            let settings = keys.iter().map(|key| Setting::of_text(key, text));
+            settings
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|why| cells.wrong("values", format!("\"{text}\" is not a TOML value: {why}")))
+        };
+        let values = list("values").iter().map(value).collect::<Result<Vec<_>, _>>()?;
+        if values.is_empty() {
+            return Err(cells.wrong("values", "expected a value, found nothing".to_owned()));
+        }
+        Ok(Self {
+            experiments: list("experiments"),
+            rows: list("rows"),
+            variants: list("variants"),
+            values,
+            headline: cells.text("headline"),
+            sentence: cells.text("sentence"),
+            keys,
+        })
+    }
+}
+
+/// Returns the settings that the papers leave open.
+///
+/// # Errors
+/// If the embedded table is damaged.
+pub fn open_readings() -> Result<Vec<OpenReading>, ReproduceError> {
+    Ok(rows("claims/open-readings.csv", OPEN)?)
+}
+
+/// A statement under every open reading.
+#[derive(Clone, Debug)]
+pub struct Universe {
+    /// Verdict of the headline reading.
+    pub headline: Judged,
+    /// Changed settings with their verdicts.
+    pub readings: Vec<(Vec<Setting>, Judged)>,
+    /// Number of seeds per point.
+    pub seeds: u64,
+}
+
+impl Universe {
+    /// Describes the result: `holds in 7 of 8 readings; FAIL with switch.policy.gamma = 0.99`.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let headline = std::iter::once((HEADLINE.to_owned(), self.headline.verdict));
+        let all: Vec<(String, Verdict)> = headline
+            .chain(self.readings.iter().map(|(settings, judged)| (told(settings), judged.verdict)))
+            .collect();
+        let held = all.iter().filter(|(_, verdict)| verdict.holds()).count();
+        let mut text = format!("{} holds in {held} of {} readings", self.headline.id, all.len());
+        for verdict in Verdict::ALL.into_iter().filter(|verdict| !verdict.holds()) {
+            let with: Vec<_> =
+                all.iter().filter(|(_, one)| *one == verdict).map(|(reading, _)| reading.as_str()).collect();
+            if !with.is_empty() {
+                text.push_str(&format!("; {verdict} with {}", with.join(", ")));
+            }
+        }
+        text
+    }
+
+    /// Rows for the table of recorded readings.
+    #[must_use]
+    pub fn rows(&self, scale: ScaleName, date: &str) -> Vec<UniverseRow> {
+        let row = |reading: String, judged: &Judged| UniverseRow {
+            id: judged.id.clone(),
+            reading,
+            verdict: judged.verdict,
+            measured: judged.measured(),
+            seeds: self.seeds,
+            scale: scale.name().to_owned(),
+            commit: bufferlab_lab::commit().unwrap_or("unknown").to_owned(),
+            date: date.to_owned(),
+        };
+        let others = self.readings.iter().map(|(settings, judged)| row(told(settings), judged));
+        std::iter::once(row(HEADLINE.to_owned(), &self.headline)).chain(others).collect()
+    }
+}
+
+/// Settings with one value as `key and key = value`.
+fn told(settings: &[Setting]) -> String {
+    let keys: Vec<_> = settings.iter().map(|setting| setting.key.as_str()).collect();
+    let value = settings.first().map_or_else(String::new, |setting| shown(&setting.item.value));
+    format!("{} = {value}", keys.join(" and "))
+}
+
+/// A line of the table of recorded readings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UniverseRow {
+    /// Number of the statement.
+    pub id: String,
+    /// The headline reading, or the changed setting.
+    pub reading: String,
+    /// Verdict under this reading.
+    pub verdict: Verdict,
+    /// Measured result as text.
+    pub measured: String,
+    /// Number of seeds per point.
+    pub seeds: u64,
+    /// Scale of the runs.
+    pub scale: String,
+    /// Git commit of the program.
+    pub commit: String,
+    /// Date as year, month, day.
+    pub date: String,
+}
+
+impl CsvRow for UniverseRow {
+    const COLUMNS: &'static [&'static str] =
+        &["id", "reading", "verdict", "measured", "seeds", "scale", "commit", "date"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self {
+            id: cells.text("id"),
+            reading: cells.text("reading"),
+            verdict: cells.verdict("verdict")?,
+            measured: cells.text("measured"),
+            seeds: cells.count("seeds")?,
+            scale: cells.text("scale"),
+            commit: cells.text("commit"),
+            date: cells.text("date"),
+        })
+    }
+}
+
+/// Records universes in a table. Rows of other statements stay.
+///
+/// # Errors
+/// If the table cannot be read or written.
+pub fn record_universes(
+    table: &Path,
+    found: &[Universe],
+    (scale, date): (ScaleName, &str),
+) -> Result<(), ReproduceError> {
+    let mut known = match std::fs::read_to_string(table) {
+        Ok(text) => rows::<UniverseRow>(&table.display().to_string(), &text)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(ReproduceError::io("read", table)(error)),
+    };
+    for universe in found {
+        known.retain(|row| row.id != universe.headline.id || row.scale != scale.name());
+        known.extend(universe.rows(scale, date));
+    }
+    known.sort_by(|a, b| a.id.cmp(&b.id));
+    write_whole(table, to_csv("multiverse.csv", known.iter())?)
+}
+
+/// Judges every statement of an experiment under the headline reading and under each open reading.
+/// Statements without an open reading are left out.
+///
+/// # Errors
+/// If the experiment lacks the scale, or the folder cannot be written.
+pub fn multiverse<W: Watcher>(
+    experiment: &Experiment,
+    open: &[OpenReading],
+    (scale, seeds): (ScaleName, Option<u32>),
+    (folder, how): (&Path, &Execution),
+    board: impl FnOnce(usize) -> W,
+) -> Result<Vec<Universe>, ReproduceError> {
+    check_runs(experiment, scale, seeds)?;
+    let plan = Plan::new(experiment, scale, seeds).ok_or(ReproduceError::NoScale(scale.name()))?;
+    let plan = plan.under(Profile::Paper);
+    let seeds = plan.points.iter().map(|point| point.seed).collect::<BTreeSet<_>>().len() as u64;
+    let (readings, claims) = readings_of(experiment, open);
+    if readings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut plans = vec![asked_by(&plan, &claims)];
+    for affected in &readings {
+        plans.push(affected.plan(&asked_by(&plan, &affected.claims)));
+    }
+    let (results, _) = run(plans, folder, how, board)?;
+    let judged =
+        |claim: &ClaimCheck, place: usize| Judged { beside: Vec::new(), ..judge(claim, &results[place]) };
+    let universe = |claim: &&ClaimCheck| Universe {
+        headline: judged(claim, 0),
+        readings: (1..)
+            .zip(&readings)
+            .filter(|(_, affected)| affected.claims.iter().any(|one| one.id == claim.id))
+            .map(|(place, affected)| (affected.settings.clone(), judged(claim, place)))
+            .collect(),
+        seeds,
+    };
+    Ok(claims.iter().map(universe).collect())
+}
+
+/// Changed settings, and what they affect.
+struct Affected<'a> {
+    settings: Vec<Setting>,
+    /// Variants; empty: all that accept the keys.
+    variants: Vec<String>,
+    claims: Vec<&'a ClaimCheck>,
+}
+
+impl Affected<'_> {
+    /// The plan with the settings, at the points that accept them.
+    fn plan(&self, plan: &Plan) -> Plan {
+        let named = |variant: usize| {
+            let name = plan.experiment.runs().map(|runs| &runs.variants[variant].name);
+            self.variants.is_empty() || name.is_some_and(|name| self.variants.contains(name))
+        };
+        let mut changes = of_settings(plan, &self.settings);
+        for change in &mut changes {
+            change.settings.retain(|(variant, _), _| named(*variant));
+        }
+        let all: Vec<usize> = (0..changes.len()).collect();
+        with(plan, &changes, &all)
+    }
+}
+
+/// The open readings of an experiment with the statements that each affects, and all of these
+/// statements.
+fn readings_of<'a>(
+    experiment: &'a Experiment,
+    open: &[OpenReading],
+) -> (Vec<Affected<'a>>, Vec<&'a ClaimCheck>) {
+    let judges = |claim: &&ClaimCheck| {
+        !claim.conditions.is_empty() && claim.conditions.iter().all(|one| compile(&one.effect).is_ok())
+    };
+    let (mut readings, mut all) = (Vec::new(), BTreeMap::new());
+    for reading in open {
+        let affected = |claim: &&ClaimCheck| reading.affects(experiment, claim) && judges(claim);
+        let claims: Vec<&ClaimCheck> = experiment.claims().iter().filter(affected).collect();
+        if claims.is_empty() {
+            continue;
+        }
+        all.extend(claims.iter().map(|claim| (claim.id.as_str(), *claim)));
+        readings.extend(reading.values.iter().map(|value| Affected {
+            settings: value.clone(),
+            variants: reading.variants.clone(),
+            claims: claims.clone(),
+        }));
+    }
+    (readings, all.into_values().collect())
+}
+
+/// Restricts a plan to the points that any of the statements depends on.
+fn asked_by(plan: &Plan, claims: &[&ClaimCheck]) -> Plan {
+    let asked: BTreeSet<_> = claims.iter().flat_map(|claim| only_asked(plan.clone(), claim).points).collect();
+    let points = plan.points.iter().filter(|point| asked.contains(point)).cloned().collect();
+    Plan { points, ..plan.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_counts_the_headline_and_names_what_fails() {
+        let judged = |verdict| Judged {
+            id: "X-1".to_owned(),
+            verdict,
+            conditions: Vec::new(),
+            beside: Vec::new(),
+            note: None,
+        };
+        let setting = |value: &str| vec![Setting::of_text("switch.policy.gamma", value).expect("a value")];
+        let readings =
+            vec![(setting("0.99"), judged(Verdict::Fail)), (setting("0.9999"), judged(Verdict::Strong))];
+        let universe = Universe { headline: judged(Verdict::Pass), readings, seeds: 2 };
+        assert_eq!(universe.sentence(), "X-1 holds in 2 of 3 readings; FAIL with switch.policy.gamma = 0.99");
+        let rows = universe.rows(ScaleName::Quick, "2026-01-01");
+        assert_eq!((rows.len(), rows[0].reading.as_str()), (3, HEADLINE));
+        assert_eq!(rows[1].reading, "switch.policy.gamma = 0.99");
+    }
+
+    #[test]
+    fn a_reading_without_values_or_with_a_wrong_one_is_refused() {
+        let header = "experiments,rows,variants,keys,values,headline,sentence\n";
+        let read = |line: &str| rows::<OpenReading>("t", &format!("{header}{line}\n")).map(|rows| rows.len());
+        assert_eq!(read("a/b | a/c,,,k,0.1 | 0.2,0.3,x"), Ok(1));
+        assert!(read("a/b,,,k,,0.3,x").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! Reasons why statements do not hold here: `claims/reasons.csv`.
+//!
+//! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an
+//! owner and the run that shows it.
+
+use crate::TableError;
+use crate::table::{Cells, CsvRow};
+use std::fmt;
+
+/// The side that must change for the statement to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The paper's sentence or setting does not give its result.
+    Paper,
+    /// Our model, setting or criterion.
+    Ours,
+    /// Not known yet.
+    Open,
+}
+
+impl Owner {
+    const ALL: [Self; 3] = [Self::Paper, Self::Ours, Self::Open];
+
+    /// Name as written in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Ours => "ours",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Reason for a statement that does not hold here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Number of the statement.
+    pub id: String,
+    /// Side that must change.
+    pub owner: Owner,
+    /// The reason, one sentence.
+    pub why: String,
+    /// Run, test or table that shows it.
+    pub run: String,
+}
+
+impl CsvRow for Reason {
+    const COLUMNS: &'static [&'static str] = &["id", "owner", "why", "run"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        let owner = cells.text("owner");
+        let known = Owner::ALL.into_iter().find(|known| known.name() == owner);
+        let Some(owner) = known else {
+            return Err(cells.wrong("owner", format!("expected paper, ours or open, found \"{owner}\"")));
+        };
+        for column in ["why", "run"] {
+            if cells.text(column).trim().is_empty() {
+                return Err(cells.wrong(column, "expected a text, found nothing".to_owned()));
+            }
+        }
+        Ok(Self { id: cells.text("id"), owner, why: cells.text("why"), run: cells.text("run") })
+    }
+}

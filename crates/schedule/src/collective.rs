@@ -1,0 +1,288 @@
+//! Collectives: their expansion into transfers, and their closed forms on an unloaded network.
+//!
+//! S is [`Collective::bytes`], n the number of ranks of the group. Positions in the group are
+//! numbered from 0, and position 0 is the root of a broadcast.
+
+mod direct;
+mod expansion;
+mod halving;
+mod hierarchical;
+mod ideal;
+mod ring;
+mod tree;
+
+pub use ideal::{Network, Networks, ideal_time};
+
+use crate::{NodeId, ScheduleBuilder, ScheduleError};
+use expansion::Expansion;
+use std::fmt;
+
+/// Purpose of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// Every rank has a vector of S bytes and receives the sum of all vectors.
+    AllReduce,
+    /// Every rank has S/n bytes and receives the parts of all ranks.
+    AllGather,
+    /// Every rank has a vector of S bytes and receives its part, S/n bytes, of the sum.
+    ReduceScatter,
+    /// Every rank has S bytes, of which each rank gets a different part of S/n bytes.
+    AllToAll,
+    /// The first rank of the group has S bytes, and every rank receives them.
+    Broadcast,
+    /// Every rank but the last sends S bytes to the next rank as soon as it has received its own:
+    /// the stages of a pipeline. Chunks are micro-batches, S bytes all together.
+    Pipeline,
+}
+
+impl Operation {
+    /// All operations.
+    pub const ALL: [Self; 6] = [
+        Self::AllReduce,
+        Self::AllGather,
+        Self::ReduceScatter,
+        Self::AllToAll,
+        Self::Broadcast,
+        Self::Pipeline,
+    ];
+
+    /// Name in files and options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all_reduce",
+            Self::AllGather => "all_gather",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::AllToAll => "all_to_all",
+            Self::Broadcast => "broadcast",
+            Self::Pipeline => "pipeline",
+        }
+    }
+}
+
+/// Way in which a collective is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Messages to the next rank of a ring; a broadcast is a chain, an all-to-all a rotation.
+    Ring,
+    /// A binary tree.
+    Tree,
+    /// Two binary trees with half of the data each; a rank is inside one and a leaf of the other.
+    DoubleBinaryTree,
+    /// Exchanges with the partner at distance n/2, n/4 … 1, or the reverse.
+    HalvingDoubling,
+    /// Messages to all ranks at once.
+    Direct,
+    /// Inside the servers first, then between ranks of equal position in their servers.
+    Hierarchical,
+}
+
+impl Algorithm {
+    /// All algorithms.
+    pub const ALL: [Self; 6] = [
+        Self::Ring,
+        Self::Tree,
+        Self::DoubleBinaryTree,
+        Self::HalvingDoubling,
+        Self::Direct,
+        Self::Hierarchical,
+    ];
+
+    /// Name in files and options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::DoubleBinaryTree => "double_binary_tree",
+            Self::HalvingDoubling => "halving_doubling",
+            Self::Direct => "direct",
+            Self::Hierarchical => "hierarchical",
+        }
+    }
+
+    /// Whether the algorithm executes `operation`.
+    #[must_use]
+    pub const fn executes(self, operation: Operation) -> bool {
+        match self {
+            Self::Ring | Self::Direct => true,
+            Self::Tree => matches!(operation, Operation::AllReduce | Operation::Broadcast),
+            Self::DoubleBinaryTree => matches!(operation, Operation::AllReduce),
+            Self::HalvingDoubling | Self::Hierarchical => !matches!(operation, Operation::Pipeline),
+        }
+    }
+
+    /// Whether the algorithm divides `operation` into chunks and channels.
+    #[must_use]
+    pub const fn divides(self, operation: Operation) -> bool {
+        match self {
+            Self::Ring => !matches!(operation, Operation::AllToAll),
+            Self::Tree | Self::DoubleBinaryTree => true,
+            Self::Direct => matches!(operation, Operation::Pipeline),
+            Self::HalvingDoubling | Self::Hierarchical => false,
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A collective among a group of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective<'a> {
+    /// Purpose.
+    pub operation: Operation,
+    /// Way of execution.
+    pub algorithm: Algorithm,
+    /// Size S, as [`Operation`] defines it (bytes).
+    pub bytes: u64,
+    /// Ranks, in the order of the ring or the tree; ranks of one server are neighbours.
+    pub group: &'a [u32],
+    /// Number of parts of every message that move one behind the other, at least 1.
+    pub chunks: u32,
+    /// Number of copies of the algorithm with a part of the data each, at least 1. The odd channels
+    /// of a ring run backwards.
+    pub channels: u32,
+    /// Number of ranks of a server, for the hierarchical algorithm.
+    pub ranks_per_server: u32,
+    /// Class of the transfers.
+    pub class: u16,
+}
+
+impl<'a> Collective<'a> {
+    /// A collective in one chunk on one channel, with one rank per server.
+    #[must_use]
+    pub const fn new(operation: Operation, algorithm: Algorithm, bytes: u64, group: &'a [u32]) -> Self {
+        Self { operation, algorithm, bytes, group, chunks: 1, channels: 1, ranks_per_server: 1, class: 0 }
+    }
+
+    /// Number of ranks of the group.
+    #[must_use]
+    pub const fn n(&self) -> u32 {
+        self.group.len() as u32
+    }
+
+    /// Checks that the algorithm can execute the collective.
+    ///
+    /// # Errors
+    /// The reason why it cannot.
+    pub fn check(&self) -> Result<(), CollectiveError> {
+        let Self { operation, algorithm, .. } = *self;
+        let n = self.n();
+        if !algorithm.executes(operation) {
+            return Err(CollectiveError::NoSuchPair { operation, algorithm });
+        }
+        if self.group.is_empty() || self.bytes == 0 || self.chunks == 0 || self.channels == 0 {
+            return Err(CollectiveError::Nothing);
+        }
+        let mut sorted = self.group.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(CollectiveError::Twice(pair[0]));
+        }
+        if algorithm == Algorithm::HalvingDoubling && !n.is_power_of_two() {
+            return Err(CollectiveError::NoPowerOfTwo(n));
+        }
+        if !algorithm.divides(operation) && (self.chunks > 1 || self.channels > 1) {
+            return Err(CollectiveError::Undivided { operation, algorithm });
+        }
+        let servers = self.ranks_per_server;
+        if algorithm == Algorithm::Hierarchical && (servers == 0 || !n.is_multiple_of(servers)) {
+            return Err(CollectiveError::Servers { ranks: n, ranks_per_server: servers });
+        }
+        Ok(())
+    }
+}
+
+/// A collective that cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectiveError {
+    /// An algorithm that does not execute the operation.
+    #[error("{algorithm} does not execute {operation}; expected {}", algorithms(*operation))]
+    NoSuchPair {
+        /// Purpose of the collective.
+        operation: Operation,
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// A group without ranks, a size of zero, no chunk or no channel.
+    #[error("a collective needs at least 1 rank, 1 byte, 1 chunk and 1 channel")]
+    Nothing,
+    /// A rank that is in the group twice.
+    #[error("rank {0} is in the group twice; name every rank once")]
+    Twice(u32),
+    /// A group that halving-doubling cannot halve.
+    #[error("halving_doubling needs a power of two, found {0} ranks; use ring, or a group of {before} ranks", before = .0.next_power_of_two() / 2)]
+    NoPowerOfTwo(u32),
+    /// Chunks or channels for an algorithm without them.
+    #[error("{algorithm} has no chunks and channels for {operation}; set both to 1")]
+    Undivided {
+        /// Purpose of the collective.
+        operation: Operation,
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// A group that is no whole number of servers.
+    #[error("{ranks} ranks do not fill servers of {ranks_per_server} ranks; choose a divisor of {ranks}")]
+    Servers {
+        /// Number of ranks of the group.
+        ranks: u32,
+        /// Number of ranks of a server.
+        ranks_per_server: u32,
+    },
+    /// Transfers that the schedule refuses.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+}
+
+fn algorithms(operation: Operation) -> String {
+    let fitting = Algorithm::ALL.iter().filter(|algorithm| algorithm.executes(operation));
+    fitting.map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Adds the transfers of a collective to `builder`.
+///
+/// `entry` has a node for every position of the group: the first transfers of that rank wait until
+/// the node is done. An empty `entry` lets all ranks start at once. The answer has a node for every
+/// position: a barrier that opens when the rank has received everything. For a rank that receives
+/// nothing, the barrier opens when its data is sent.
+///
+/// A part of less than a byte is sent as one byte.
+///
+/// # Errors
+/// [`CollectiveError`]; the builder may then have a part of the transfers.
+///
+/// # Panics
+/// If `entry` is neither empty nor as long as the group.
+pub fn expand(
+    builder: &mut ScheduleBuilder,
+    collective: &Collective<'_>,
+    entry: &[NodeId],
+) -> Result<Vec<NodeId>, CollectiveError> {
+    collective.check()?;
+    assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
+    if collective.algorithm == Algorithm::Hierarchical {
+        return hierarchical::expand(builder, collective, entry);
+    }
+    let mut expansion = Expansion::new(builder, collective, entry);
+    if collective.n() > 1 {
+        match collective.algorithm {
+            Algorithm::Ring => ring::expand(&mut expansion, collective)?,
+            Algorithm::Tree => tree::expand(&mut expansion, collective)?,
+            Algorithm::DoubleBinaryTree => tree::expand_double(&mut expansion, collective)?,
+            Algorithm::HalvingDoubling => halving::expand(&mut expansion, collective)?,
+            Algorithm::Direct | Algorithm::Hierarchical => direct::expand(&mut expansion, collective)?,
+        }
+    }
+    Ok(expansion.finish()?)
+}

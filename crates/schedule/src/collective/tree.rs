@@ -1,0 +1,120 @@
+//! Binary trees of NCCL (`ncclGetBtree`, `ncclGetDtree`), chunk by chunk.
+
+use super::expansion::{Expansion, Message, part};
+use super::{Collective, Operation};
+use crate::{NodeId, ScheduleError};
+
+/// A tree over the positions of a group.
+struct Tree {
+    /// Parent of every position; `None` for the root.
+    parent: Vec<Option<u32>>,
+    /// Children of every position.
+    children: Vec<Vec<u32>>,
+    /// Positions, each after its parent.
+    order: Vec<u32>,
+}
+
+impl Tree {
+    /// Binary tree of NCCL with root 0, in which `position` becomes the name of each node.
+    ///
+    /// The lowest set bit of a node is its height: odd nodes are leaves. The parent of a node is
+    /// one bit higher. A power of two gives a complete tree below the root's only child.
+    fn new(n: u32, position: impl Fn(u32) -> u32) -> Self {
+        let mut parent = vec![None; n as usize];
+        let mut children = vec![Vec::new(); n as usize];
+        for node in 1..n {
+            let bit = node & node.wrapping_neg();
+            let above = (node ^ bit) | (bit << 1);
+            let above = if above >= n { node ^ bit } else { above };
+            parent[position(node) as usize] = Some(position(above));
+            children[position(above) as usize].push(position(node));
+        }
+        // In ascending order in both trees: then no rank receives as a node of one tree while it
+        // receives as a leaf of the other.
+        children.iter_mut().for_each(|list: &mut Vec<u32>| list.sort_unstable());
+        let mut order = vec![position(0)];
+        let mut at = 0;
+        while at < order.len() {
+            order.extend_from_slice(&children[order[at] as usize]);
+            at += 1;
+        }
+        Self { parent, children, order }
+    }
+}
+
+/// Expands a collective on one binary tree.
+///
+/// All-reduce: partial sums move up. A node sends a chunk when it has the chunk of all children.
+/// The root then sends the sums down. Broadcast: the second half alone.
+pub(super) fn expand(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
+    let tree = Tree::new(collective.n(), |node| node);
+    over(expansion, collective, &tree, collective.bytes)
+}
+
+/// Expands an all-reduce on two binary trees with half of the data each.
+///
+/// The second tree is the mirror image of the first, or for an odd n the first moved by one
+/// position. So a rank with children in one tree has none in the other.
+pub(super) fn expand_double(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+) -> Result<(), ScheduleError> {
+    let n = collective.n();
+    let first = Tree::new(n, |node| node);
+    let second = Tree::new(n, |node| if n.is_multiple_of(2) { n - 1 - node } else { (node + 1) % n });
+    over(expansion, collective, &first, part(collective.bytes, 2, 0))?;
+    over(expansion, collective, &second, part(collective.bytes, 2, 1))
+}
+
+fn over(
+    expansion: &mut Expansion<'_>,
+    collective: &Collective<'_>,
+    tree: &Tree,
+    bytes: u64,
+) -> Result<(), ScheduleError> {
+    let lanes = collective.chunks * collective.channels;
+    for lane in 0..lanes {
+        let bytes = part(bytes, lanes, lane);
+        let mut sums = Vec::new();
+        if collective.operation == Operation::AllReduce {
+            sums = up(expansion, tree, bytes)?;
+        }
+        down(expansion, tree, bytes, sums)?;
+    }
+    Ok(())
+}
+
+/// Sends partial sums to the root; returns the messages that the root received.
+fn up(expansion: &mut Expansion<'_>, tree: &Tree, bytes: u64) -> Result<Vec<NodeId>, ScheduleError> {
+    let mut received: Vec<Vec<NodeId>> = vec![Vec::new(); tree.parent.len()];
+    for &from in tree.order.iter().rev() {
+        if let Some(to) = tree.parent[from as usize] {
+            let node = expansion.send(Message { from, to, bytes }, &received[from as usize])?;
+            received[to as usize].push(node);
+        }
+    }
+    Ok(received.swap_remove(tree.order[0] as usize))
+}
+
+/// Sends the data of the root, which waits for `sums`, to all leaves.
+fn down(
+    expansion: &mut Expansion<'_>,
+    tree: &Tree,
+    bytes: u64,
+    sums: Vec<NodeId>,
+) -> Result<(), ScheduleError> {
+    let mut received: Vec<Vec<NodeId>> = vec![Vec::new(); tree.parent.len()];
+    received[tree.order[0] as usize] = sums;
+    for &from in &tree.order {
+        for &to in &tree.children[from as usize] {
+            let message = Message { from, to, bytes };
+            let node = expansion.send(message, &received[from as usize])?;
+            expansion.last(node, message);
+            received[to as usize] = vec![node];
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! A checked schedule in memory.
+
+use crate::node::PackedEdge;
+use crate::{Condition, Edge, NodeId, Work};
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+
+/// A graph of transfers, computations and barriers without cycles.
+///
+/// Nodes are numbered from 0. The children of a node are contiguous in memory, so a driver that
+/// finishes a node visits them in one pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    pub(crate) ranks: u32,
+    pub(crate) works: Vec<Work>,
+    pub(crate) starts: Vec<Time>,
+    pub(crate) names: Names,
+    pub(crate) classes: Vec<String>,
+    pub(crate) delays: Vec<Time>,
+    /// Index of the first child edge of every node, and the number of all edges at the end.
+    pub(crate) first: Vec<u32>,
+    pub(crate) children: Vec<PackedEdge>,
+    /// Number of parents of every node.
+    pub(crate) waits: Vec<u32>,
+}
+
+impl Schedule {
+    /// Number of ranks.
+    #[must_use]
+    pub const fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.works.len()
+    }
+
+    /// Whether the schedule has no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.works.is_empty()
+    }
+
+    /// Number of edges.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Numbers of all nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.works.len() as u32).map(NodeId)
+    }
+
+    /// Work of a node.
+    ///
+    /// # Panics
+    /// If there is no such node; neither do the methods below accept one.
+    #[must_use]
+    pub fn work(&self, node: NodeId) -> Work {
+        self.works[node.index()]
+    }
+
+    /// Earliest start of a node.
+    #[must_use]
+    pub fn start(&self, node: NodeId) -> Time {
+        self.starts[node.index()]
+    }
+
+    /// Number of edges that `node` waits for.
+    #[must_use]
+    pub fn waits(&self, node: NodeId) -> u32 {
+        self.waits[node.index()]
+    }
+
+    /// Nodes that wait for `node`.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
+        self.packed_children(node.0).iter().map(|edge| edge.unpack(&self.delays))
+    }
+
+    /// Parents of all nodes, in one pass over the edges.
+    #[must_use]
+    pub fn parents(&self) -> Parents<'_> {
+        let mut first = vec![0_u32; self.works.len() + 1];
+        for (node, waits) in self.waits.iter().enumerate() {
+            first[node + 1] = first[node] + waits;
+        }
+        let mut next = first.clone();
+        let mut edges = vec![PackedEdge::new(0, Condition::Started, 0); self.children.len()];
+        for parent in 0..self.works.len() as u32 {
+            for edge in self.packed_children(parent) {
+                let place = &mut next[edge.node as usize];
+                edges[*place as usize] = edge.with_node(parent);
+                *place += 1;
+            }
+        }
+        Parents { first, edges, delays: &self.delays }
+    }
+
+    /// Name of a node: the one it was given, otherwise its number.
+    #[must_use]
+    pub fn name(&self, node: NodeId) -> String {
+        self.names.get(node.0)
+    }
+
+    /// Names of the classes of transfers.
+    #[must_use]
+    pub fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Number of nodes on the longest chain of dependencies. Barriers count as nothing.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        let mut waits = self.waits.clone();
+        let mut depth = vec![0_u32; self.works.len()];
+        let mut ready: Vec<u32> =
+            (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
+        let mut deepest = 0;
+        while let Some(node) = ready.pop() {
+            let own = depth[node as usize] + u32::from(self.works[node as usize] != Work::Barrier);
+            deepest = deepest.max(own);
+            for edge in self.packed_children(node) {
+                let child = edge.node as usize;
+                depth[child] = depth[child].max(own);
+                waits[child] -= 1;
+                if waits[child] == 0 {
+                    ready.push(edge.node);
+                }
+            }
+        }
+        deepest
+    }
+
+    pub(crate) fn packed_children(&self, node: u32) -> &[PackedEdge] {
+        let node = node as usize;
+        &self.children[self.first[node] as usize..self.first[node + 1] as usize]
+    }
+}
+
+/// Parents of the nodes of a schedule ([`Schedule::parents`]).
+#[derive(Clone, Debug)]
+pub struct Parents<'a> {
+    first: Vec<u32>,
+    edges: Vec<PackedEdge>,
+    delays: &'a [Time],
+}
+
+impl Parents<'_> {
+    /// Parents of `node`, in the order of their numbers.
+    pub fn of_node(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
+        let range = self.first[node.index()] as usize..self.first[node.index() + 1] as usize;
+        self.edges[range].iter().map(|edge| edge.unpack(self.delays))
+    }
+}
+
+/// Names of nodes. Most schedules are generated and have few or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names(BTreeMap<u32, Box<str>>);
+
+impl Names {
+    pub(crate) fn set(&mut self, node: u32, name: &str) {
+        self.0.insert(node, name.into());
+    }
+
+    pub(crate) fn get(&self, node: u32) -> String {
+        self.0.get(&node).map_or_else(|| node.to_string(), |name| name.clone().into())
+    }
+}

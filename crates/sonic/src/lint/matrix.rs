@@ -1,0 +1,292 @@
+//! The matrix of entries that a configuration needs: for every port and priority, each table that
+//! must have an entry.
+//!
+//! A cell is judged if its table is present. A cell is needed by its meaning (a traffic class
+//! reaches a queue, so the queue needs a profile), or because most ports of the same kind have it.
+
+mod cells;
+
+use super::context::{Context, some};
+use super::{Findings, Severity};
+use crate::config::{Assigned, Config, MapKind};
+use crate::keys::PortName;
+use crate::place::ConfigPlace;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers of priorities, groups and queues that are judged.
+const NUMBERS: u8 = 8;
+
+/// Severity and consequence of an empty cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Gap {
+    severity: Severity,
+    consequence: &'static str,
+}
+
+const fn error(consequence: &'static str) -> Option<Gap> {
+    Some(Gap { severity: Severity::Error, consequence })
+}
+
+const fn warning(consequence: &'static str) -> Option<Gap> {
+    Some(Gap { severity: Severity::Warning, consequence })
+}
+
+const fn hint(consequence: &'static str) -> Option<Gap> {
+    Some(Gap { severity: Severity::Info, consequence })
+}
+
+/// The kind of numbers in a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// One cell for a port.
+    Port,
+    /// A cell for each priority group of a port.
+    Group,
+    /// A cell for each queue of a port.
+    Queue,
+    /// A cell for each priority of a port.
+    Priority,
+}
+
+impl Numbers {
+    fn words(self, numbers: &[u8]) -> String {
+        let list: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+        let (list, many) = (list.join(", "), if numbers.len() > 1 { "s" } else { "" });
+        match self {
+            Self::Port => String::new(),
+            Self::Group => format!(", group{many} {list}"),
+            Self::Queue => format!(", queue{many} {list}"),
+            Self::Priority if numbers.len() > 1 => format!(", priorities {list}"),
+            Self::Priority => format!(", priority {list}"),
+        }
+    }
+}
+
+/// A column of the matrix.
+struct Column {
+    table: &'static str,
+    /// Field of the entry; empty for the entry itself.
+    field: &'static str,
+    numbers: Numbers,
+    /// Whether the cell has a value.
+    has: fn(&Config, &PortName, u8) -> bool,
+    /// The gap of an empty cell, if its meaning needs a value.
+    needs: fn(&Traffic<'_>, &PortName, u8) -> Option<Gap>,
+}
+
+/// The traffic of ports, as the maps direct it.
+struct Traffic<'c> {
+    config: &'c Config,
+    /// Priorities with PFC on any port.
+    lossless: BTreeSet<u8>,
+    /// Whether any port has a watchdog on a priority.
+    any_watchdog: bool,
+    /// Whether any queue with PFC has marking.
+    any_marking: bool,
+    ports: BTreeMap<PortName, Reach>,
+}
+
+/// Groups and queues that packets of a port reach.
+#[derive(Default)]
+struct Reach {
+    pfc: BTreeSet<u8>,
+    groups: BTreeSet<u8>,
+    queues: BTreeSet<u8>,
+    /// Queues that pauses stop.
+    paused: BTreeSet<u8>,
+}
+
+impl Reach {
+    fn new(config: &Config, port: &PortName) -> Self {
+        let pfc = config.lossless_priorities(port);
+        let selects = [MapKind::DscpToTc, MapKind::Dot1pToTc];
+        let maps = selects.into_iter().filter_map(|kind| config.map(port, kind));
+        let classes: BTreeSet<u8> =
+            maps.flat_map(|(_, map)| map.entries.values().map(|to| to.value)).collect();
+        let to = |kind| -> BTreeSet<u8> {
+            let map = config.map(port, kind);
+            map.map_or_else(BTreeSet::new, |(_, map)| {
+                classes.iter().filter_map(|class| map.get(*class)).collect()
+            })
+        };
+        let (groups, queues) = (to(MapKind::TcToPg), to(MapKind::TcToQueue));
+        let pauses = config.map(port, MapKind::PfcToQueue);
+        let paused = pfc
+            .iter()
+            .map(|priority| pauses.and_then(|(_, map)| map.get(*priority)).unwrap_or(*priority))
+            .collect();
+        Self { pfc, groups, queues, paused }
+    }
+}
+
+impl<'c> Traffic<'c> {
+    fn new(config: &'c Config) -> Self {
+        let ports: BTreeMap<PortName, Reach> =
+            judged_ports(config).into_iter().map(|port| (port.clone(), Reach::new(config, &port))).collect();
+        let watched = |qos: &crate::config::PortQos| {
+            qos.watchdog.as_ref().is_some_and(|watched| !watched.value.is_empty())
+        };
+        let marks = |(port, reach): (&PortName, &Reach)| {
+            reach.paused.iter().any(|queue| cells::has_marking(config, port, *queue))
+        };
+        Self {
+            config,
+            lossless: ports.values().flat_map(|reach| reach.pfc.iter().copied()).collect(),
+            any_watchdog: config.port_qos.values().any(watched),
+            any_marking: ports.iter().any(marks),
+            ports,
+        }
+    }
+
+    fn reach(&self, port: &PortName) -> &Reach {
+        &self.ports[port]
+    }
+}
+
+/// Ports whose cells are judged: those that a table of buffers or QoS names, without ports of other
+/// cards, ports that are down, and ports whose profiles all admit nothing.
+fn judged_ports(config: &Config) -> BTreeSet<PortName> {
+    let groups = config.groups.keys().map(|(port, _)| port);
+    let queues = config.queues.keys().map(|(port, _)| port);
+    let settings = config.queue_settings.keys().map(|(port, _)| port);
+    let named = groups.chain(queues).chain(settings).chain(config.port_qos.keys());
+    let mut ports: BTreeSet<PortName> = named.filter(|port| !port.is_remote()).cloned().collect();
+    ports.retain(|port| {
+        let info = config.ports.get(port);
+        let is_down = info.and_then(|info| info.admin_up.as_ref()).is_some_and(|up| !up.value);
+        !is_down && port.name() != "CPU" && !admits_nothing(config, port)
+    });
+    ports
+}
+
+/// Whether the port has profiles, and all of them admit nothing.
+fn admits_nothing(config: &Config, port: &PortName) -> bool {
+    let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
+    let mut all = config.groups.range(within.clone()).chain(config.queues.range(within)).peekable();
+    let is_zero = |assigned: &Assigned| match assigned {
+        Assigned::Profile(name) => config.profiles.get(name).is_some_and(|profile| profile.is_zero()),
+        Assigned::Computed => false,
+    };
+    all.peek().is_some() && all.all(|(_, assigned)| is_zero(&assigned.value))
+}
+
+/// The gaps of one column: consequence and severity, numbers, and the ports that have the gap.
+type Gaps = BTreeMap<(Gap, Vec<u8>), Vec<PortName>>;
+
+pub(super) fn missing_entry(context: &Context<'_>, findings: &mut Findings) {
+    let traffic = Traffic::new(context.config);
+    if traffic.ports.is_empty() {
+        return;
+    }
+    for column in cells::COLUMNS {
+        if !cells::is_present(context.config, column) {
+            continue;
+        }
+        for ((gap, numbers), ports) in gaps(&traffic, column) {
+            let field =
+                if column.field.is_empty() { "no entry".to_owned() } else { format!("no {}", column.field) };
+            let message = format!(
+                "{}{}: {field} in {}: {}",
+                some(&ports),
+                column.numbers.words(&numbers),
+                column.table,
+                gap.consequence
+            );
+            let key = match (column.numbers, column.table) {
+                (_, "CABLE_LENGTH") => format!("CABLE_LENGTH|NAME.{}", ports[0]),
+                (Numbers::Group | Numbers::Queue, _) => {
+                    format!("{}|{}|{}", column.table, ports[0], numbers[0])
+                }
+                _ => format!("{}|{}", column.table, ports[0]),
+            };
+            let suggestion = if column.field.is_empty() {
+                format!("add {key}, as the other entries of the table are")
+            } else {
+                format!("add \"{}\" to {key}", column.field)
+            };
+            findings.add_as(gap.severity, &place(context.config, column, &ports[0]), message, suggestion);
+        }
+    }
+}
+
+fn gaps(traffic: &Traffic<'_>, column: &Column) -> Gaps {
+    let config = traffic.config;
+    let numbers = || if column.numbers == Numbers::Port { 0..1 } else { 0..NUMBERS };
+    let usual: Vec<[Usual; 2]> = numbers().map(|number| usual(traffic, column, number)).collect();
+    let mut found = Gaps::new();
+    for (port, reach) in &traffic.ports {
+        let mut of_port: BTreeMap<Gap, Vec<u8>> = BTreeMap::new();
+        for number in numbers().filter(|number| !(column.has)(config, port, *number)) {
+            let kind = usize::from(reach.has_pfc(column, number));
+            let by_others = || {
+                usual[usize::from(number)][kind].is_usual().then_some(Gap {
+                    severity: Severity::Info,
+                    consequence: "most ports of this kind have one",
+                })
+            };
+            if let Some(gap) = (column.needs)(traffic, port, number).or_else(by_others) {
+                of_port.entry(gap).or_default().push(number);
+            }
+        }
+        for (gap, numbers) in of_port {
+            found.entry((gap, numbers)).or_default().push(port.clone());
+        }
+    }
+    found
+}
+
+impl Reach {
+    /// Whether the port, or the group or queue with this number, has PFC.
+    fn has_pfc(&self, column: &Column, number: u8) -> bool {
+        match column.numbers {
+            Numbers::Port => !self.pfc.is_empty(),
+            _ => self.pfc.contains(&number),
+        }
+    }
+}
+
+/// Ports with and without a value in a cell.
+#[derive(Clone, Copy, Default)]
+struct Usual {
+    with: usize,
+    without: usize,
+}
+
+impl Usual {
+    fn is_usual(self) -> bool {
+        self.with > self.without
+    }
+}
+
+/// Counts the ports without and with PFC that have a value in a cell.
+fn usual(traffic: &Traffic<'_>, column: &Column, number: u8) -> [Usual; 2] {
+    let mut found = [Usual::default(); 2];
+    for (port, reach) in &traffic.ports {
+        let of = &mut found[usize::from(reach.has_pfc(column, number))];
+        if (column.has)(traffic.config, port, number) {
+            of.with += 1;
+        } else {
+            of.without += 1;
+        }
+    }
+    found
+}
+
+/// The port's entry in the table, or an entry of the port in another table.
+fn place(config: &Config, column: &Column, port: &PortName) -> ConfigPlace {
+    let of_qos = config.port_qos.get(port).map(|qos| &qos.place);
+    let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
+    let of_queue = config.queue_settings.range(within.clone()).next().map(|(_, setting)| &setting.place);
+    let assigned = config.groups.range(within.clone()).chain(config.queues.range(within)).next();
+    let of_buffer = assigned.map(|(_, assigned)| &assigned.place);
+    let of_port = config.ports.get(port).map(|info| &info.place);
+    let buffers = column.table.starts_with("BUFFER");
+    let order = match (column.table, buffers) {
+        ("QUEUE", _) => [of_queue, of_qos, of_buffer, of_port],
+        ("PORT" | "CABLE_LENGTH", _) => [of_port, of_buffer, of_qos, of_queue],
+        (_, true) => [of_buffer, of_qos, of_queue, of_port],
+        (_, false) => [of_qos, of_queue, of_buffer, of_port],
+    };
+    let found = order.into_iter().flatten().next().cloned();
+    found.unwrap_or_else(|| ConfigPlace::entry(&"".into(), 0, column.table, port.name()))
+}

@@ -1,0 +1,135 @@
+//! Answers whether the headroom of a lossless group is enough: the one model behind `explain`,
+//! `lint`, `predict` and `what-if`.
+//!
+//! A group has the headroom of its profile, at most the headroom pool of its slice. The need
+//! follows from speed, cable, largest packet and cell ([`PausedPort`]).
+
+use crate::config::{Config, Profile};
+use crate::keys::PortName;
+use crate::lint::some;
+use crate::resolve::LOSSLESS_POOL;
+use crate::silicon::{Chip, Class, Rule, classes};
+use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_PER_SECOND};
+
+/// Largest frame if a port does not set its MTU (bytes): SONiC's default.
+const MTU: u64 = 9_100;
+
+/// The headroom of a lossless group, and its need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupHeadroom {
+    /// Speed (Mb/s).
+    pub speed_mbps: u64,
+    /// Cable (metres).
+    pub cable_metres: f64,
+    /// Largest lossless packet (bytes).
+    pub mtu: u64,
+    /// Headroom of the profile (bytes).
+    pub asked: u64,
+    /// Headroom that one group can use (bytes): at most the headroom pool of its slice.
+    pub usable: u64,
+    /// Needs of the cable.
+    pub needs: HeadroomNeeds,
+}
+
+impl GroupHeadroom {
+    /// The headroom of a profile on ports with this speed (Mb/s) and cable (metres). `None` without
+    /// a headroom or a speed.
+    #[must_use]
+    pub fn new(
+        config: &Config,
+        chip: Option<&Chip>,
+        ports: &[PortName],
+        profile: &Profile,
+        (speed_mbps, cable_metres): (u64, f64),
+    ) -> Option<Self> {
+        let asked = profile.xoff.as_ref().filter(|xoff| xoff.value > 0)?.value;
+        if speed_mbps == 0 {
+            return None;
+        }
+        let mtu = mtu(config, ports);
+        let usable = pool_of_slice(config, chip).map_or(asked, |pool| asked.min(pool));
+        let needs = needs(chip, speed_mbps, cable_metres, mtu);
+        Some(Self { speed_mbps, cable_metres, mtu, asked, usable, needs })
+    }
+
+    pub(crate) fn of_class(config: &Config, chip: Option<&Chip>, class: &Class) -> Option<Self> {
+        let way = (class.speed_mbps?, class.cable_metres?);
+        Self::new(config, chip, &class.ports, &class.profile, way)
+    }
+
+    /// Answers whether the headroom is enough, in one sentence.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let Self { asked, usable, .. } = *self;
+        let bound = if usable < asked {
+            format!(" (of {asked} B in the profile: the headroom pool of a slice has no more)")
+        } else {
+            String::new()
+        };
+        format!("{usable} B of headroom{bound}: {}", self.needs.answer(usable))
+    }
+
+    /// Usable headroom minus the need of full-size packets (bytes).
+    #[must_use]
+    pub fn margin_bytes(&self) -> i64 {
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        signed(self.usable) - signed(self.needs.full_size)
+    }
+
+    /// Length of cable that the margin covers (metres); negative if headroom is missing.
+    #[must_use]
+    pub fn margin_metres(&self) -> f64 {
+        // A metre of cable adds 2 C / v bits, for both directions.
+        let bits_per_metre = 2.0 * self.speed_mbps.max(1) as f64 * 1e6 / SONIC_METRES_PER_SECOND;
+        self.margin_bytes() as f64 * 8.0 / bits_per_metre
+    }
+}
+
+/// The needs of a port on a chip. Without a chip memory is allocated in bytes.
+pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu: u64) -> HeadroomNeeds {
+    let packet_overhead = chip.map_or(0, |chip| match chip.rule {
+        Rule::Bytes(more) => more,
+        _ => 0,
+    });
+    let cell_bytes = chip.map_or(1, |chip| chip.cell);
+    PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
+}
+
+/// The need of a port with the default MTU whose cells are not known.
+pub(crate) fn usual_needs(speed_mbps: u64, cable_metres: f64) -> HeadroomNeeds {
+    needs(None, speed_mbps, cable_metres, MTU)
+}
+
+/// Headroom pool of one slice in whole cells (bytes); absent if groups do not share headroom.
+pub(crate) fn pool_of_slice(config: &Config, chip: Option<&Chip>) -> Option<u64> {
+    let xoff = config.pools.get(LOSSLESS_POOL)?.xoff.as_ref().filter(|xoff| xoff.value > 0)?;
+    let (cell, slices) = chip.map_or((1, 1), |chip| (chip.cell, chip.slices));
+    Some(xoff.value / cell / slices * cell)
+}
+
+/// The largest lossless packet on these ports (bytes).
+fn mtu(config: &Config, ports: &[PortName]) -> u64 {
+    let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
+    let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
+    // Lossless packets may be smaller than the largest that the ports carry.
+    config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
+}
+
+/// Each kind of lossless groups with speed and cable: profile, ports, and headroom.
+pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String, GroupHeadroom)> {
+    let kind = |class: Class| {
+        let headroom = GroupHeadroom::of_class(config, chip, &class)?;
+        Some((class.profile.name.clone(), some(&class.ports), headroom))
+    };
+    classes(config, &mut Vec::new()).into_values().filter_map(kind).collect()
+}
+
+/// A sentence for each kind of lossless groups: profile, ports, and whether headroom is enough.
+#[must_use]
+pub fn answers(config: &Config, chip: Option<&Chip>) -> Vec<String> {
+    let sentence = |(profile, ports, headroom): (String, String, GroupHeadroom)| {
+        let GroupHeadroom { speed_mbps, cable_metres, .. } = headroom;
+        format!("{profile} of {ports}, {speed_mbps} Mb/s over {cable_metres} m: {}", headroom.answer())
+    };
+    kinds(config, chip).into_iter().map(sentence).collect()
+}
