@@ -37,7 +37,7 @@ NOT_SHOWN = {
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 
-KEPT = ["the command `bufferlab check` says what a port needs"]
+KEPT = ["the command `bufferlab check` says what a port needs", "`bufferlab import`"]
 """Hints for features that only the command line has."""
 
 
