@@ -1,6 +1,6 @@
 //! Readers of other simulators' input files.
 //!
-//! [`recognise`] finds the format of a file by its content. [`import`] reads files that belong
+//! [`recognise`] finds the format of a file by its content. [`import()`] reads files that belong
 //! together, such as a topology and a list of flows. The answer has a network, traffic, or both,
 //! and states what was understood, ignored and assumed. [`scenario_text`] writes an ordinary
 //! scenario from it.
