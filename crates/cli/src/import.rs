@@ -1,24 +1,21 @@
-//! `import`: writes a scenario from the files of another simulator.
+//! The command `import` writes a scenario from the files of another simulator.
 
 use crate::args::ImportArgs;
 use crate::{inform, print};
 use bufferlab_import::{
-    ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes, import as read,
-    scenario_text,
+    FILE_BYTES_MAX, ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes,
+    import as read, scenario_text,
 };
+use bufferlab_results::{WholeFile, write_whole};
 use bufferlab_schedule::write_schedule;
 use bufferlab_units::printable;
 use bufferlab_workload::{FlowSpec, write_flow_list};
 use miette::miette;
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Largest file that is read (bytes); the reader refuses larger ones, too.
-const BYTES_MAX: u64 = 1_000_000_000;
-
-/// `import`.
+/// Executes `import`.
 pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
     let mut contents = Vec::with_capacity(args.files.len());
     for path in &args.files {
@@ -47,11 +44,11 @@ fn content(path: &Path) -> miette::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(miette!(help = "name its files", "{shown} is no file"));
     }
-    if metadata.len() > BYTES_MAX {
+    if metadata.len() > FILE_BYTES_MAX {
         let found = metadata.len();
         return Err(miette!(
             help = "use a smaller file",
-            "{shown}: {found} bytes, expected at most {BYTES_MAX}"
+            "{shown}: {found} bytes, expected at most {FILE_BYTES_MAX}"
         ));
     }
     fs::read(path).map_err(failed)
@@ -109,12 +106,14 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
             write_flow_list(&traffic, &flows, classes).map_err(|cause| miette!("{cause}"))?;
         }
         Some(Traffic::Schedule(schedule)) => {
-            let file = File::create(&traffic).map_err(|cause| failed(&traffic, &cause))?;
-            write_schedule(BufWriter::new(file), schedule).map_err(|cause| failed(&traffic, &cause))?;
+            let mut file = WholeFile::create(&traffic).map_err(|cause| failed(&traffic, &cause))?;
+            write_schedule(&mut file, schedule)
+                .and_then(|()| file.finish())
+                .map_err(|cause| failed(&traffic, &cause))?;
         }
         None => {}
     }
-    fs::write(&scenario, text).map_err(|cause| failed(&scenario, &cause))?;
+    write_whole(&scenario, text).map_err(|cause| failed(&scenario, &cause))?;
     match imported.traffic {
         Some(Traffic::Flows { .. }) => {
             inform(&format!("written: {} and {}", scenario.display(), traffic.display()));

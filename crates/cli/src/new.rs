@@ -1,4 +1,4 @@
-//! `new`: commented files as a start, which run at once.
+//! The command `new` writes commented files, which run at once.
 //!
 //! The policy is the example `examples/own-policy`, whose tests run with those of the workspace, as
 //! a stand-alone crate. Its dependencies are paths of a checkout: the crate then builds without a
@@ -29,7 +29,7 @@ const TAKEN: &str = "abstract account alloc arrival as async await become box br
                      self some static std struct super tags test trait true try type typeof unsafe \
                      unsized use verdict virtual weight where while yield ok err result option";
 
-/// `new`.
+/// Executes `new`.
 pub(crate) fn new(what: &NewCommand) -> miette::Result<()> {
     match what {
         NewCommand::Scenario { name, topology } => scenario(name, *topology),

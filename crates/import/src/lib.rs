@@ -25,5 +25,5 @@ pub use error::ImportError;
 pub use format::{Format, recognise};
 pub use import::{Input, import};
 pub use imported::{ImportOptions, Imported, Network, Notices, Setting, Traffic};
-pub use limits::LIMITS;
+pub use limits::{FILE_BYTES_MAX, LIMITS};
 pub use scenario::{endless_bytes, scenario_text};

@@ -9,6 +9,9 @@ const PLACE: &str = "files of `bufferlab import`";
 pub(crate) const BYTES: Limit =
     Limit { name: "bytes of an imported file", most: 1_000_000_000, unit: "B", place: PLACE, effect: EFFECT };
 
+/// Largest size of a file that [`crate::import()`] reads, packed and unpacked (bytes).
+pub const FILE_BYTES_MAX: u64 = BYTES.most;
+
 /// Largest number of hosts and switches: twice the hosts that a run can have.
 pub(crate) const NODES: Limit =
     Limit { name: "nodes of an imported network", most: 131_072, unit: "", place: PLACE, effect: EFFECT };

@@ -75,13 +75,13 @@ fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verd
 
 /// Calls `can_bypass` with arguments by value, for the reason given at [`ask`].
 #[inline(never)]
-fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
+fn asks_to_bypass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.can_bypass(&arrival, buffer)
 }
 
-/// Calls [`asks_to_pass`] for a boxed policy.
+/// Calls [`asks_to_bypass`] for a boxed policy.
 #[inline(never)]
-fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
+fn asks_boxed_to_bypass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.can_bypass(&arrival, buffer)
 }
 
@@ -159,9 +159,9 @@ impl Policy for Dispatched {
             Self::DynamicThreshold(policy) => policy.can_bypass(arrival, buffer),
             Self::SonicDt(policy) => {
                 policy.has_ample_room(arrival.queue, arrival.ingress, arrival.header.size, buffer)
-                    || asks_to_pass(&**policy, *arrival, buffer)
+                    || asks_to_bypass(&**policy, *arrival, buffer)
             }
-            Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
+            Self::Boxed(policy) => asks_boxed_to_bypass(&**policy, *arrival, buffer),
         }
     }
     fn supports_accounting(&self) -> bool {
