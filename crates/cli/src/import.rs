@@ -6,6 +6,7 @@ use bufferlab_import::{
     FILE_BYTES_MAX, ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes,
     import as read, scenario_text,
 };
+use bufferlab_report::format::readable;
 use bufferlab_results::{WholeFile, write_whole};
 use bufferlab_schedule::write_schedule;
 use bufferlab_units::printable;
@@ -32,7 +33,7 @@ pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
         ..ImportOptions::default()
     };
     let imported = read(&inputs, &options).map_err(refusal)?;
-    print(&summary(&imported))?;
+    print(&readable(&summary(&imported)))?;
     if args.dry_run { Ok(()) } else { write(args, &imported) }
 }
 

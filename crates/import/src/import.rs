@@ -1,6 +1,7 @@
 //! Import of files that belong together.
 
 use crate::imported::Traffic;
+use crate::scenario::assume_the_rest;
 use crate::source::{Source, unpacked};
 use crate::{Format, ImportError, ImportOptions, Imported, chakra, goal, hpcc, htsim, layers, recognise};
 use std::collections::BTreeMap;
@@ -62,6 +63,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
     }
     traces.finish(options, &mut imported)?;
     number_hosts(&mut imported)?;
+    assume_the_rest(&mut imported);
     Ok(imported)
 }
 

@@ -1,7 +1,9 @@
 //! The scenario of an import.
 
-use crate::{Imported, Traffic};
+use crate::{Format, Imported, Traffic};
+use bufferlab_params::Choice;
 use bufferlab_topology::{Node, Topology};
+use bufferlab_units::quantity::{format_rate, format_size, format_time};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
 use std::fmt::Write;
@@ -34,10 +36,10 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     let (duration, drain) = times(imported, rate);
     let _ = write!(
         text,
-        "\nname = \"{name}\"\ndescription = \"Imported from {}\"\nduration = \"{} ns\"\ndrain = \"{} ns\"\n\n",
+        "\nname = \"{name}\"\ndescription = \"Imported: {}\"\nduration = \"{}\"\ndrain = \"{}\"\n\n",
         formats(imported),
-        duration.0.div_ceil(1_000),
-        drain.0.div_ceil(1_000)
+        format_time(whole_ns(duration)),
+        format_time(whole_ns(drain))
     );
     match &imported.network {
         Some(network) => write_graph(&mut text, &network.topology),
@@ -45,10 +47,10 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
             let _ = write!(
                 text,
                 "[topology]                              # no file describes the network\nkind = \"single_switch\"\nhosts = \
-                 {}\nrate = \"{} b/s\"\ndelay = \"{} ns\"\n",
+                 {}\nrate = \"{}\"\ndelay = \"{}\"\n",
                 imported.hosts.max(2),
-                RATE.0,
-                DELAY.as_ns()
+                format_rate(RATE),
+                format_time(DELAY)
             );
         }
     }
@@ -75,13 +77,24 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     Some(text)
 }
 
+/// The next whole nanosecond.
+fn whole_ns(time: Time) -> Time {
+    Time(time.0.next_multiple_of(1_000))
+}
+
 /// Text that stays within its comment.
 fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
 
+/// Meaning of a format, without parentheses and what they enclose.
+fn meaning(format: Format) -> &'static str {
+    let index = Format::ALL.iter().position(|known| *known == format).unwrap_or_default();
+    Format::WORDS[index].meaning.split(" (").next().unwrap_or_default()
+}
+
 fn formats(imported: &Imported) -> String {
-    let mut words: Vec<_> = imported.files.iter().map(|(_, format)| format.word()).collect();
+    let mut words: Vec<_> = imported.files.iter().map(|(_, format)| meaning(*format)).collect();
     words.dedup();
     words.join(", ")
 }
@@ -140,11 +153,11 @@ fn write_graph(text: &mut String, topology: &Topology) {
         let name = |node: Node| topology.node_name(node);
         let _ = write!(
             text,
-            "    {{ a = \"{}\", b = \"{}\", rate = \"{} b/s\", delay = \"{} ps\"",
+            "    {{ a = \"{}\", b = \"{}\", rate = \"{}\", delay = \"{}\"",
             name(link.a),
             name(link.b),
-            link.rate_ab.0,
-            link.delay.0
+            format_rate(link.rate_ab),
+            format_time(link.delay)
         );
         if count > 1 {
             let _ = write!(text, ", count = {count}");
@@ -152,6 +165,17 @@ fn write_graph(text: &mut String, topology: &Topology) {
         text.push_str(" },\n");
     }
     text.push_str("]\n");
+}
+
+/// States the choices of the scenario that no file made.
+pub(crate) fn assume_the_rest(imported: &mut Imported) {
+    if imported.network.is_none() && imported.traffic.is_some() {
+        let (rate, delay) = (format_rate(RATE), format_time(DELAY));
+        imported.notices.assume(format!("one switch; every host has a cable of {rate} and {delay}"));
+    }
+    if imported.network.is_some() || imported.traffic.is_some() {
+        imported.notices.assume("policy dt with marks at one threshold, and transport dctcp");
+    }
 }
 
 fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
@@ -173,10 +197,11 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
     let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
     let _ = write!(
         text,
-        "policy = {{ name = \"dt\", alpha = {alpha} }}\necn = {{ kind = \"step\", threshold = \"{threshold} B\" }}\n\n\
-         [[transport]]\ncongestion_control = \"dctcp\"\n"
+        "policy = {{ name = \"dt\", alpha = {alpha} }}\necn = {{ kind = \"step\", threshold = \"{}\" }}\n\n\
+         [[transport]]\ncongestion_control = \"dctcp\"\n",
+        format_size(u64::try_from(threshold).unwrap_or(u64::MAX))
     );
     if let Some(bytes) = setting("PACKET_PAYLOAD_SIZE").filter(|bytes| (64..=9_000).contains(bytes)) {
-        let _ = writeln!(text, "segment_bytes = \"{bytes} B\"");
+        let _ = writeln!(text, "segment_bytes = \"{}\"", format_size(bytes.into()));
     }
 }

@@ -21,7 +21,7 @@ fn a_connection_matrix_becomes_a_scenario_that_runs() {
     let summary = text(&output.stdout);
     assert!(summary.contains("own.cm: cm\n"), "{summary}");
     assert!(
-        summary.contains("understood  4 nodes, 2 connections of 131072 B in all, 0 triggers"),
+        summary.contains("understood  4 nodes, 2 connections of 131.072 KB in all, 0 triggers"),
         "{summary}"
     );
     assert!(summary.contains("assumed     `start` is in picoseconds"), "{summary}");
