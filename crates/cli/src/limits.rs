@@ -32,14 +32,22 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 8] {
 pub fn limits_page() -> String {
     let mut text = String::from(BEGIN);
     for (about, limits) in limits() {
+        let count = |effect: &str| limits.iter().filter(|limit| limit.effect == effect).count();
+        let usual = limits.iter().map(|limit| limit.effect).max_by_key(|effect| count(effect)).unwrap_or("");
+        let differs = limits.iter().any(|limit| limit.effect != usual);
+        let (column, line) = if differs { (" instead |", "---|") } else { ("", "") };
         // Writing into a string cannot fail.
         let _ = write!(
             text,
-            "\n## {about}\n\n| limit | at most | input | what happens to more |\n|---|--:|---|---|\n"
+            "\n## {about}\n\nAbove the limit: {usual}.\n\n| limit | at most | input |{column}\n|---|--:|---|{line}\n"
         );
         for Limit { name, most, unit, place, effect } in limits {
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            let _ = writeln!(text, "| {name} | {}{unit} | {place} | {effect} |", grouped(most));
+            let _ = write!(text, "| {name} | {}{unit} | {place} |", grouped(most));
+            if differs {
+                let _ = write!(text, " {} |", if effect == usual { "" } else { effect });
+            }
+            text.push('\n');
         }
     }
     text
@@ -65,9 +73,6 @@ the estimate and 64 MB exceed the least of these:
 
 `--memory-limit 64GB` replaces all of them. A run that does not fit fails alone; the other runs of
 its command continue. If memory is short, fewer runs, or fewer threads of a run, execute at a time.
-
-The bound depends on the machine: a fixed one for a laptop would refuse runs that a server can
-execute. The fixed limits below apply to every machine.
 ";
 
 /// Writes a number with separators: "10,000".
