@@ -205,46 +205,29 @@ fn python_names() -> String {
     )
 }
 
-/// A table of all tables with the meaning of their rows.
-fn table_overview() -> String {
-    let mut text = "| table | a row is |\n|---|---|\n".to_owned();
-    for table in Table::ALL {
-        // Writing into a string cannot fail.
-        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", table.name(), cell(table.description()));
-    }
-    text
-}
-
 /// The page with every column of every table.
 fn tables() -> String {
     let mut text = "# Tables\n\n\
         <!-- generated from the records in crates/metrics/src/rows.rs by `cargo xtask generate` -->\n\n\
-        A run writes one Parquet file per table (`flows.parquet` and so on), also where a table has no rows; `packets` only where it was\n\
-        asked for.\n\n\
+        A run writes one Parquet file per table (`flows.parquet` and so on), also where a table has no rows;\n\
+        `packets` only on request.\n\n\
         * The ending of a column's name is its unit. Unit and meaning are also in `manifest.json` and in the\n  \
         metadata of the Parquet files.\n\
         * An `optional` column may have empty cells.\n\
         * A `class`, `switch` or `host` is its name, and a `word` is one of a few; both are dictionaries of strings.\n\
-        * Instants count from the start of the run.\n\n"
-        .to_owned()
-        + &table_overview();
+        * Instants count from the start of the run.\n"
+        .to_owned();
     for table in Table::ALL {
         // Writing into a string cannot fail.
         let _ = write!(
             text,
-            "\n## {}\n\n{}.\n\n| column | type | unit | meaning |\n|---|---|---|---|\n",
+            "\n## {}\n\n{}.\n\n| column | type | meaning |\n|---|---|---|\n",
             table.name(),
             table.description()
         );
         for column in table.columns() {
-            let unit = column.unit().unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "| `{}` | {} | {unit} | {} |",
-                column.name,
-                column_type(column),
-                cell(column.description)
-            );
+            let (name, kind) = (column.name, column_type(column));
+            let _ = writeln!(text, "| `{name}` | {kind} | {} |", cell(column.description));
         }
     }
     text
@@ -306,7 +289,6 @@ mod tests {
                 assert!(line.contains(column.description), "{line}");
                 assert_eq!(line.contains(", optional |"), column.nullable, "{line}");
                 assert!(column.words.iter().all(|word| line.contains(word)), "{line}");
-                assert!(column.unit().is_none_or(|unit| line.contains(&format!("| {unit} |"))), "{line}");
             }
         }
     }
