@@ -219,7 +219,7 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
 }
 
 /// Share (%) from which on the page has a row for a change.
-const SHARE_MIN: f64 = 10.0;
+const SHARE_MIN: f64 = 20.0;
 
 /// The row with the largest effect among the rows with the fewest changes.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
