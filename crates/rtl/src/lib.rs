@@ -316,13 +316,15 @@ pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     text
 }
 
-/// Formats the cost as a Markdown table, one row per circuit and size.
+/// Formats the cost as a Markdown table: the smallest and the largest size of each circuit.
 #[must_use]
 pub fn cost_markdown(circuits: &[Circuit]) -> String {
     let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));
     for circuit in circuits {
-        for cost in &circuit.costs {
-            let _ = writeln!(text, "| `{}` | {} |", circuit.name, cost.cells().join(" | "));
+        for (index, cost) in circuit.costs.iter().enumerate() {
+            if index == 0 || index + 1 == circuit.costs.len() {
+                let _ = writeln!(text, "| `{}` | {} |", circuit.name, cost.cells().join(" | "));
+            }
         }
     }
     text

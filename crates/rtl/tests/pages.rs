@@ -12,7 +12,7 @@ fn checked(page: &str, name: &str, wanted: &str) -> Result<(), String> {
 }
 
 #[test]
-fn the_page_of_circuits_has_every_size() {
+fn the_page_of_circuits_has_the_measured_costs() {
     let circuits = circuits().unwrap_or_else(|error| panic!("{error}"));
     assert_all([
         checked("internals/circuits.md", "comparisons", &comparisons_markdown(&circuits)),
