@@ -61,7 +61,7 @@ fn refusal(error: ImportError) -> miette::Report {
     miette!(help = help, "{}", place.trim_end_matches("; "))
 }
 
-/// Formats and notices, a line each.
+/// Lists the imported files with their formats, then the notices, one per line.
 fn summary(imported: &Imported) -> String {
     let mut text = String::new();
     for (path, format) in &imported.files {

@@ -158,7 +158,7 @@ fn refusal(path: &Path, why: &io::Error) -> miette::Report {
     miette!("cannot write {}: {why}", path.display())
 }
 
-/// Prints the path, and the command that comes next.
+/// Prints the path of the new file and suggests the next command.
 fn announce(path: &Path, next: &str) -> miette::Result<()> {
     print(&format!("{}\n", path.display()))?;
     inform(&format!("next: {next}"));

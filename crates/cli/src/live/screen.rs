@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest delay of a key or a new snapshot.
+/// Longest time until the view reacts to a key or a new snapshot.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Reason for which the view cannot be shown.
