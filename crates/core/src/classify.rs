@@ -102,7 +102,7 @@ impl ClassifierInfo {
     }
 }
 
-/// `queue`, checked against the queues of a port.
+/// Checks that a port has the queue number `queue`, and converts it.
 fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Result<u8, BuildError> {
     if queue < queues_per_port as u64 {
         return Ok(queue as u8);

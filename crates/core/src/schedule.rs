@@ -168,13 +168,13 @@ impl Scheduler {
         Self::named(SchedulerName::RoundRobin, queues)
     }
 
-    /// Order of arrival over `queues` queues.
+    /// Schedule that sends packets in their order of arrival, for `queues` queues.
     #[must_use]
     pub fn fifo(queues: usize) -> Self {
         Self::named(SchedulerName::Fifo, queues)
     }
 
-    /// Queue 0 before queue 1 before queue 2 …
+    /// Schedule of strict priority: queue 0 before queue 1 before queue 2 …
     #[must_use]
     pub fn strict_priority(queues: usize) -> Self {
         Self::named(SchedulerName::StrictPriority, queues)

@@ -78,7 +78,7 @@ pub(crate) enum Criterion {
     Longer(u64),
     /// The queue counts as min(1, q / `full`), as of the last arrival.
     Fraction {
-        /// Length from which a queue counts in full (bytes).
+        /// Length from which a queue counts fully as congested (bytes).
         full: u64,
         /// Share of the threshold above which the queue competes for its port when drain rates are
         /// computed.
@@ -199,7 +199,7 @@ struct QueueState {
     /// Whether a packet has waited behind another packet since the last update, so that the
     /// measured drain rate is valid.
     waited: bool,
-    /// Peak length met by arrivals since the last update.
+    /// Peak queue length that arrivals found since the last update.
     peak: u64,
     /// min(q, `full` of [`Criterion::Fraction`]) at the last arrival.
     level: u64,

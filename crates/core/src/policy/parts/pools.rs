@@ -47,7 +47,7 @@ pub(crate) struct Pools {
 struct Egress {
     /// Lossy bytes that the pool does not count, in every slice.
     reserved: u64,
-    /// Bytes in the shared pool at the last count.
+    /// Bytes in the shared pool when they were last counted.
     counted: u64,
     /// Whether the queue may receive lossy packets.
     takes_lossy: bool,
@@ -521,7 +521,7 @@ pub(crate) struct Ample {
 }
 
 impl Ample {
-    /// No room is ample.
+    /// Bounds of zero: no state of the memory is below them.
     pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
 
     /// Whether the memory and an ingress queue are below the bounds.

@@ -64,7 +64,7 @@ struct QueueState {
     /// Moving average of sojourn times. Zero: no packet has left since an update found the queue
     /// empty.
     sojourn: Time,
-    /// Weight w, in force since the last update.
+    /// Weight w that the last update computed.
     weight: Weight,
     /// Factor α·w of the free space.
     factor: Weight,

@@ -161,13 +161,13 @@ struct Clock {
 struct Rules {
     /// Only departures update the filter, which never exceeds the length ([`Updates::Departures`]).
     departures_only: bool,
-    /// The length of a lossless queue includes its headroom.
+    /// Count headroom in the length of a lossless queue.
     headroom_counts: bool,
     /// The test of a lossy packet includes the packet's size.
     size_counts: bool,
     /// A lossless packet that passes its test may exceed the pool.
     lossless_skips_pool: bool,
-    /// The test compares whole bytes.
+    /// Compare whole bytes, as an integer program does.
     whole_bytes: bool,
 }
 
@@ -247,7 +247,7 @@ impl Reverie {
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
             rules: Rules::new(params),
-            // Without filtering, time has no effect on the filter.
+            // If gamma is 0, the filter does not depend on time.
             clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
                 decay: Decay::new(params.ratio("gamma")),
                 steps: shape
