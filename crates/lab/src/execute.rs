@@ -136,7 +136,7 @@ impl Watcher for Unwatched {
     fn complete(&self, _: usize, _: u64) {}
 }
 
-/// Statistics of a finished run.
+/// Measurements of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
     /// Number of packet-hops: packets that crossed a link.
@@ -259,7 +259,7 @@ struct RunResources {
     verify: bool,
 }
 
-/// Memory for parallel runs.
+/// Memory that parallel runs may use.
 struct Room {
     budget: MemoryBudget,
     /// Memory of the largest run that fits into the budget (bytes).
