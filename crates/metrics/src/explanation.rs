@@ -96,7 +96,7 @@ pub enum Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `pad` obeys the width that a table requests.
+        // `pad` fills the text to the column width that the table requests.
         match self {
             Self::Admit(None) => f.pad("admit"),
             Self::Admit(Some(account)) => f.pad(&format!("admit ({account})")),
