@@ -306,7 +306,7 @@ struct Build<'a> {
     /// Shared memory of a slice (bytes).
     shared: u64,
     cell: u64,
-    /// Whether all ports have the same alpha.
+    /// Whether all ports have the same `port_alpha`.
     one_port_alpha: bool,
 }
 

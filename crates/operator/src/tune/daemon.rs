@@ -77,7 +77,7 @@ pub struct Daemon {
     /// Whether the keeper certainly has the journal.
     is_finished: bool,
     faults: Faults,
-    /// Values of writes with unknown outcome, by profile.
+    /// Values of each profile that may have been written: the write had no answer.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
     /// Last change reported for a profile in a dry run, so that it is not repeated.
     said: BTreeMap<String, i8>,
