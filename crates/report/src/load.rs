@@ -29,9 +29,9 @@ pub struct Run {
     /// Label in the comparison: the variant's label, otherwise the folder's name in a comparison,
     /// otherwise the policy's.
     pub label: String,
-    /// Folder of the run.
+    /// Results of the run, with their folder.
     pub result: RunResult,
-    /// Numbers of the run.
+    /// Summary of the run in numbers.
     pub summary: RunSummary,
     pub(crate) samples: Arc<RunSamples>,
 }
@@ -174,7 +174,7 @@ impl Report {
         self.labels_for_people().0
     }
 
-    /// Labels without their common parts, and these parts.
+    /// Returns the labels without their common parts, and the common parts.
     fn labels_for_people(&self) -> (Vec<String>, Vec<String>) {
         // A label that would be long for a table is cut; its variant has all of it.
         let whole = |label: &String| {
