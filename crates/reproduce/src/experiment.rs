@@ -96,7 +96,7 @@ pub struct Experiment {
     pub figure: String,
     /// Differences from the paper and their reasons; empty if there are none.
     pub about: String,
-    /// Source of the values.
+    /// Source of the experiment's values.
     pub content: Content,
 }
 
@@ -307,7 +307,7 @@ impl Experiment {
         }
     }
 
-    /// The analytical figure; `None` for an experiment with runs.
+    /// The analytical figure; `None` if the experiment needs runs.
     #[must_use]
     pub fn analytical(&self) -> Option<&'static Entry> {
         match self.content {

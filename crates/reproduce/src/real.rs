@@ -26,9 +26,9 @@ pub mod keys {
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
     /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Packets that the simulator judged differently.
+    /// Number of packets for which the simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Packets that the switch decided on.
+    /// Number of packets that the switch decided on.
     pub const PACKETS: &str = "real.packets";
 }
 

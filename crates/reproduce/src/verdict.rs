@@ -33,7 +33,7 @@ pub enum Verdict {
     Partial,
     /// More seeds may decide the statement, or no difference was possible.
     Inconclusive,
-    /// No effect of the claimed size exists.
+    /// The measured effect is smaller than the claimed effect.
     Null,
     /// The statement does not hold.
     Fail,
