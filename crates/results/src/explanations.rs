@@ -62,7 +62,7 @@ pub fn explanations_schema() -> Schema {
     schema_for!(ExplanationsFile<'_>)
 }
 
-/// A policy that could not be asked.
+/// A policy that could not return a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
     /// Name of the policy.

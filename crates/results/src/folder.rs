@@ -258,7 +258,7 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
         fs::rename(&target, &partial).map_err(ResultsError::io("remove", &target))?;
         clear(&partial).map_err(ResultsError::io("remove", &partial))?;
     }
-    // Fails, as intended, if the parent is not empty.
+    // Removing a folder that is not empty fails, so other files stay.
     let _ = fs::remove_dir(parent);
     Ok(())
 }
