@@ -48,7 +48,7 @@ impl<E: Entry> Chosen<E> {
 pub(crate) enum Named<E: Entry> {
     /// An entry of the registry.
     Entry(Chosen<E>),
-    /// One of the words that stand for no entry.
+    /// Word that selects no entry, such as `none`.
     Word(&'static str),
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn read_or_word<E: Entry>(
     Some(Named::Entry(Chosen { info, params, origin: name.origin, origins }))
 }
 
-/// Parameters with their values, and with their places.
+/// Parameters with their values, and the places of these parameters in the file.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
 /// The parameters in `table`; `None` if a parameter is wrong, after all parameters have been
@@ -248,7 +248,7 @@ pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }
 
-/// A value as the file would write it, exactly.
+/// Writes a value in the notation of scenario files, without loss.
 pub(super) fn write(value: &ParamValue) -> String {
     match value {
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),

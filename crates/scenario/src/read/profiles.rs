@@ -1,4 +1,4 @@
-//! `switch.policy.profiles`: buffer profiles, each a table.
+//! Reads `switch.policy.profiles`: buffer profiles, each a table.
 
 use crate::context::{Complaint, Context, suggestion};
 use crate::convert;
@@ -123,7 +123,7 @@ fn value(profile: &mut BufferProfile, item: &Item, wanted: &Expected<'_>) -> Res
     Ok(())
 }
 
-/// A profile as text of a file, exactly.
+/// Writes a profile in the notation of scenario files, without loss.
 pub(super) fn write(profile: &BufferProfile) -> String {
     let mut keys = vec![("direction", quote(profile.direction.word()))];
     if !profile.ports.is_empty() {

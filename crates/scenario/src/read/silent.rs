@@ -19,7 +19,7 @@ const SAMPLES_MAX: u64 = 10_000_000;
 /// A receiver that acknowledges less often than this (segments) leaves ACKs to its timer.
 const ACK_EVERY_MAX: u32 = 64;
 
-/// The default, which resolved scenarios write out.
+/// Default timeout, written out in resolved scenarios.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
 /// A complete scenario, and the keys that its files set.

@@ -17,7 +17,7 @@ use bufferlab_workload::{Carrier, Carriers};
 /// Segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
 
-/// All entries of `[[transport]]`, including wrong ones.
+/// All entries of `[[transport]]`, including invalid ones.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
     /// Whether two transports have the same name; this error is reported already.
@@ -67,7 +67,7 @@ impl Transports {
         Carriers { entries: entries.collect(), ambiguous: self.ambiguous }
     }
 
-    /// Notes that workloads use the transports with these indices.
+    /// Records that workloads use the transports with these indices.
     pub(crate) fn mark_used(&mut self, indices: &[u32]) {
         for &index in indices {
             self.entries[index as usize].used = true;
@@ -79,7 +79,7 @@ impl Transports {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
 
-    /// The largest frame that any of them sends (bytes).
+    /// Largest frame that any transport sends (bytes).
     pub(crate) fn largest_packet_bytes(&self) -> Option<u64> {
         let largest = |spec: &TransportSpec| {
             let data = u64::from(spec.segment_bytes) + u64::from(spec.header_bytes);

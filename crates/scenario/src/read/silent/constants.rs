@@ -231,7 +231,7 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
     longest
 }
 
-/// The number of a node: hosts first, then switches.
+/// Number of a node: hosts come first, then switches.
 fn place(topology: &Topology, node: Node) -> usize {
     match node {
         Node::Host(host) => host as usize,

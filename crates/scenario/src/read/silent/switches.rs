@@ -7,7 +7,7 @@ use crate::read::overrides::matches_glob;
 use crate::tree::{Item, Value};
 use bufferlab_core::Profile;
 
-/// Built-in policies that pause senders.
+/// Names of the built-in policies that pause senders.
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_marks(check);
@@ -27,7 +27,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_overrides(check);
 }
 
-/// Looks at a switch and its name.
+/// Check of a switch and its name for a suspicious setting.
 type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
 /// A suspicious setting of a switch.
