@@ -55,7 +55,7 @@ pub(crate) struct SwitchNode {
     /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
     /// an arrival may set one.
     timer_set: bool,
-    /// Whether shadow policies run, from the first packet on.
+    /// Whether shadow policies observe the switch, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
     /// First memory of the switch, nearly always the only one. Each memory numbers its ports and
@@ -320,7 +320,7 @@ impl SwitchNode {
         }
     }
 
-    /// [`Self::receive`] where the record is not the only observer.
+    /// Like [`Self::receive`], for a switch with more observers than its record.
     #[inline(never)]
     fn receive_in_slice(
         &mut self,

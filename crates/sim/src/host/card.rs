@@ -18,7 +18,7 @@ pub(crate) struct Card {
     /// Bit p: priority p must not send (PFC). Bit [`Self::SHARED`]: the NIC has `shared`. Zero in
     /// the common case.
     pub(crate) paused: u64,
-    /// Turn order of queues per flow, which replace `queue`.
+    /// Turn order of the queues per flow, if these queues replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,
     /// State of a NIC that queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,

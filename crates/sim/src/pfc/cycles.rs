@@ -21,12 +21,12 @@ pub(super) struct Cycle {
     links: Vec<LinkId>,
     first: Time,
     times: u64,
-    /// Time at which the cycle closed last.
+    /// Time at which the deadlock cycle last formed.
     last: Time,
     since: Option<Time>,
-    /// Time at which the cycle opened last.
+    /// Time at which the deadlock cycle last broke up.
     ended: Time,
-    /// Total closed time, up to `ended`.
+    /// Total time for which the cycle existed, up to `ended`.
     total: Time,
 }
 

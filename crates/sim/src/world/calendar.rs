@@ -302,7 +302,7 @@ impl Calendar {
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // The end of the list is beyond all places.
+        // The mark `END` is no valid index, so the loop ends there.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
