@@ -17,7 +17,7 @@ const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
 /// Bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// Bytes by the pool's size.
+    /// Bytes according to the size of the pool.
     nominal: u64,
     /// Bytes without the reserves of egress queues, which a gross pool may include; certain in any
     /// case.

@@ -310,7 +310,7 @@ impl Memory {
                     Some(port) => share_in_port(port, exponent, shared),
                     None => share(exponent, shared),
                 },
-                // The testers of these switches round down.
+                // The test programs for these switches round down.
                 Rule::OneLevel => share(exponent, shared),
                 Rule::Cells | Rule::Bytes(_) => pause_share(exponent, shared),
             },
