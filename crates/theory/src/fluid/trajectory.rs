@@ -18,7 +18,7 @@ pub enum PortState {
 pub struct Breakpoint {
     /// Time of the event.
     pub time: f64,
-    /// Queue lengths, by queue.
+    /// Length of each queue.
     pub lengths: Vec<f64>,
     /// By queue: the limit of the queue, or of its port where the law limits ports. Infinite where
     /// only the buffer limits.
@@ -36,7 +36,7 @@ pub struct Refusal {
     pub time: f64,
     /// Amount that had arrived for the queue by then: a burst that ends here is stored completely.
     pub arrived: f64,
-    /// Length of the queue at that time.
+    /// Length of the queue at the time of the refusal.
     pub stored: f64,
 }
 

@@ -49,7 +49,7 @@ impl Link {
 /// Delays of the two ends, in the time of a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndDelays {
-    /// MAC and PHY of one end (bits).
+    /// Delay of the MAC and PHY at one end (bits).
     pub interface_bits: f64,
     /// Delay from the pause frame's arrival to the last bit sent (bits).
     pub response_bits: f64,
@@ -216,7 +216,7 @@ pub struct PausedPort {
     pub mtu_bytes: u64,
     /// Size of a cell (bytes); 1 if memory is allocated in bytes.
     pub cell_bytes: u64,
-    /// Overhead bytes of each packet in memory.
+    /// Memory overhead of each packet (bytes).
     pub packet_overhead: u64,
 }
 

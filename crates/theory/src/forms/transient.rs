@@ -89,7 +89,7 @@ fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&Old
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// Sums in the printed formulas.
+/// Sums that appear in the printed formulas.
 struct Sums {
     /// 1 + Σ omega over all old queues, before the burst.
     before: f64,
