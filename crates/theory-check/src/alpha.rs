@@ -80,7 +80,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     }
     let alphas = (stated, UNLIMITED);
     let seen = first_loss(asked, "alpha_low", alphas)?;
-    // The burst's alpha is not quite infinite.
+    // The calculator assumes an infinite alpha for the burst; the replay uses a large one.
     let ratio = asked.params.rate("rate").0 as f64 / asked.params.rate("port_rate").0 as f64;
     let finite = (ratio - 1.0) / (UNLIMITED * (ratio - 2.0));
     let bound = time * (seen.part() + finite);
