@@ -57,11 +57,11 @@ pub enum Phase {
 /// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Data segments sent, including retransmissions.
+    /// Number of data segments sent, including retransmissions.
     pub sent: u32,
-    /// Data segments sent again.
+    /// Number of data segments sent again.
     pub retransmitted: u32,
-    /// Timer expirations, including the handshake's.
+    /// Number of timer expirations, including the handshake's timer.
     pub timeouts: u32,
 }
 
@@ -119,7 +119,7 @@ struct AckInfo<'a> {
     now: Time,
     rtt: Time,
     marked: bool,
-    /// Segments in the network before the ACK.
+    /// Number of segments in the network just before the ACK arrived.
     in_flight: u32,
     telemetry: &'a [HopReport],
 }

@@ -426,14 +426,14 @@ impl State {
     /// Sets a rate without a window: only the pace limits the flow.
     fn apply(&self, config: &TcpConfig, window: &mut Window) {
         window.size = f64::from(u32::MAX);
-        // At line rate the NIC is the limit.
+        // At line rate the NIC limits the rate, so no pace is needed.
         let is_full = self.rate >= config.line_rate.0 as f64;
         let bits = 8e12 * f64::from(config.segment_wire_bytes + config.uncounted_wire_bytes);
         window.pacing_gap = if is_full { Time::ZERO } else { Time((bits / self.rate) as u64) };
     }
 }
 
-/// Whether timers check for notifications.
+/// Whether the reaction to notifications waits for a timer.
 fn looks_for_news(p: &DcqcnParameters) -> bool {
     p.reaction == DcqcnReaction::Timer
 }

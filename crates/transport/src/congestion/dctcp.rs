@@ -49,9 +49,9 @@ pub struct Dctcp {
     alpha: f64,
     /// g, the weight of a new sample.
     gain: f64,
-    /// Segments delivered in the current observation window.
+    /// Number of segments delivered in the current observation window.
     delivered: u32,
-    /// Marked segments among the segments in `delivered`.
+    /// Number of marked segments among the segments in `delivered`.
     marked: u32,
     /// Segment whose acknowledgement ends the observation window.
     window_end: u32,

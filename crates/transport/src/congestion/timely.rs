@@ -99,11 +99,11 @@ pub struct Timely {
     difference: f64,
     /// Round trip of the last update; zero before the first.
     last_rtt: Time,
-    /// Number of consecutive updates without a positive gradient.
+    /// Number of consecutive updates without a positive gradient of the round trip.
     calm: u32,
     /// The next update waits for an ACK beyond this segment number.
     updated_at: u32,
-    /// Whether the control has set a rate.
+    /// Whether the control has computed a rate, which replaces the first window.
     governs: bool,
 }
 
