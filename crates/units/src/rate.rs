@@ -33,7 +33,7 @@ impl BitRate {
         Time(bits_ps.div_ceil(u128::from(self.0)) as u64)
     }
 
-    /// Bytes that pass in `span`, rounded down.
+    /// Bytes that a link of this rate carries in `span`, rounded down.
     #[must_use]
     pub fn bytes_in(self, span: Time) -> u64 {
         (u128::from(self.0) * u128::from(span.0) / u128::from(PS_PER_S_TIMES_8)) as u64
