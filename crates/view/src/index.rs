@@ -90,7 +90,7 @@ impl Source {
 /// Number of a queue in a switch: its port times the queues of a port, plus its priority.
 pub(crate) type Queue = usize;
 
-/// Numbers of ports and queues of a switch.
+/// Number of ports of a switch, and number of queues per port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) ports: u16,
