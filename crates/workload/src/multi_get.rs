@@ -42,7 +42,7 @@ pub struct MultiGetParams<'a> {
     pub queries: Option<u64>,
     /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// End of the queries; all are asked before.
+    /// Time at which the queries end; each query is asked before this time.
     pub end: Time,
     /// Numbers for [`crate::FlowSpec::query`] of the queries.
     pub numbers: QueryNumbers,

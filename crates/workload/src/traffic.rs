@@ -40,7 +40,7 @@ pub struct Carriage {
 /// Replay of flows that are single packets; [`FlowSpec::size`] is their size on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Priority of the packets; `None` for the transport's.
+    /// Priority of the packets; `None` uses the transport's priority.
     pub priority: Option<u8>,
 }
 
@@ -157,7 +157,7 @@ struct Parts {
     closed_loops: Vec<LoopTraffic>,
     classes: Vec<TrafficClass>,
     listed_queries: BTreeMap<u32, u32>,
-    /// First number above the numbers of listed queries.
+    /// Smallest number above the numbers of all listed queries.
     query_base: u32,
     /// Number of workloads that take query numbers; `asked` counts the workloads that have taken
     /// their numbers.
