@@ -9,7 +9,7 @@ pub const NO_LIMIT: u64 = u64::MAX;
 /// Largest number of ports of a circuit in the build for the comparison.
 const MOST_PORTS: usize = 64;
 
-/// Largest number of queues per port.
+/// Largest number of queues per port of a circuit.
 const MOST_QUEUES: usize = 8;
 
 /// Width of a byte count (bits).
