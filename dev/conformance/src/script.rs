@@ -22,7 +22,7 @@ pub enum Operation {
     },
     /// A neighbour pauses or resumes a priority.
     Pause {
-        /// Port to the neighbour.
+        /// Port that leads to the neighbour.
         port: u16,
         /// Priority that is paused or resumed.
         priority: u8,
@@ -38,7 +38,7 @@ pub enum Operation {
 pub struct Script {
     /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Time before each operation.
+    /// Time that passes before each operation.
     pub gap: Time,
     /// A smaller and a larger alpha for the check of monotonicity.
     pub alphas: (f64, f64),
