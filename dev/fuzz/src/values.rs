@@ -217,7 +217,7 @@ fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     if parts.len() == 1 { quoted(card.name) } else { format!("{{ {} }}", parts.join(", ")) }
 }
 
-/// Required parameters, and some others.
+/// Draws the required parameters, and some others.
 pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let mut parts = Vec::new();
     for param in params {

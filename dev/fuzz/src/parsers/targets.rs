@@ -223,7 +223,7 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// A refusal, rendered as on the command line.
+/// The text of a refusal, rendered as on the command line.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -300,7 +300,7 @@ fn imports() -> Vec<Vec<u8>> {
     with_packed(texts.chain([trace]).collect())
 }
 
-/// Imports a file. A schedule must survive its text.
+/// Imports a file, and checks that a schedule can be written and read again.
 fn imported(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let options = ImportOptions { transfers_max: 2_000, ..ImportOptions::default() };
     let file = Input { path: Path::new("file.0.et"), content: input, format: None };

@@ -27,9 +27,9 @@ struct Worker {
     /// The announced case, and the time of the last output.
     number: Option<u64>,
     heard: Instant,
-    /// CPU time at the last output.
+    /// CPU time of the worker at its last output.
     computed: Duration,
-    /// First case after a restart.
+    /// First case that a restarted worker runs.
     next: u64,
 }
 
@@ -168,7 +168,7 @@ fn listen(
     restart_killed(options, workers, sender)
 }
 
-/// Killed workers continue after the case that hung.
+/// Restarts killed workers at the case after the hung one.
 fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Message>) -> io::Result<()> {
     for (at, worker) in workers.iter_mut().enumerate() {
         if worker.number.is_none() && worker.next < options.cases && worker.child.try_wait()?.is_some() {
