@@ -126,7 +126,7 @@ impl Done {
     }
 }
 
-/// All steps, and everything that was skipped.
+/// Lists all steps, then all skipped parts.
 fn summary(steps: &[Step], done: &[Done]) -> String {
     let mut text = String::from("\n== steps\n");
     for one in done {
@@ -199,7 +199,7 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Users build the program without the feature.
+    // Most users build the program without this feature, so check this build, too.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))

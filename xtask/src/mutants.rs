@@ -127,10 +127,10 @@ impl Options {
     }
 }
 
-/// Outcome of a mutant.
+/// Outcome of the tests on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// A test failed.
+    /// A test failed on the mutant.
     Killed,
     /// No test failed before the timeout: the mutant never ends, or the machine is slow.
     Hung,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// Start of a line that reports a skipped part, with a reason.
 pub const MARK: &str = "SKIPPED ";
 
-/// Skipped parts since the last [`take`].
+/// Parts that were skipped since the last call of [`take`].
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Records and prints a skipped part.

@@ -199,7 +199,7 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
-        // The default is an example.
+        // The text after "such as" is an example and repeats the default.
         let values = values.split(" such as ").next().unwrap_or_default();
         let option = info.option(param.name);
         let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(values));
