@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets judged otherwise by the simulator; {}, `{}`.\n",
+            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets decided differently by the simulator; {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,

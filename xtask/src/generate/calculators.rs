@@ -175,7 +175,7 @@ fn source(info: &CalculatorInfo) -> String {
 
 /// Combinations of parameters that belong together, in a sentence.
 fn rules(info: &CalculatorInfo) -> Option<String> {
-    let rules: Vec<_> = info.rules.iter().map(|rule| format!("It takes {rule}.")).collect();
+    let rules: Vec<_> = info.rules.iter().map(|rule| format!("The calculator takes {rule}.")).collect();
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 

@@ -39,7 +39,7 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
         .expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    let judged: Vec<_> = text.lines().filter(|line| line.contains("packets judged otherwise")).collect();
+    let judged: Vec<_> = text.lines().filter(|line| line.contains("packets decided differently")).collect();
     assert_eq!(judged.len(), 2, "{text}");
     for line in judged {
         assert!(line.contains("; 0 of "), "{line}");
@@ -234,7 +234,7 @@ at_most = 94.2
     std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
     let (first, told) = run(&[]);
     assert!(told.contains("2 of 2: "), "{told}");
-    assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
+    assert!(first.contains("; 0 packets decided differently by the simulator;"), "{first}");
     // The goodput of real packets was sampled, so the criterion has a value even on a busy machine.
     let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
