@@ -131,7 +131,7 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     Ok(())
 }
 
-/// Name of the scenario: that of the first file, without its extension.
+/// Name of the scenario: the name of the first file, without its extension.
 fn name_of(files: &[PathBuf]) -> String {
     let stem = files.first().and_then(|path| path.file_stem()).unwrap_or_default().to_string_lossy();
     let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_' || one == '.';

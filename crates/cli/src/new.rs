@@ -88,7 +88,7 @@ fn policy(folder: &Path, checkout: Option<&Path>) -> miette::Result<()> {
     )
 }
 
-/// The template with the names of this policy instead of the example's.
+/// Replaces the example's names in the template by the names of this policy.
 fn named(template: &str, name: &str) -> String {
     let words: Vec<String> = name.split('-').map(capitalised).collect();
     let text = template.replace("own_policy", &name.replace('-', "_")).replace("root-share", name);

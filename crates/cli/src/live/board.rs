@@ -61,7 +61,7 @@ pub(crate) enum Key {
     Queues,
     /// Order ports by number, or by the recent peak of their queues.
     Sort,
-    /// Show the history of the fullest queue, or of the selected port's.
+    /// Show the history of the fullest queue of all ports, or of the selected port only.
     Follow,
 }
 

@@ -62,7 +62,7 @@ impl Drop for Restore {
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // Before taking over the terminal, which may fail half way.
+    // Create this value first, because taking over the terminal may fail half way.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
