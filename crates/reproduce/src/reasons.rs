@@ -14,7 +14,7 @@ pub enum Owner {
     Paper,
     /// Model, setting or criterion of this project.
     Ours,
-    /// Nobody knows the reason yet.
+    /// The reason is not known yet.
     Open,
 }
 
