@@ -246,7 +246,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// Sends a frame with the demanded state of `target` as soon as the link back is free.
+    /// Sends a frame with the demanded state of `target` as soon as the reverse link is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {

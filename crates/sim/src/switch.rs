@@ -218,7 +218,7 @@ impl SwitchNode {
         self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Slice `index` with its observer, where the record is not the only one.
+    /// Returns slice `index` with its observer, for a switch with more observers than its record.
     #[cold]
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();

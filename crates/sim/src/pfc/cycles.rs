@@ -13,7 +13,7 @@ use bufferlab_core::IngressId;
 use bufferlab_metrics::PauseCycleRow;
 use bufferlab_units::Time;
 
-/// A cycle of links that wait for each other, or did earlier.
+/// A cycle of links that wait for each other now, or that waited for each other earlier.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     priority: u8,
@@ -31,7 +31,7 @@ pub(super) struct Cycle {
 }
 
 impl Pfc {
-    /// Opens the cycles that contain `target`, which no longer blocks packets.
+    /// Ends the cycles that contain `target`, which no longer blocks packets.
     pub(super) fn open_cycles(&mut self, target: Target, now: Time) {
         for cycle in self.cycles.iter_mut().filter(|cycle| cycle.priority == target.priority) {
             if cycle.since.is_some() && cycle.links.contains(&target.link) {
@@ -82,7 +82,7 @@ impl Pfc {
         }
     }
 
-    /// Records a cycle through `target` if one has just closed.
+    /// Records a cycle through `target` if such a cycle has just formed.
     pub(crate) fn look_for_cycle(&mut self, view: PauseView<'_>, target: Target) {
         let Some(links) = self.circle_through(view, target) else { return };
         let now = view.now;
@@ -148,7 +148,7 @@ impl Pfc {
         (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
-    /// Rows of all cycles at the end of the run, in the order in which they first closed.
+    /// Rows of all cycles at the end of the run, in the order in which they first formed.
     pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
         // An eviction by a policy may have opened a cycle unnoticed.
         let is_closed = |cycle: &Cycle| {

@@ -364,7 +364,7 @@ impl Calendar {
         }
     }
 
-    /// Orders the simultaneous events of the open bucket, which is sorted otherwise.
+    /// Orders simultaneous events of the open bucket; all other events are in order already.
     #[inline(never)]
     fn sort_ties(&mut self) {
         let bits = self.tie_bits;
