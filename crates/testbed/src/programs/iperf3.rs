@@ -71,7 +71,7 @@ pub(super) struct Flow {
     server: Option<Running>,
     /// Process of the client; `None` before it starts.
     client: Option<Pid>,
-    /// Whether the flow ends by itself, without a signal.
+    /// Whether iperf3 ends the flow, so that no signal is needed.
     ends: bool,
     interrupted: Arc<AtomicBool>,
 }
