@@ -29,7 +29,7 @@ pub(crate) enum What {
     Key(&'static KeySpec),
     /// A value of this parameter.
     Param(&'static ParamInfo),
-    /// This TOML value.
+    /// A constant value in TOML.
     Fixed(String),
     /// Name of an entry with its required parameters, as a table; `key` names the entry.
     Entry {
