@@ -60,7 +60,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Number of packets at all ports.
+    /// Number of packets at every port, leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
