@@ -1,9 +1,9 @@
 //! The command `new` writes commented files, which run at once.
 //!
 //! The policy is the example `examples/own-policy`, whose tests run with those of the workspace, as
-//! a stand-alone crate. Its dependencies are paths of a checkout: the crate then builds without a
-//! network, on the version that the user runs, and with the dependencies of the checkout's lock
-//! file.
+//! a stand-alone crate. The crate's dependencies are paths of a checkout: the crate then builds
+//! without a network, on the version that the user runs, and with the dependencies of the
+//! checkout's lock file.
 
 use crate::args::{NewCommand, NewTopology};
 use crate::{inform, print};

@@ -154,8 +154,8 @@ mod real {
         miette!("{error}")
     }
 
-    /// Continues inside the sandbox, where requests to end are then heard. Outside of it, this
-    /// function returns only on failure.
+    /// Continues inside the sandbox, where requests to end are then received. Outside the sandbox,
+    /// this function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {

@@ -240,7 +240,7 @@ at_most = 94.2
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
     let (second, told) = run(&[]);
     if first.contains("the switch was late") {
-        // The late run is repeated, as it should be.
+        // The switch was late, so the command rightly repeats the run.
         let _ = writeln!(std::io::stderr(), "SKIPPED going on where it was: this machine is too busy");
     } else {
         assert!(!told.contains("of 2: "), "nothing is done again: {told}");
