@@ -304,7 +304,7 @@ impl Scheduler {
     }
 
     /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
-    /// continues with the queue after `queue`. Not for deficit round robin.
+    /// continues with the queue after `queue`. Do not call this for deficit round robin.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
@@ -331,7 +331,7 @@ impl Scheduler {
         between(picked.from, picked.queue) & own & !ready
     }
 
-    /// [`Self::pick`] for several groups, or for one group that is not a round robin.
+    /// Like [`Self::pick`], for several groups, or for one group that is not a round robin.
     #[inline(always)] // On the hot path, as its caller.
     fn pick_by_group(
         &self,

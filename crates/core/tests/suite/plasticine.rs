@@ -297,7 +297,7 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         let packets = ((1.0 + sum) / smallest).ceil() as u64;
         let params = [alphas(&all), prompt(), ("high_priorities", ParamValue::Count(high))];
         let mut figure = Figure::new("plasticine", &params, packets, ports, queues);
-        // At least twice the service rate of each queue.
+        // Each queue receives at least twice its service rate.
         figure.load = congested.iter().map(|q| (q.queue, 2)).collect();
         figure.run(2 * packets + 20);
         for (q, weight) in congested.iter().zip(&weights) {

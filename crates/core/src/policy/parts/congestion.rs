@@ -321,7 +321,7 @@ impl Tracker {
         self.update_from(now, remaining, &length);
     }
 
-    /// [`Self::update`] with the lengths of the queues from the caller (ingress queues).
+    /// Like [`Self::update`], with queue lengths that the caller gives (ingress queues).
     pub(crate) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;

@@ -325,8 +325,8 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may be charged to the pool. Not if the queue uses headroom or
-    /// is paused.
+    /// Whether packets of `ingress` may be charged to the pool. They may not if the queue uses
+    /// headroom or is paused.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];

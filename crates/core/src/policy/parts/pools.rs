@@ -542,9 +542,9 @@ impl Ample {
 /// Bytes that a lossy arrival needs.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Length of its ingress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's ingress queue beyond the reserve, with the arrival.
     at_ingress: u64,
-    /// Length of its egress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's egress queue beyond the reserve, with the arrival.
     at_egress: u64,
     /// Bytes taken from the ingress pool.
     ingress: u64,

@@ -1,6 +1,6 @@
 //! Reverie: one pool for lossless and lossy traffic, with thresholds on low-pass filtered lengths.
 //!
-//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is
+//! Lossless queues are counted at ingress, lossy queues at egress, every packet once. A packet is
 //! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. Beyond it the switch
 //! drops a lossy packet; a lossless packet pauses its sender and goes to headroom.
 
@@ -474,9 +474,9 @@ impl Reverie {
         }
     }
 
-    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. It exceeds ⌊Γ⌋ by a number
-    /// of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`] rounds
-    /// both.
+    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. This value exceeds ⌊Γ⌋ by a
+    /// number of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`]
+    /// rounds both.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -564,7 +564,8 @@ impl Policy for Reverie {
         self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
-    // Otherwise an empty queue with a large q̂ could never take another packet.
+    // A refusal also moves the filter: else an empty queue with a large q̂ could never store a
+    // packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         if self.rules.departures_only {
             return;

@@ -257,7 +257,7 @@ impl Policy for SonicDt {
 
     #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // Checked first, because most packets in most networks are lossy.
+        // Check this first, because most packets in most networks are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
