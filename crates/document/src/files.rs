@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
-/// Parses the text of a document as a new source of `context`. Paths in it are relative to the
-/// folder of `path`. Returns `None` after recording an error in the context.
+/// Parses the text of a document as a new source of `context`. Paths in the document are relative
+/// to the folder of `path`. Returns `None` after recording an error in the context.
 pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = context.add_source(&path.display().to_string(), text, folder);
