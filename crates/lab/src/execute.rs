@@ -32,10 +32,10 @@ pub struct Job {
 pub struct Execution {
     /// Number of runs in parallel; `None`: the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run; the result tables do not depend on it. It applies to networks that can be
-    /// divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run needs, for
-    /// networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that built them
-    /// need one thread.
+    /// Threads per run; the result tables do not depend on it. This number applies to networks that
+    /// can be divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run
+    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
+    /// built them need one thread.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow), not only at
     /// the end.

@@ -98,8 +98,9 @@ impl Checked {
 
 /// Checks that runs may be added to `out`.
 ///
-/// `new` are the planned runs. They replace runs of the same scenario, and any runs if `replace` is
-/// set. `load` loads the scenario that an existing run should have, given its folder name and seed.
+/// `new` are the planned runs. The planned runs replace runs of the same scenario, and any runs if
+/// `replace` is set. `load` loads the scenario that an existing run should have, given its folder
+/// name and seed.
 /// `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
