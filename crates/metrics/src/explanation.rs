@@ -82,7 +82,8 @@ pub struct Holder {
     pub packets: u64,
 }
 
-/// The answer of a policy to an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
+/// The answer of a policy to an arrival. The answer's text is `admit`, `admit (headroom)`, a drop
+/// reason or
 /// `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
