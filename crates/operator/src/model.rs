@@ -193,8 +193,8 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or their shared pool (bytes). It is 0 without lossless groups,
-    /// because no packet could use it.
+    /// Headroom of all groups, or their shared pool (bytes). The headroom is 0 without lossless
+    /// groups, because no packet could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {

@@ -45,7 +45,8 @@ impl Point {
 pub struct Together {
     /// Number of groups.
     pub groups: usize,
-    /// Packets at which each group pauses; by simulation, at which the last one pauses.
+    /// Number of packets at which each group pauses; in the simulation, at which the last group
+    /// pauses.
     pub pause: Point,
 }
 
@@ -68,7 +69,7 @@ pub struct GroupVector {
     pub pause: Point,
     /// Number of the first lost packet.
     pub loss: Point,
-    /// Packets below the pause point at which the group resumes.
+    /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
     /// Pause points of groups that fill one after the other.
     pub sequence: Vec<Point>,
@@ -84,7 +85,7 @@ pub struct GroupVector {
 pub struct PoolVector {
     /// Number of groups whose headroom the pool fills until it is full.
     pub groups: u64,
-    /// Packets after the pause, for every group but the last.
+    /// Number of packets after the pause, for every group but the last.
     pub full: u64,
     /// Number of packets that the last group stores after its pause.
     pub partial: u64,

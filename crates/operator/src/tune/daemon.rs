@@ -189,7 +189,7 @@ impl Daemon {
                 continue;
             };
             match there {
-                // The other writes may still happen, so their values remain ours.
+                // Other writes may still take effect, so their values still count as ours.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }
