@@ -58,7 +58,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads every finished run of `dir`. This is a run's folder, or it contains `seed-<n>/` or
+    /// Reads every finished run of `dir`. `dir` is a run's folder, or it contains `seed-<n>/` or
     /// `<policy>/seed-<n>/`.
     ///
     /// `order` lists labels of policies and variants to put first, beginning with the baseline.

@@ -106,8 +106,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Flows not finished when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Flows without congestion control. They count in the distributions of their class, but not in
-    /// the distributions of all flows or of short flows.
+    /// Flows without congestion control. These flows count in the distributions of their class, but
+    /// not in the distributions of all flows or of short flows.
     pub open_loop: u64,
     /// Open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
