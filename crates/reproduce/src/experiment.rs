@@ -1,5 +1,5 @@
-//! Experiments: a figure or table of a paper as data. It has a scenario, varied keys, scales,
-//! charts and the statements to check.
+//! Experiments: a figure or table of a paper as data. An experiment has a scenario, varied keys,
+//! scales, charts and the statements to check.
 //!
 //! ```toml
 //! title = "Incast beside web search, at rising load"
