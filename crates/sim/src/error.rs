@@ -29,8 +29,8 @@ pub enum SimError {
         /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed during the run, or asked for something that no switch can do. Its later
-    /// verdicts are meaningless.
+    /// A policy failed during the run, or asked for something that no switch can do. The policy's
+    /// later verdicts are meaningless.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
     /// A custom marking rule failed during the run. Its later marks are meaningless.

@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches only itself and its [`Ports`]. It leaves all
-//! other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only itself and its [`Ports`]. The switch
+//! leaves all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;

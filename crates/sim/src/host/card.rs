@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 pub(crate) struct Card {
     /// Packets that already exist: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
-    /// First flow of the turn order of flows with something to send. Their packets are created when
-    /// they are sent, so a large window costs no memory.
+    /// First flow of the turn order of flows with something to send. The packets of these flows are
+    /// created when they are sent, so a large window costs no memory.
     head: FlowSlot,
     tail: FlowSlot,
     /// Bit p: priority p must not send (PFC). Bit [`Self::SHARED`]: the NIC has `shared`. Zero in

@@ -340,8 +340,8 @@ impl Calendar {
         }
     }
 
-    /// Sorts the bucket that was just opened, latest first. It nearly always contains few events,
-    /// so integers are sorted first and ties resolved afterwards.
+    /// Sorts the bucket that was just opened, latest first. The bucket nearly always contains few
+    /// events, so integers are sorted first and ties resolved afterwards.
     #[inline(always)]
     fn sort(&mut self) {
         let bits = self.tie_bits;
