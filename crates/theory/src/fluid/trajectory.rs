@@ -58,7 +58,7 @@ impl Trajectory {
         &self.breakpoints
     }
 
-    /// The state at the end.
+    /// The state of the switch at the end of the run.
     #[must_use]
     pub fn last(&self) -> &Breakpoint {
         &self.breakpoints[self.breakpoints.len() - 1]

@@ -18,7 +18,7 @@ pub struct OldQueues {
     pub count: u32,
     /// Omega of each queue before the burst.
     pub omega_before: f64,
-    /// Omega of each queue during the burst. It can only fall (more congested queues, a smaller
+    /// Omega of each queue during the burst. Omega can only fall (more congested queues, a smaller
     /// share of the port).
     pub omega: f64,
     /// Drain rate of each queue during the burst (rate).
