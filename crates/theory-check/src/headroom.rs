@@ -92,8 +92,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's headroom, including the packet that triggers the pause. Its delays of interfaces
-/// and of the peer become reaction time.
+/// The standard's headroom, including the packet that triggers the pause. The standard's delays of
+/// interfaces and of the peer become reaction time.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
