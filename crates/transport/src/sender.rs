@@ -1,6 +1,7 @@
 //! Sending end of a TCP flow: windows, loss detection by SACK, recovery, the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
+//! The scoreboard needs no state per segment. The scoreboard consists of the first unacknowledged
+//! segment
 //! `una`, the set `sacked` of SACKed segments, and two marks that only move up within a recovery:
 //!
 //! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
@@ -192,8 +193,8 @@ impl Sender {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// Whether the next segment belongs to a burst that the NIC is sending. It then leaves before
-    /// any other packet of this host.
+    /// Whether the next segment belongs to a burst that the NIC is sending. The segment then leaves
+    /// before any other packet of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {

@@ -1,8 +1,8 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. They are updated when the flow sends or
-//! receives a packet, so a flow needs no timer events: between two such moments its rate has no
-//! effect.
+//! Alpha, cuts and increases follow timers of microseconds. These values are updated when the flow
+//! sends or receives a packet, so a flow needs no timer events: between two such moments its rate
+//! has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
