@@ -61,8 +61,8 @@ impl fmt::Debug for BitRate {
 /// The serialization time of one link, prepared so that at the usual rates the hot path multiplies
 /// and never divides.
 ///
-/// One word, so that a link can store it next to the other data used per packet. It contains the
-/// picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
+/// One word, so that a link can store it next to the other data used per packet. The word contains
+/// the picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 
