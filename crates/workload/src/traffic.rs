@@ -275,8 +275,8 @@ impl<'a> TrafficBuilder<'a> {
         self.add_source(ListSource::new(flows));
     }
 
-    /// Adds a closed loop. Its answers are flows of `class` and begin `request_delay` after their
-    /// query (`None` for half of the unloaded round trip).
+    /// Adds a closed loop. The loop's answers are flows of `class` and begin `request_delay` after
+    /// their query (`None` for half of the unloaded round trip).
     pub fn add_closed_loop(
         &mut self,
         queries: impl ClosedLoop + 'static,

@@ -19,7 +19,8 @@ pub struct FlowList {
     pub flows: Vec<FlowSpec>,
     /// Class names by [`FlowSpec::class`], in the order of their first appearance in the file.
     pub classes: Vec<String>,
-    /// Ignored columns, in the order of the file. They deserve a warning, because a misspelt
+    /// Ignored columns, in the order of the file. These columns deserve a warning, because a
+    /// misspelt
     /// `query` would be ignored.
     pub ignored_columns: Vec<String>,
 }
