@@ -4,8 +4,8 @@ use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
-/// Policies whose verdicts do not follow from queue length and threshold alone. They consider the
-/// packet's flow, drop early, or use an old or filtered copy of the length.
+/// Policies whose verdicts do not follow from queue length and threshold alone. These policies
+/// consider the packet's flow, drop early, or use an old or filtered copy of the length.
 const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single", "reverie"];
 
 /// Parameters that replace slow defaults. A switch is built for every script (large flow tables are
