@@ -1,4 +1,4 @@
-//! Feeds damaged input to all readers of external bytes. They must not panic or abort, and their
+//! Feeds damaged input to all readers of external bytes. Readers must not panic or abort, and their
 //! time and memory must be bounded.
 //!
 //! A batch is a number of inputs for one target. Inputs are changes of small valid files, and of
