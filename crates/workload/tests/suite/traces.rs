@@ -219,7 +219,7 @@ fn listed(step_ns: u64) -> Vec<(u64, u32, u32, u64)> {
 
 #[test]
 fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wire() {
-    // Cut to 96 and 80 bytes, as with `tcpdump -s`.
+    // The captures have frames cut to 96 and 80 bytes, as with `tcpdump -s`.
     assert_eq!(captured("tcpdump-snap96.pcap"), listed(1_000));
     assert_eq!(captured("tcpdump-nano-snap80.pcap"), listed(1));
     assert_eq!(captured("editcap.pcapng"), listed(1));
