@@ -235,7 +235,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
         .collect();
     // ACKs in flight: (flow, marked), one per slot.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
-    // Flow and mark of each sent packet.
+    // Flow of each sent packet, and whether the packet is marked.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
     let mut longest = 0;
     for slot in 0..400 * rtt as u64 {

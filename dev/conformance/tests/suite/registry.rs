@@ -121,7 +121,7 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // Small enough that the limit applies even in the tiny buffer of the exhaustive scripts.
+        // This limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
