@@ -1,7 +1,7 @@
 //! Headroom, pause and resume of lossless ingress queues, shared by SONiC's model and Reverie.
 //!
 //! [`PauseWith`] selects the packet that pauses the sender. Chips decide after a packet is stored,
-//! Reverie when one arrives, Reverie's public code when headroom takes one.
+//! Reverie when a packet arrives, Reverie's public code when headroom takes a packet.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
