@@ -266,7 +266,7 @@ struct Iteration<'a> {
     latest: Vec<Option<NodeId>>,
     /// Time that every rank has computed so far.
     computed: Time,
-    /// Part of it that the nodes of each rank have.
+    /// Part of the computed time that the nodes of each rank already have.
     placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,

@@ -29,7 +29,7 @@ struct Connection<'a> {
     start: Option<Time>,
     /// Trigger that starts the connection.
     trigger: Option<u64>,
-    /// Triggers that it fires when it is sent, and when it is received.
+    /// Triggers that the connection fires when it is sent, and when it is received.
     fires: [Option<u64>; 2],
     id: Option<u64>,
 }
