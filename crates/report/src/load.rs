@@ -278,7 +278,7 @@ impl Report {
     }
 }
 
-/// The numbers of a finished run.
+/// Summary and samples of a finished run.
 ///
 /// # Errors
 /// If a table of the run cannot be read.
