@@ -1,5 +1,5 @@
-//! Checks that the hot path does not allocate: memory grows with what is alive at once, not with
-//! the length of a run.
+//! Checks that the hot path does not allocate: memory grows with the number of live packets and
+//! flows, not with the length of a run.
 
 #[path = "suite/support.rs"]
 mod support;

@@ -1,8 +1,8 @@
-//! Cycles of paused links that wait for each other: when they close and open, and their members.
+//! Cycles of paused links that wait for each other: when they close and end, and their members.
 //!
 //! A paused link waits for another if packets from it are in a queue that the other link's pause
 //! blocks. A cycle closes when a pause takes effect, or when a packet from a paused link enters a
-//! blocked queue; both are checked when they happen. A cycle opens when one of its pauses ends or a
+//! blocked queue; both are checked when they happen. A cycle ends when one of its pauses ends or a
 //! watchdog intervenes. No packet leaves its queues while all of them are blocked.
 
 use super::{Pfc, Target};
@@ -150,7 +150,7 @@ impl Pfc {
 
     /// Rows of all cycles at the end of the run, in the order in which they first formed.
     pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
-        // An eviction by a policy may have opened a cycle unnoticed.
+        // An eviction by a policy may have ended a cycle unnoticed.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];
