@@ -335,7 +335,7 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
                 // Claim and release at once, which removes the lock file.
                 drop(Claim::acquire(&path, &path));
             }
-            // Without the finished file, the hidden one may belong to another program.
+            // Without the finished file, the hidden file may belong to another program.
             if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {
                 remove_half(&path);
             }

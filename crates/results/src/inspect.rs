@@ -75,7 +75,8 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             mixed = Some(dir.clone());
         }
         let mut inner = folders(&dir)?;
-        // The stack takes the last folder first; reverse, so that folders are visited by name.
+        // The stack takes the last folder first; reverse the list, so that folders are visited by
+        // name.
         inner.reverse();
         waiting.extend(inner);
     }

@@ -293,7 +293,7 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with an enumeration in place of free text.
+        /// Row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
             /// Reason for the reset; must be a scope here.
             reason: Scope,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with a column that the file lacks.
+        /// Row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
             /// Column that no test file has.
             more: u64,
