@@ -252,7 +252,7 @@ impl Variant {
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
-            // A table instead of the name alone, so no later step needs to expand the name.
+            // Write a table instead of the name alone, so no later step needs to expand the name.
             let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
             let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
             let policy = Item { value: Value::Table(Table { entries }), origin };

@@ -156,7 +156,7 @@ fn read_parameters<E: Entry>(
     (!reader.context.failed_since(mark)).then_some((given, origins))
 }
 
-/// A word that stands for no entry has no parameters: refuses the first that was written.
+/// A word that stands for no entry has no parameters: refuses the first parameter that was written.
 fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Table) -> bool {
     let Some(entry) = table.entries.iter().find(|entry| entry.key != "name") else { return false };
     let path = format!("{}.{}", reader.path(key), entry.key);
@@ -202,7 +202,7 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry: with a suggestion it would only be in the way.
+        // The list grows with the registry, so the message omits it if it has a suggestion.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),

@@ -11,7 +11,7 @@ use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 /// Keys of the threshold; a profile has at most one of them.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
-/// The profiles in `item`, whose path is `path`; records the mistakes of each.
+/// Reads the profiles in `item`, whose path is `path`; records the mistakes of each profile.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
     let wanted = Expected {

@@ -154,7 +154,7 @@ pub(super) struct Site<'a> {
     names: &'a [String],
     /// By switch, the rates of its ports in the network as built, which buffer sizes follow.
     built_rates: Vec<Vec<BitRate>>,
-    /// By switch, all ports of the network as it runs.
+    /// By switch, all ports of the network on which the scenario runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
     /// Topology with all changes of cables.
@@ -212,7 +212,7 @@ pub(crate) fn finish(
         let mut progress =
             Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
-            // A mistake of one switch of a group is probably one of all of them.
+            // A mistake of one switch of a group is probably a mistake of all its switches.
             let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }

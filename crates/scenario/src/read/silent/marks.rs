@@ -63,7 +63,8 @@ fn marked(switch: &SwitchSpec) -> Option<u32> {
     })
 }
 
-/// Marking that begins at a length which no queue reaches, because the policy drops before.
+/// Warns of marking that begins at a length which no queue reaches, because the policy drops
+/// before.
 fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     let mut tried: Vec<&SwitchSpec> = Vec::new();
     for (at, switch) in check.scenario.switches.iter().enumerate() {
