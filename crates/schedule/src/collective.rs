@@ -67,7 +67,8 @@ pub enum Algorithm {
     Ring,
     /// A binary tree.
     Tree,
-    /// Two binary trees with half of the data each; a rank is inside one and a leaf of the other.
+    /// Two binary trees with half of the data each; a rank is inside one tree and a leaf of the
+    /// other.
     DoubleBinaryTree,
     /// Exchanges with the partner at distance n/2, n/4 … 1, or the reverse.
     HalvingDoubling,
