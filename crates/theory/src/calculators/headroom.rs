@@ -175,7 +175,7 @@ const MODEL: &str = "bufferlab's switch";
 const SMALLEST_FRAME: u32 = 64;
 /// Largest frame or cell (bytes) that the model counts in integers.
 const MOST_BYTES: f64 = 1e6;
-/// Longest cable (metres): the delay of a longer one overflows the engine's time.
+/// Longest cable (metres): the delay of a longer cable overflows the engine's time.
 const MOST_METRES: f64 = 1e9;
 
 /// The headroom by each formula.

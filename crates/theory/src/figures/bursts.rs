@@ -123,7 +123,7 @@ fn panels(
     Ok(figures)
 }
 
-/// ABM Fig. 5: stored bursts, then arrived ones. Claims ABM-F5a-1 to ABM-F5d-1.
+/// ABM Fig. 5: stored bursts, then arrived bursts. Claims ABM-F5a-1 to ABM-F5d-1.
 pub(super) fn abm_5() -> Result<Vec<Figure>, FluidError> {
     let order = [
         (Scheme::DynamicThresholds, "Dynamic Thresholds", Old::Ports),

@@ -30,7 +30,8 @@ pub enum Refresh {
     /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends
     /// 1 % below the mark at which it begins.
     Continuous,
-    /// Refresh at intervals of this time, the first one interval after the start of the run.
+    /// Refresh at intervals of this time; the first refresh is one interval after the start of the
+    /// run.
     Every(f64),
 }
 

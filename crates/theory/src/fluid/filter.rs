@@ -336,7 +336,7 @@ impl ReverieRun {
         &self.points
     }
 
-    /// Time of the first refusal to `queue`; `None` if never (or if there is no such queue).
+    /// Time of the first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<f64> {
         self.first_refusals.get(queue).copied().flatten()

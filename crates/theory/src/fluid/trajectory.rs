@@ -64,7 +64,7 @@ impl Trajectory {
         &self.breakpoints[self.breakpoints.len() - 1]
     }
 
-    /// The first refusal to `queue`; `None` if never (or if there is no such queue).
+    /// The first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<Refusal> {
         self.first_refusals.get(queue).copied().flatten()
@@ -130,7 +130,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths.iter().sum())
     }
 
-    /// The last breakpoint at or before `time`, or the first one.
+    /// The last breakpoint at or before `time`, or the first breakpoint.
     fn not_after(&self, time: f64) -> usize {
         self.breakpoints.partition_point(|at| at.time <= time).saturating_sub(1)
     }

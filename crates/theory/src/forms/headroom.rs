@@ -138,7 +138,7 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
     Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
 }
 
-/// Usual large packet of a network without jumbo frames (bytes).
+/// Usual size of a large packet in a network without jumbo frames (bytes).
 const ORDINARY: u32 = 1_500;
 
 /// Needs of headroom for three kinds of traffic on one cable. Every command that judges headroom
@@ -183,7 +183,7 @@ impl HeadroomNeeds {
     }
 }
 
-/// Needs of headroom on a cable, for packets of full size and for the worst ones.
+/// Needs of headroom on a cable, for packets of full size and for the worst packets.
 #[must_use]
 pub fn needs(cable: PausedCable) -> HeadroomNeeds {
     let of = |packets: PacketMemory| PausedCable { packets, ..cable }.headroom().bytes();

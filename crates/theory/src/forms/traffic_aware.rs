@@ -139,9 +139,9 @@ impl Bursts {
 pub enum PortState {
     /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
-    /// Uncontrolled, absorbing a burst: B divided by the number of such ports.
+    /// The port absorbs a burst, uncontrolled: its limit is B divided by the number of such ports.
     Absorption,
-    /// Being evacuated (TDT only): B divided by the number of ports.
+    /// The port is being evacuated (TDT only): its limit is B divided by the number of ports.
     Evacuation,
 }
 
