@@ -14,7 +14,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 
 /// Alphas that policies accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
-/// An alpha so large that it does not limit the burst.
+/// An alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
 /// An alpha of a burst that reaches its steady share.
 const SOME_HIGH: f64 = 8.0;

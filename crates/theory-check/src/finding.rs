@@ -104,7 +104,7 @@ impl Check {
     }
 }
 
-/// One run, or several of a kind, and their results.
+/// One run, or several runs of a kind, and their results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// Description of the run.

@@ -12,7 +12,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Number of random states, in addition to the extreme ones.
+/// Number of random states, in addition to the extreme states.
 const RANDOM_STATES: u64 = 12;
 /// Maximum number of congested queues of a priority in a random state.
 const QUEUES: u64 = 4;

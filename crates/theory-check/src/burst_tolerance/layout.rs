@@ -225,7 +225,7 @@ impl Layout {
         Ok(Stage { bench: settled(bench, &full)?, burst, infinite: false, reserved: None })
     }
 
-    /// Queue 0 of a port is the burst's, the others are congested.
+    /// Queue 0 of a port is the burst's queue, the other queues are congested.
     fn by_queue(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         let queues = self.congested_queues.max(self.beside) + 1;
         let mut alphas = vec![self.alpha; queues as usize];
