@@ -477,7 +477,7 @@ impl Sender {
 
     /// Moves `lost_below` up (RFC 6675 IsLost).
     fn note_losses(&mut self, config: &TcpConfig) {
-        // Holes below the n-th highest SACKed segment have at least n SACKed ones above them.
+        // Holes below the n-th highest SACKed segment have at least n SACKed segments above them.
         let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
         if bound > self.lost_below {
             self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), bound);

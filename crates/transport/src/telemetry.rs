@@ -34,7 +34,7 @@ const HEADER_BYTES: u64 = HEADER_UNIT_BYTES << 20;
 pub(crate) struct LastReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// Whether no ACK has arrived yet and the first one is compared with zeros.
+    /// Whether no ACK has arrived yet and the first ACK is compared with zeros.
     from_zeros: bool,
 }
 

@@ -250,7 +250,8 @@ struct State {
     /// follow.
     decrease_due: Time,
     increase_due: Time,
-    /// Increases by the timer since the last cut; `byte_stage` counts those by the byte counter.
+    /// Increases by the timer since the last cut; `byte_stage` counts increases by the byte
+    /// counter.
     timer_stage: u32,
     byte_stage: u32,
     /// Bytes sent since the last increase by the byte counter.

@@ -82,7 +82,8 @@ impl Dctcp {
         }
         let window_is_over = match config.states {
             CongestionStates::Rfc => ack.acknowledged > self.window_end,
-            // ns-3 begins the first window with the first ACK and ends each one segment earlier.
+            // ns-3 begins the first window with the first ACK and ends each window one segment
+            // earlier.
             CongestionStates::Ns3 if self.window_end == 0 => {
                 self.window_end = ack.next;
                 ack.acknowledged >= ack.next
