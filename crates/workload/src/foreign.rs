@@ -48,7 +48,7 @@ impl Foreign {
     /// Detects the format of a file from its beginning; `None` if it is unknown.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
-        // A damaged end of a compressed file does not matter.
+        // Ignore a damaged end of a compressed file.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {

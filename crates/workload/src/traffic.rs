@@ -96,7 +96,7 @@ pub struct Answer {
     pub server: u32,
     /// Payload (bytes).
     pub size: u64,
-    /// Connection between the thread and that server, from 0; below [`ClosedLoop::connections`].
+    /// Connection between the thread and the server, from 0; below [`ClosedLoop::connections`].
     pub connection: u32,
 }
 
