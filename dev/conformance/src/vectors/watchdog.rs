@@ -95,7 +95,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum WatchdogInput {
-    /// Number of polls, events before each, and the result of the last one.
+    /// Number of polls, events before each poll, and the result of the last poll.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
 }
