@@ -82,7 +82,7 @@ fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     }
 }
 
-/// Options of a case: those whose settings are all still present.
+/// Options of a case: the options whose settings are all still present.
 pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     let has = |choice: &Choice| {
         case.set.iter().any(|(key, value)| {
@@ -119,7 +119,7 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// Chooses the base: a lossless one if an option needs it, otherwise any.
+/// Chooses the base: a lossless base if an option needs it, otherwise any base.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))

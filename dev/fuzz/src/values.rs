@@ -235,7 +235,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
     format!("{{ {} }}", parameters(dice, info.params).join(", "))
 }
 
-/// A table on one line: required keys, and some others.
+/// A table on one line: required keys, and some optional keys.
 pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {

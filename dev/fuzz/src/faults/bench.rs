@@ -318,7 +318,7 @@ fn collect(folder: &Path, name: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file contains durations: no two runs have equal ones.
+/// Whether a file contains durations, which differ between any two runs.
 fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }

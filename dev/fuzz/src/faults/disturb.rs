@@ -315,7 +315,7 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
 
 /// An earlier file that is missing, although the new result has it, too.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
-    // While a result is replaced, the complete old one is next to it for a moment.
+    // While a result is replaced, the complete old result is next to it for a moment.
     let is_aside = |name: &str| {
         let mut parts: Vec<_> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();

@@ -517,7 +517,7 @@ fn record(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     bufferlab_dataplane::read_record(folder, &names).map(drop).map_err(shown)
 }
 
-/// Every file of a run, with its name on a preceding line.
+/// Text of every file of a run, with its name on a preceding line.
 fn results() -> Vec<Vec<u8>> {
     let collect = || -> Result<Vec<Vec<u8>>, String> {
         let desk = Desk::new().map_err(shown)?;

@@ -16,7 +16,7 @@ const HANGS_AFTER: Duration = Duration::from_secs(20);
 const LOST_AFTER: Duration = Duration::from_secs(300);
 /// Unit of times in /proc, by Linux's interface to programs.
 const TICKS_PER_SECOND: u64 = 100;
-/// Address space of a process (KiB); a case that needs more dies.
+/// Address space of a process (KiB); a case that needs more memory dies.
 const MEMORY_KIB: u64 = 4 << 20;
 /// Interval of progress messages.
 const SAY_EVERY: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ impl Worker {
 /// CPU time of a process; `None` if the system does not report it.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // The second field is a name in parentheses, which may contain anything.
+    // The second field of the line is a name in parentheses, which may contain anything.
     let (_, fields) = stat.rsplit_once(") ")?;
     let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
