@@ -51,7 +51,7 @@ const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
 ];
-/// … and new cases with a fresh seed, which is printed, with faults of the system.
+/// New cases with a fresh seed, which is printed, and with faults of the system.
 const FUZZ_FRESH: &[&[&str]] = &[
     &["--fresh", "--budget", "20s"],
     &["--subject", "parsers", "--fresh", "--budget", "10s"],
