@@ -383,7 +383,7 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
             }
             sleep(Duration::from_millis(20));
         };
-        // Before the program listens, the signal ends it like any other.
+        // Before the program handles the signal, the signal ends the program by default.
         let code = if wait < 1_000 { status.code().or(Some(code)) } else { Some(code) };
         assert_eq!(status.code().or(code), code, "{words:?} {signal}: {status}");
         if let Some(inside) = inside {
