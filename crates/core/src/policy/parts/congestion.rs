@@ -95,7 +95,7 @@ pub(crate) enum DrainRate {
     Measured,
     /// An equal share for each congested queue of the port.
     Computed,
-    /// Measured, with the artifact's credits for visits to empty queues.
+    /// Bytes sent in the last interval, with the artifact's credits for visits to empty queues.
     Credited,
     /// Measured for a queue that is longer than `longer` and has sent more than 2,048 B. The rate
     /// is relative to the queue's own port and unbounded: packets of an ingress queue may leave
@@ -208,7 +208,7 @@ struct QueueState {
 /// Length of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
-    /// Bytes of the shared pool.
+    /// Bytes of the shared pool that the queue occupies.
     pub(crate) bytes: u64,
     /// Whether the queue has packets; true even if all its bytes are reserved.
     pub(crate) holds_packets: bool,
