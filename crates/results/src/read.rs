@@ -80,7 +80,7 @@ impl RunResult {
         dir.join(MANIFEST_FILE).is_file()
     }
 
-    /// Path of the folder.
+    /// Path of the result folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
