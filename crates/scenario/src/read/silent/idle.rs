@@ -157,7 +157,7 @@ fn warn_about_classes(check: &ScenarioCheck<'_>) {
     let sent = used(check).fold(0, |mask, (_, transport)| mask | data_mask(transport));
     let tags = used(check).any(|(_, transport)| transport.small_bytes > 0);
     let found = check.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
-        // A classifier may send packets elsewhere, and give them the tag.
+        // A classifier may choose other queues for packets, and tag packets as small.
         let applies = switch.policy == "losspass" && switch.classifier.is_none() && sent != 0;
         applies.then(|| idle_class(switch, sent, tags)).flatten().map(|what| (at, what))
     });
