@@ -129,7 +129,8 @@ fn one_segment(keys: &str) -> (u64, u64) {
 #[test]
 fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     let (short, full) = (one_segment(""), one_segment("full_connection = true"));
-    // SYN, SYN-ACK, data and ACK over two links each; the ACK of the handshake, FIN and its ACK.
+    // Eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each. A full connection also
+    // sends the ACK of the handshake, FIN and the ACK of FIN.
     assert_eq!((short.0, full.0), (8, 14));
     // The ACK of 54 B leaves before the data.
     assert_eq!(full.1 - short.1, 43);
