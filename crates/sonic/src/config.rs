@@ -54,7 +54,7 @@ pub enum Side {
     Ingress,
     /// The ports that packets leave through.
     Egress,
-    /// One account for ingress and egress (VOQ systems).
+    /// The pool counts packets once for ingress and egress (VOQ systems).
     Both,
 }
 
