@@ -260,7 +260,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// Reason to slow down.
+/// Reason for which a sender slows down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// Loss detected by SACKs: fast recovery begins.
