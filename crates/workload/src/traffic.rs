@@ -217,7 +217,7 @@ impl<'a> TrafficBuilder<'a> {
         self.class_over(name, self.entry.transport)
     }
 
-    /// [`FlowSpec::class`] of another class over another transport, by its index.
+    /// Returns the [`FlowSpec::class`] for flows of class `name` over the transport of this index.
     pub fn class_over(&mut self, name: &str, transport: u32) -> u16 {
         self.class_with(name, Carriage { transport, replay: None })
     }
