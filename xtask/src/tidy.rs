@@ -86,7 +86,7 @@ pub const PROGRAMS: &[&str] = &["own-policy"];
 /// Runs all checks.
 ///
 /// # Errors
-/// A list of the problems.
+/// A list of the problems found in the repository.
 pub fn check() -> Result<(), String> {
     let files = files()?;
     let read = |path: &str| read(path).ok();
