@@ -133,7 +133,7 @@ def alpha(
     others
         The largest alpha of every other priority.
 
-    It takes ``duration`` or ``burst``.
+    The calculator takes ``duration`` or ``burst``.
 
     >>> from bufferlab import theory
     >>> answer = theory.alpha(rate="50 Gb/s", burst="1 MB")
@@ -297,8 +297,8 @@ def ecn(
     tau
         LossPass: fraction of a full buffer occupied by packets of large flows.
 
-    It takes ``threshold`` only together with ``buffer``. It takes ``burst`` only together with
-    ``buffer``.
+    The calculator takes ``threshold`` only together with ``buffer``. The calculator takes ``burst``
+    only together with ``buffer``.
 
     >>> from bufferlab import theory
     >>> answer = theory.ecn(buffer="192 KB", burst="100 KB")
@@ -385,7 +385,7 @@ def headroom(
     response_bits
         IEEE: response of the peer in bit times, for a speed that is not tabulated (bits).
 
-    It takes ``interface_bits`` and ``response_bits`` together.
+    The calculator takes ``interface_bits`` and ``response_bits`` together.
 
     >>> from bufferlab import theory
     >>> answer = theory.headroom()

@@ -51,7 +51,7 @@ const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
 ];
-/// … and new cases with a fresh seed, which is printed, with faults of the system.
+/// New cases with a fresh seed, which is printed, and with faults of the system.
 const FUZZ_FRESH: &[&[&str]] = &[
     &["--fresh", "--budget", "20s"],
     &["--subject", "parsers", "--fresh", "--budget", "10s"],
@@ -126,7 +126,7 @@ impl Done {
     }
 }
 
-/// All steps, and everything that was skipped.
+/// Lists all steps, then all skipped parts.
 fn summary(steps: &[Step], done: &[Done]) -> String {
     let mut text = String::from("\n== steps\n");
     for one in done {
@@ -199,7 +199,7 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Users build the program without the feature.
+    // Most users build the program without this feature, so check this build, too.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))

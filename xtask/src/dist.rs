@@ -82,8 +82,8 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The tool that merges profiles, from the compiler's components or the system. Its version of LLVM
-/// must be the compiler's.
+/// The tool that merges profiles, from the compiler's components or the system. The tool's version
+/// of LLVM must be the compiler's.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

@@ -43,7 +43,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// Mutated only on request: this crate is larger than all others together.
+/// The crate is mutated only on request, because it is larger than all others together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
 /// Mutants per call of cargo-mutants; the outcomes are written after each call.
@@ -127,10 +127,10 @@ impl Options {
     }
 }
 
-/// Outcome of a mutant.
+/// Outcome of the tests on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// A test failed.
+    /// A test failed on the mutant.
     Killed,
     /// No test failed before the timeout: the mutant never ends, or the machine is slow.
     Hung,

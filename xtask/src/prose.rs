@@ -93,7 +93,7 @@ fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Rules with fewer violations than recorded.
+/// Rules with fewer violations than recorded, with the numbers.
 fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for ((rule, part), &known) in recorded {
@@ -108,7 +108,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Number of places in a problem.
+/// Maximum number of places that a problem lists.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {

@@ -15,7 +15,7 @@ const REQUIREMENTS: &str = "python/requirements-dev.txt";
 pub enum Build {
     /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
     Dev,
-    /// The profile of installed packages.
+    /// Profile of the packages that users install.
     Release,
 }
 
@@ -143,7 +143,7 @@ impl Environment {
     pub(crate) fn interpreter(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.current_dir(root());
-        // Exclude the user's packages, and open no window.
+        // Hide the user's own packages from Python, and let plots open no window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command
     }

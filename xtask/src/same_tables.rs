@@ -14,7 +14,7 @@ use std::process::Command;
 /// [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
-/// With `--quick`, the longest drain after the arrivals.
+/// With `--quick`, the maximum drain time after the arrivals.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
 /// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and

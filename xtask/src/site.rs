@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Sources of pages, and link targets.
+/// Files for the site: sources of pages, and targets of their links.
 const SOURCES: &[&str] = &[
     ":(glob)*.md",
     ":(glob)LICENSE-*",

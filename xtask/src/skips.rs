@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// Start of a line that reports a skipped part, with a reason.
 pub const MARK: &str = "SKIPPED ";
 
-/// Skipped parts since the last [`take`].
+/// Parts that were skipped since the last call of [`take`].
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Records and prints a skipped part.
@@ -24,7 +24,7 @@ fn remember(what: &str) {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
 }
 
-/// Skipped parts since the last call: each once, with its count if above one.
+/// Skipped parts since the last call: each part once, with its count if above one.
 #[must_use]
 pub fn take() -> Vec<String> {
     let all = std::mem::take(&mut *SEEN.lock().unwrap_or_else(PoisonError::into_inner));

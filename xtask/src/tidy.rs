@@ -38,7 +38,7 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
 /// Exceptions: this file lists the words, and the licences are fixed texts.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
-/// Files with invented references: the tests of the checks.
+/// Files that may have invented references, because they test the checks.
 const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
@@ -78,7 +78,7 @@ pub const GENERIC: &[(&str, &[&str])] = &[
 ];
 /// Drivers share the core, but never depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
-/// No crate depends on edges.
+/// Packages that no other crate may depend on.
 pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
 /// Programs with custom schemes (`examples/`): the command line with additional policies.
 pub const PROGRAMS: &[&str] = &["own-policy"];
@@ -86,7 +86,7 @@ pub const PROGRAMS: &[&str] = &["own-policy"];
 /// Runs all checks.
 ///
 /// # Errors
-/// A list of the problems.
+/// A list of the problems found in the repository.
 pub fn check() -> Result<(), String> {
     let files = files()?;
     let read = |path: &str| read(path).ok();

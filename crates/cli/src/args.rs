@@ -505,7 +505,7 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// The changes of these arguments, applied to another file.
+    /// Returns the arguments with `scenario` in place of their scenario file.
     pub(crate) fn with_file(&self, scenario: PathBuf) -> Self {
         Self { scenario, ..self.clone() }
     }

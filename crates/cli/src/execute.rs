@@ -335,7 +335,7 @@ pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette:
     Ok(loader(args)?(variant, &[])?)
 }
 
-/// A loader as the planners take it. It applies the overrides of the command line, a variant, then
+/// A loader for planners. The loader applies the overrides of the command line, a variant, then
 /// more overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };

@@ -48,8 +48,8 @@ fn watched(scenario: &Scenario) -> Scenario {
     watched
 }
 
-/// The scenario of a folder of results, whose seed repeats the same packets; any other scenario as
-/// it is.
+/// Returns the scenario of a folder of results; its seed repeats the same packets. A scenario that
+/// is no such folder is returned unchanged.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

@@ -61,7 +61,7 @@ fn refusal(error: ImportError) -> miette::Report {
     miette!(help = help, "{}", place.trim_end_matches("; "))
 }
 
-/// Formats and notices, a line each.
+/// Lists the imported files with their formats, then the notices, one per line.
 fn summary(imported: &Imported) -> String {
     let mut text = String::new();
     for (path, format) in &imported.files {
@@ -131,7 +131,7 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     Ok(())
 }
 
-/// Name of the scenario: that of the first file, without its extension.
+/// Name of the scenario: the name of the first file, without its extension.
 fn name_of(files: &[PathBuf]) -> String {
     let stem = files.first().and_then(|path| path.file_stem()).unwrap_or_default().to_string_lossy();
     let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_' || one == '.';

@@ -1,9 +1,9 @@
 //! The command `new` writes commented files, which run at once.
 //!
 //! The policy is the example `examples/own-policy`, whose tests run with those of the workspace, as
-//! a stand-alone crate. Its dependencies are paths of a checkout: the crate then builds without a
-//! network, on the version that the user runs, and with the dependencies of the checkout's lock
-//! file.
+//! a stand-alone crate. The crate's dependencies are paths of a checkout: the crate then builds
+//! without a network, on the version that the user runs, and with the dependencies of the
+//! checkout's lock file.
 
 use crate::args::{NewCommand, NewTopology};
 use crate::{inform, print};
@@ -88,7 +88,7 @@ fn policy(folder: &Path, checkout: Option<&Path>) -> miette::Result<()> {
     )
 }
 
-/// The template with the names of this policy instead of the example's.
+/// Replaces the example's names in the template by the names of this policy.
 fn named(template: &str, name: &str) -> String {
     let words: Vec<String> = name.split('-').map(capitalised).collect();
     let text = template.replace("own_policy", &name.replace('-', "_")).replace("root-share", name);
@@ -158,7 +158,7 @@ fn refusal(path: &Path, why: &io::Error) -> miette::Report {
     miette!("cannot write {}: {why}", path.display())
 }
 
-/// Prints the path, and the command that comes next.
+/// Prints the path of the new file and suggests the next command.
 fn announce(path: &Path, next: &str) -> miette::Result<()> {
     print(&format!("{}\n", path.display()))?;
     inform(&format!("next: {next}"));

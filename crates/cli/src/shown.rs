@@ -74,8 +74,8 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
     label
 }
 
-/// A source with each hidden character replaced by visible ones of the same length, so that places
-/// in the source stay valid.
+/// A source with each hidden character replaced by visible characters of the same length, so that
+/// places in the source stay valid.
 fn visible(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
     // Read all lines around the label.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;

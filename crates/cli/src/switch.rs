@@ -161,7 +161,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     all_of([printed, closed, captured])
 }
 
-/// All errors of several steps, each of which was tried.
+/// Returns the errors of all steps; a failed step does not stop the next one.
 #[cfg(target_os = "linux")]
 fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> {
     let mut errors: Vec<_> = tried.into_iter().filter_map(Result::err).collect();

@@ -154,8 +154,8 @@ mod real {
         miette!("{error}")
     }
 
-    /// Continues inside the sandbox, where requests to end are then heard. Outside of it, this
-    /// function returns only on failure.
+    /// Continues inside the sandbox, where requests to end are then received. Outside the sandbox,
+    /// this function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
@@ -262,7 +262,7 @@ mod real {
         let [p50, p99, p999, largest] = run.lateness_ns.map(|ns| ns as f64 / 1e3);
         let parity = match &run.parity {
             Some(parity) => format!(
-                "{} of {} packets judged otherwise by the simulator",
+                "{} of {} packets decided differently by the simulator",
                 parity.differences, parity.packets
             ),
             None => "the policy follows flows, so the simulator cannot judge its packets".to_owned(),

@@ -17,7 +17,7 @@ pub(crate) enum TheoryCommand {
     Calculate {
         /// The calculator to run.
         info: &'static CalculatorInfo,
-        /// Parameters that are not defaults.
+        /// Parameters whose values differ from their defaults.
         values: Vec<(String, ParamValue)>,
         /// Whether to replay the answer packet by packet.
         verify: bool,
@@ -33,10 +33,10 @@ pub(crate) enum TheoryCommand {
 /// Names of the commands that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// Option of every calculator: the replay of its answer.
+/// Name of the option `--verify`, which every calculator has: replay the answer packet by packet.
 const VERIFY: &str = "verify";
 
-/// Option of every calculator: the derivation as JSON.
+/// Name of the option `--json`, which every calculator has: print the derivation as JSON.
 const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {

@@ -41,9 +41,9 @@ pub enum Account {
 /// An end of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The oldest packet: next to be sent.
+    /// The oldest packet of a queue, which is sent next.
     Head,
-    /// The newest packet.
+    /// The newest packet of a queue.
     Tail,
 }
 

@@ -102,7 +102,7 @@ impl ClassifierInfo {
     }
 }
 
-/// `queue`, checked against the queues of a port.
+/// Checks that a port has the queue number `queue`, and converts it.
 fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Result<u8, BuildError> {
     if queue < queues_per_port as u64 {
         return Ok(queue as u8);
@@ -118,8 +118,8 @@ pub const CODE_POINTS: usize = 64;
 /// `DSCP_TO_TC_MAP`, optionally followed by a stage that uses flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// The last queue, if every priority up to it maps to the queue of its number and all others
-    /// map to it; avoids a lookup.
+    /// The last queue, if each lower priority maps to the queue with its number, and all other
+    /// priorities map to the last queue; avoids a lookup.
     identity_up_to: Option<u8>,
     /// Queue of each priority; the array is always filled.
     queue_of: Box<[u8; CODE_POINTS]>,

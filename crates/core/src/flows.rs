@@ -58,8 +58,8 @@ const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
 /// One flow in one direction.
 ///
-/// A flow's acknowledgements travel the other way and often through the same switch. They carry the
-/// flow's handle but are not part of its data, so they count as a separate flow.
+/// A flow's acknowledgements travel the other way and often through the same switch. These ACKs
+/// carry the flow's handle but are not part of its data, so they count as a separate flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 

@@ -2,8 +2,8 @@
 //!
 //! [`crate::Packet`], [`crate::Arrival`], [`crate::Stored`], [`crate::Departure`],
 //! [`crate::Markable`] and [`crate::Unclassified`] contain a header. The packets of the simulator
-//! and of the switch for real frames do so, too. All of them pass it on as a whole, so only code
-//! that sets or reads a new field has to name it.
+//! and of the switch for real frames do so, too. All forms pass the header on as a whole, so only
+//! code that sets or reads a new field has to name it.
 
 use crate::tags::Tags;
 

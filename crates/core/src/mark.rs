@@ -351,8 +351,8 @@ impl Marker {
     }
 }
 
-/// Separate and by value: the packet is built in memory only for a rule that is called through a
-/// pointer.
+/// Calls a rule through a pointer. The function takes the packet by value, so that the packet is
+/// built in memory only for such a rule.
 #[inline(never)]
 fn ask(rule: &mut dyn MarkingRule, packet: Markable, buffer: &Buffer) -> bool {
     rule.marks(&packet, buffer)

@@ -1,8 +1,8 @@
 //! Buffer-management policies: interface, schemes, registry.
 //!
-//! A policy decides who may occupy the shared buffer. It never sees a clock, a socket, a random
-//! source or a packet's bytes: it uses only its arguments, so the simulator, the theory checks and
-//! a real switch run the same code.
+//! A policy decides who may occupy the shared buffer. A policy never sees a clock, a socket, a
+//! random source or a packet's bytes: it uses only its arguments, so the simulator, the theory
+//! checks and a real switch run the same code.
 //!
 //! The interface imports no scheme, and a scheme imports only the interface and the parts shared by
 //! several schemes. Only the registry imports the list of schemes.

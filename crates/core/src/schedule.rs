@@ -168,13 +168,13 @@ impl Scheduler {
         Self::named(SchedulerName::RoundRobin, queues)
     }
 
-    /// Order of arrival over `queues` queues.
+    /// Schedule that sends packets in their order of arrival, for `queues` queues.
     #[must_use]
     pub fn fifo(queues: usize) -> Self {
         Self::named(SchedulerName::Fifo, queues)
     }
 
-    /// Queue 0 before queue 1 before queue 2 …
+    /// Schedule of strict priority: queue 0 before queue 1 before queue 2 …
     #[must_use]
     pub fn strict_priority(queues: usize) -> Self {
         Self::named(SchedulerName::StrictPriority, queues)
@@ -304,7 +304,7 @@ impl Scheduler {
     }
 
     /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
-    /// continues with the queue after `queue`. Not for deficit round robin.
+    /// continues with the queue after `queue`. Do not call this for deficit round robin.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
@@ -331,7 +331,7 @@ impl Scheduler {
         between(picked.from, picked.queue) & own & !ready
     }
 
-    /// [`Self::pick`] for several groups, or for one group that is not a round robin.
+    /// Like [`Self::pick`], for several groups, or for one group that is not a round robin.
     #[inline(always)] // On the hot path, as its caller.
     fn pick_by_group(
         &self,

@@ -41,7 +41,7 @@ pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,
     pub(crate) capacity: u64,
     pub(crate) occupancy: u64,
-    /// The ledger that policies see; `None`: the current one.
+    /// The delayed ledger that policies see; `None`: they see the current ledger.
     pub(crate) shown: Option<Shown>,
     /// Bytes of each port's queues beyond the queues' reserves.
     pub(crate) beyond_queues: Vec<u64>,

@@ -482,7 +482,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Records the first demand that could not be met.
+    /// Records the first demand of a policy that the switch could not meet.
     #[cold]
     fn note(&mut self, failure: impl FnOnce(&Buffer) -> PolicyFailure) {
         if self.first_failure.is_none() {
@@ -765,7 +765,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // One check covers most switches.
+        // Most switches need neither hook, so one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
         }

@@ -79,7 +79,7 @@ pub struct AddressTable {
     forget_after: Time,
     learned: usize,
     most: usize,
-    /// No entry expires before this time.
+    /// Time before which no entry of a full table expires.
     full_until: Time,
     flood_limit: u64,
     /// The current second, and the number of frames flooded in it.

@@ -89,9 +89,9 @@ pub(crate) struct Origin {
 enum CaptureEvent {
     /// The frame arrived, and may have been discarded before admission.
     Received { origin: Origin, discarded: Option<Discard> },
-    /// A frame that arrived earlier was lost.
+    /// A frame whose arrival was reported earlier was lost.
     Lost { origin: Origin, loss: Loss },
-    /// A frame was lost whose arrival is already written.
+    /// A frame was lost after its arrival had been written to the capture.
     LostLate { loss: Loss },
     /// The frame left the switch.
     Left(Departure),
@@ -110,7 +110,7 @@ struct Item {
     left_out: u64,
 }
 
-/// A received frame whose fate is not fully known.
+/// A received frame of which some copies are still in the switch.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     /// Copies of the frame that are still stored.
@@ -195,7 +195,7 @@ impl CaptureWriter {
         Ok(capture)
     }
 
-    /// A writer without files and thread.
+    /// Creates a writer that has no files and no thread.
     fn new(ports: usize, snapshot_bytes: u32) -> Self {
         let (_, spare) = channel();
         let snapshot_bytes = if snapshot_bytes == 0 { usize::MAX } else { snapshot_bytes as usize };

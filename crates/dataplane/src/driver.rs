@@ -87,7 +87,7 @@ pub struct Driver {
     transmissions: u64,
     /// Bytes on the wire by packet identifier.
     wire_bytes: Vec<u32>,
-    /// Bytes of a frame that are not charged.
+    /// Bytes of a frame that the buffer does not charge.
     uncharged: u32,
     /// The policy's next timer.
     timer: Option<Time>,
@@ -225,7 +225,7 @@ impl Driver {
     pub fn advance<W: PacketEvents>(&mut self, until: Time, events: &mut W) {
         self.run(until, true, events);
         self.decided = self.decided.max(Some(until));
-        // Arrivals are at whole nanoseconds.
+        // Arrival times are whole nanoseconds.
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 

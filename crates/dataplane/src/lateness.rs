@@ -29,19 +29,19 @@ impl Durations {
         self.largest = self.largest.max(ns);
     }
 
-    /// Number of durations.
+    /// Number of recorded durations.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of all durations (ns).
+    /// Sum of all recorded durations (ns).
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Largest duration (ns).
+    /// Largest recorded duration (ns).
     #[must_use]
     pub const fn largest(&self) -> u64 {
         self.largest

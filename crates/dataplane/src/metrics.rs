@@ -37,7 +37,7 @@ pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>
         take_usual_priority();
         let counters = move || watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-        // Forwarding continues without a server.
+        // If the server of counters cannot start, forwarding continues without it.
         let _ = runtime.and_then(|runtime| runtime.block_on(accept(listener, Arc::new(counters))));
     });
 }
@@ -308,7 +308,7 @@ mod tests {
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n\n{page}");
         }
-        // Every sample belongs to the preceding family.
+        // A sample must belong to the metric family before it.
         let mut family = "";
         for line in page.lines() {
             match line.strip_prefix("# TYPE ") {

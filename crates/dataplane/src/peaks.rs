@@ -39,7 +39,7 @@ impl Peaks {
         self.buffer[1]
     }
 
-    /// Starts a new reading interval.
+    /// Starts a new interval for peaks since the last reading.
     pub(crate) fn clear(&mut self) {
         self.queues.iter_mut().for_each(|most| most[0] = 0);
         self.buffer[0] = 0;

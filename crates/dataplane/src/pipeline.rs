@@ -174,7 +174,7 @@ pub struct Pipeline {
     /// Losses by port.
     losses: Vec<Losses>,
     peaks: Peaks,
-    /// By queue: time in the buffer of sent packets.
+    /// Durations that sent packets spent in the buffer, by queue.
     stays: Vec<Durations>,
     record: Option<RecordWriter>,
     capture: Option<CaptureWriter>,

@@ -247,7 +247,7 @@ struct Shell {
 
 /// Sockets that have data to read.
 struct Ready {
-    /// By port: an untagged frame and a tagged frame.
+    /// For each port, whether it can have received an untagged frame, and a tagged one.
     ports: Vec<[bool; 2]>,
     /// Interface changes.
     links: bool,

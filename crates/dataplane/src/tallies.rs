@@ -30,7 +30,7 @@ choices! {
 
 #[cfg(target_os = "linux")]
 impl LinkState {
-    /// State of a link with these flags of netdevice(7).
+    /// State of a link whose flags in netdevice(7) are `flags`.
     pub(crate) fn from_flags(flags: u32) -> Self {
         const UP: u32 = 1; // IFF_UP
         const CARRIER: u32 = 0x1_0000; // IFF_LOWER_UP

@@ -15,7 +15,7 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part of `whole` in `range`, trimmed.
+    /// Cuts the range `range` from `whole` and trims it.
     #[must_use]
     pub fn trimmed(whole: &'a str, range: Range<usize>) -> Self {
         let text = &whole[range.clone()];

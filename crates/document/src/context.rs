@@ -277,7 +277,7 @@ impl Context {
         self.found.borrow_mut().keep(origin, problem);
     }
 
-    /// A mark of the problems recorded so far.
+    /// Returns the number of problems recorded so far, to detect later problems.
     pub fn mark(&self) -> Mark {
         let found = self.found.borrow();
         Mark { problems: found.problems.len(), errors: found.errors }

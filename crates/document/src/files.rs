@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
-/// Parses the text of a document as a new source of `context`. Paths in it are relative to the
-/// folder of `path`. Returns `None` after recording an error in the context.
+/// Parses the text of a document as a new source of `context`. Paths in the document are relative
+/// to the folder of `path`. Returns `None` after recording an error in the context.
 pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = context.add_source(&path.display().to_string(), text, folder);
@@ -120,7 +120,7 @@ pub fn nearby_file(path: &Path) -> Option<String> {
     let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
     let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    // A common extension does not make two names similar.
+    // File names with equal extensions are not similar for that reason.
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stems: Vec<_> = names.iter().filter_map(|name| stem(name)).collect();
     let near = suggestion(&wanted, names.iter().map(String::as_str))?;

@@ -243,7 +243,7 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// A file. Its path is relative to the document, or to the current folder if it was set on the
+    /// A file. The path is relative to the document, or to the current folder if it was set on the
     /// command line.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);

@@ -9,7 +9,7 @@ pub struct OutTable {
     entries: Vec<(String, OutValue)>,
 }
 
-/// A value that is being written.
+/// A value of a resolved document.
 #[derive(Clone, Debug)]
 pub enum OutValue {
     /// TOML text.
@@ -55,7 +55,7 @@ impl OutTable {
             let kept = match (&mut *value, over.get(key)) {
                 (OutValue::Table(below), Some(OutValue::Table(above))) => {
                     let tag = if rules.named.contains(&key.as_str()) { "name" } else { "kind" };
-                    // A table of another kind replaces the present table.
+                    // If the tables have different kinds, the new table replaces the present one.
                     if below.text(tag) == above.text(tag) || above.text(tag).is_none() {
                         went |= below.keep_common(rules, above);
                     }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 /// A table that also accepts the keys of a second table, and requires none of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrowed {
-    /// The table that borrows keys.
+    /// Table that also accepts the keys of another table.
     pub table: &'static TableSpec,
-    /// The table whose keys are accepted.
+    /// Table that declares the keys.
     pub from: &'static TableSpec,
 }
 

@@ -46,13 +46,13 @@ pub struct KeySpec {
     pub doc: &'static str,
 }
 
-/// Declares a key that must be written.
+/// Declares a key that every document must set.
 #[must_use]
 pub const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Required, example, doc }
 }
 
-/// Declares a key that may be left out.
+/// Declares a key that a document may omit.
 #[must_use]
 pub const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Optional, example, doc }
@@ -209,7 +209,7 @@ pub enum Kind {
     TextOr {
         /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
-        /// The tables of the document.
+        /// Tables that the other document may have.
         tables: &'static [&'static TableSpec],
     },
     /// An even number of times, ascending: from, until, from, until …

@@ -96,7 +96,7 @@ impl Value {
 /// Keys and values in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The entries, in the order of the file.
+    /// Entries of the table, in the order of the file.
     pub entries: Vec<Entry>,
 }
 

@@ -281,7 +281,7 @@ pub static QUEUES: TableSpec = TableSpec {
 /// Keys of a probe of a policy.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
-    doc: "A metric: a probe of the policy, the last sample of every sampled queue, summed. Intended for counters.",
+    doc: "A metric: the sum over all sampled queues of the last sample of a policy's probe. The metric is intended for probes that count.",
     keys: &[
         required(
             "probe",
@@ -326,7 +326,7 @@ pub static SCALE: TableSpec = TableSpec {
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
-          sets the rest. They are applied last, to all variants, so they cannot set a key that an axis varies.",
+          sets the rest. These settings are applied last, to all variants, so they cannot set a key that an axis varies.",
     keys: &[default("about", Kind::Text, "\"\"", "Description of the differences."), OWN_SET, SCENARIO],
     variants: &[],
 };

@@ -19,9 +19,9 @@ const RANKS: u64 = 65_535;
 /// A receive that waits for its send.
 struct Receive<'a> {
     rank: u32,
-    /// Source; `None` is any.
+    /// Rank that sends the message; `None` accepts every rank.
     from: Option<u32>,
-    /// Tag; `None` is any.
+    /// Tag of the message; `None` accepts every tag.
     tag: Option<u32>,
     node: NodeId,
     line: Line<'a>,
@@ -384,7 +384,7 @@ fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
     sent
 }
 
-/// Reads a number of 32 bits; −1 is any.
+/// Reads a number of 32 bits; −1 accepts every rank or tag.
 fn any(word: Word<'_>) -> Result<Option<u32>, ImportError> {
     if word.text == "-1" || word.text == "4294967295" {
         return Ok(None);

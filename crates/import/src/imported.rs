@@ -59,7 +59,7 @@ impl Notices {
     }
 }
 
-/// Adds a text, unless it is the latest one.
+/// Adds a text to a list, unless the list ends with this text.
 fn add(list: &mut Vec<String>, text: String) {
     if list.last() != Some(&text) {
         list.push(text);
@@ -71,7 +71,7 @@ fn add(list: &mut Vec<String>, text: String) {
 pub struct Setting {
     /// Key in the file.
     pub key: String,
-    /// Values after the key.
+    /// Values that follow the key in the line.
     pub values: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ pub enum Traffic {
     Flows {
         /// The flows, in the order of their start.
         flows: Vec<FlowSpec>,
-        /// Names of their classes.
+        /// Names of the flows' classes.
         classes: Vec<String>,
     },
     /// Transfers that wait for each other.
@@ -94,7 +94,7 @@ pub enum Traffic {
 pub struct Network {
     /// Nodes and cables.
     pub topology: Topology,
-    /// Number in the file of each host.
+    /// Number of each host in the file.
     pub numbers: Vec<u32>,
 }
 

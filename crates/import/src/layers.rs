@@ -144,7 +144,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Ranks of the group of `rank` in a scope.
+    /// Ranks that form a group with `rank` in `scope`.
     fn group(&self, scope: Scope, rank: u32) -> Vec<u32> {
         if self.is_flat {
             return (0..self.ranks).collect();
@@ -262,11 +262,11 @@ struct Iteration<'a> {
     options: &'a ImportOptions,
     source: Source<'a>,
     builder: ScheduleBuilder,
-    /// Latest node of every rank.
+    /// Last node of every rank so far.
     latest: Vec<Option<NodeId>>,
-    /// Computation of every rank so far.
+    /// Time that every rank has computed so far.
     computed: Time,
-    /// Part of it that the nodes of each rank have.
+    /// Part of the computed time that the nodes of each rank already have.
     placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,

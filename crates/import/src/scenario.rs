@@ -10,11 +10,11 @@ use std::fmt::Write;
 
 /// Rate of the cables of a network that no file describes.
 const RATE: BitRate = BitRate::gbps(100);
-/// Delay of such a cable.
+/// Delay of a cable of such a network.
 const DELAY: Time = Time::from_us(1);
 /// Shortest time that flows have to finish.
 const DRAIN: Time = Time::from_ms(20);
-/// Arrival phase of endless flows after the last start.
+/// Time between the last start and the end of the arrival phase, for endless flows.
 const ENDLESS: Time = Time::from_ms(10);
 
 /// Writes a scenario that names `traffic`, a file beside it, and states the choices that no file
@@ -82,7 +82,7 @@ fn whole_ns(time: Time) -> Time {
     Time(time.0.next_multiple_of(1_000))
 }
 
-/// Text that stays within its comment.
+/// Removes line breaks, so that the text stays within a comment.
 fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }

@@ -139,7 +139,7 @@ impl Word<'_> {
     }
 }
 
-/// Beginning of a quoted text.
+/// The first characters of a text that a message quotes.
 pub(crate) fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

@@ -32,10 +32,10 @@ pub struct Job {
 pub struct Execution {
     /// Number of runs in parallel; `None`: the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run; the result tables do not depend on it. It applies to networks that can be
-    /// divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run needs, for
-    /// networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that built them
-    /// need one thread.
+    /// Threads per run; the result tables do not depend on it. This number applies to networks that
+    /// can be divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run
+    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
+    /// built them need one thread.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow), not only at
     /// the end.
@@ -136,7 +136,7 @@ impl Watcher for Unwatched {
     fn complete(&self, _: usize, _: u64) {}
 }
 
-/// Statistics of a finished run.
+/// Measurements of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
     /// Number of packet-hops: packets that crossed a link.
@@ -259,7 +259,7 @@ struct RunResources {
     verify: bool,
 }
 
-/// Memory for parallel runs.
+/// Memory that parallel runs may use.
 struct Room {
     budget: MemoryBudget,
     /// Memory of the largest run that fits into the budget (bytes).

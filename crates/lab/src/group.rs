@@ -19,7 +19,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hint for results of other content in the folder.
+/// Hint for a folder with results of different content.
 const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
 /// Arrangement of the runs in a folder.
@@ -54,11 +54,11 @@ pub(crate) struct Present {
 
 /// Comparison of a finished run with the run that this command line would store in its place.
 enum Standing {
-    /// The contents are equal.
+    /// The present and the requested content are equal.
     Same,
     /// Another version of the program or of a custom class ran the same scenario.
     Outdated(String),
-    /// The scenario is different.
+    /// The folder has results of a different scenario.
     Other(String),
     /// The manifest, the scenario or an input file is unreadable or was changed after the run.
     Damaged(String),
@@ -70,7 +70,7 @@ pub(crate) struct Checked {
     out: PathBuf,
     /// Earlier runs that are reused and shown with the new ones.
     reused: Vec<PathBuf>,
-    /// Earlier runs to remove.
+    /// Folders of earlier runs to remove.
     doomed: Vec<PathBuf>,
     /// Folders of all planned runs, earlier ones included.
     runs: Vec<String>,
@@ -98,8 +98,9 @@ impl Checked {
 
 /// Checks that runs may be added to `out`.
 ///
-/// `new` are the planned runs. They replace runs of the same scenario, and any runs if `replace` is
-/// set. `load` loads the scenario that an existing run should have, given its folder name and seed.
+/// `new` are the planned runs. The planned runs replace runs of the same scenario, and any runs if
+/// `replace` is set. `load` loads the scenario that an existing run should have, given its folder
+/// name and seed.
 /// `load` returns `None` for names that this program does not know.
 ///
 /// # Errors

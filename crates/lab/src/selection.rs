@@ -45,7 +45,7 @@ pub(crate) fn select(choices: &[PolicySelection], scenario: &Scenario) -> (Vec<V
     if !choices.iter().any(|choice| matches!(choice, PolicySelection::All)) {
         return (named.collect(), false);
     }
-    // Named variants keep their order and precede the others.
+    // Put the named variants first, in their order.
     let mut variants: Vec<Variant> = Vec::new();
     let others =
         scenario_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::from_policy(info)));

@@ -323,8 +323,8 @@ fn in_a_name(value: &str) -> String {
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// Describes the sweep for readers of the folder: scenario file and varied keys. It does not affect
-/// which runs are reused; that depends on their content.
+/// Describes the sweep for readers of the folder: scenario file and varied keys. The description
+/// does not affect which runs are reused; that depends on their content.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);

@@ -14,7 +14,7 @@ pub fn split_values(text: &str) -> Vec<String> {
     }
     match between_commas(text) {
         Ok(parts) => parts.iter().map(|part| part.text.to_owned()).collect(),
-        // With unbalanced brackets, split at every comma.
+        // If the brackets are unbalanced, split at every comma.
         Err(_) => text.split(',').map(|value| value.trim().to_owned()).collect(),
     }
 }

@@ -82,7 +82,8 @@ pub struct Holder {
     pub packets: u64,
 }
 
-/// The answer of a policy to an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
+/// The answer of a policy to an arrival. The answer's text is `admit`, `admit (headroom)`, a drop
+/// reason or
 /// `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -96,7 +97,7 @@ pub enum Answer {
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `pad` obeys the width that a table requests.
+        // `pad` fills the text to the column width that the table requests.
         match self {
             Self::Admit(None) => f.pad("admit"),
             Self::Admit(Some(account)) => f.pad(&format!("admit ({account})")),

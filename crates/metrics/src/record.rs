@@ -139,7 +139,7 @@ pub trait Cell {
 
 /// Receives the cells of rows, one call per column in the order of the columns.
 pub trait CellWriter {
-    /// Reason to refuse a cell.
+    /// Error of a writer that refuses a cell.
     type Error;
 
     /// Writes an integer of 64 bits, or an empty cell.
@@ -168,7 +168,7 @@ pub trait CellWriter {
 
 /// Provides the cells of rows, one call per column in the order of the columns.
 pub trait CellReader {
-    /// Reason why a cell cannot be read.
+    /// Error of a reader that cannot read a cell.
     type Error;
 
     /// Reads an integer of 64 bits; `None` is an empty cell.

@@ -193,8 +193,8 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or their shared pool (bytes). It is 0 without lossless groups,
-    /// because no packet could use it.
+    /// Headroom of all groups, or their shared pool (bytes). The headroom is 0 without lossless
+    /// groups, because no packet could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {
@@ -306,7 +306,7 @@ struct Build<'a> {
     /// Shared memory of a slice (bytes).
     shared: u64,
     cell: u64,
-    /// Whether all ports have the same alpha.
+    /// Whether all ports have the same `port_alpha`.
     one_port_alpha: bool,
 }
 

@@ -69,7 +69,7 @@ impl Network {
         }
     }
 
-    /// The simplification by the network, in a sentence.
+    /// The simplification of the network that the model makes, in a sentence.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(

@@ -164,7 +164,7 @@ pub struct Executor {
     bench: Bench,
     names: Vec<String>,
     lossless: Vec<u8>,
-    /// Persistent packets: source, destination, priority, number.
+    /// Packets that every reset sends again: source, destination, priority, number.
     kept: Vec<(u16, u16, u8, u64)>,
 }
 
@@ -346,7 +346,7 @@ impl Executor {
         (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
     }
 
-    /// Empties the switch, and sends the persistent packets.
+    /// Empties the switch, then sends the persistent packets again.
     fn reset(&mut self) -> Result<(), String> {
         self.bench.reset().map_err(|error| error.message)?;
         for (from, to, priority, packets) in self.kept.clone() {

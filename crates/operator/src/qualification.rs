@@ -87,7 +87,7 @@ impl Qualification {
         let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
         // The switch obeys the storm after the same time, so the packets start later.
         let (start, storm, duration, reaction) = match sender {
-            // The last pause of the storm expires.
+            // Leave time for the last pause of the storm to expire.
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
             Sender::Ignores => (2.0 * filled, 4.0 * filled, 3.0 * filled, filled),
         };

@@ -232,7 +232,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
     })
 }
 
-/// Observations of an interval about a profile.
+/// Use of a profile in one interval, from the counters.
 struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the congested queues, as a fraction of the line rate.
@@ -255,7 +255,7 @@ impl ProfileUse {
         let (mut congested, mut drain) = (0, 0.0);
         for member in &tracked.members {
             let Some((was, is)) = before.members.get(member).zip(after.members.get(member)) else { continue };
-            // Counters that were cleared tell nothing about this interval.
+            // A counter that was cleared gives no information about the interval.
             let dropped = is.dropped.checked_sub(was.dropped).is_some_and(|packets| packets > 0);
             let long = is.watermark > 0 && is.watermark as f64 >= CONGESTED * threshold;
             if !dropped && !long {

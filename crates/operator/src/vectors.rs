@@ -26,9 +26,9 @@ const SEQUENCE_MAX: usize = 64;
 /// A number of packets, by the rules of the chip and by simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// Number by the rules of the chip.
+    /// Number that follows from the rules of the chip.
     pub formula: u64,
-    /// By simulation; absent if the point was not reached.
+    /// Number that the simulation measures; absent if the run did not reach the point.
     pub simulated: Option<u64>,
 }
 
@@ -45,7 +45,8 @@ impl Point {
 pub struct Together {
     /// Number of groups.
     pub groups: usize,
-    /// Packets at which each group pauses; by simulation, at which the last one pauses.
+    /// Number of packets at which each group pauses; in the simulation, at which the last group
+    /// pauses.
     pub pause: Point,
 }
 
@@ -68,11 +69,11 @@ pub struct GroupVector {
     pub pause: Point,
     /// Number of the first lost packet.
     pub loss: Point,
-    /// Packets below the pause point at which the group resumes.
+    /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
     /// Pause points of groups that fill one after the other.
     pub sequence: Vec<Point>,
-    /// Groups that fill in turn.
+    /// Points for several groups that fill in turn.
     pub together: Vec<Together>,
     /// Groups that the headroom pool of a slice can serve: each with `full` packets, the last one
     /// with `partial`.
@@ -82,13 +83,13 @@ pub struct GroupVector {
 /// Numbers of a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
-    /// Groups until the pool is full.
+    /// Number of groups whose headroom the pool fills until it is full.
     pub groups: u64,
-    /// Packets after the pause, for every group but the last.
+    /// Number of packets after the pause, for every group but the last.
     pub full: u64,
-    /// Packets after the pause, for the last group.
+    /// Number of packets that the last group stores after its pause.
     pub partial: u64,
-    /// Sum over all groups.
+    /// Number of packets that all groups store together.
     pub sum: Point,
 }
 

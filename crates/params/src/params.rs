@@ -54,7 +54,7 @@ pub struct Params {
     defaults: Vec<bool>,
 }
 
-/// Compares values, not their sources.
+/// Compares the values of the parameters; their sources do not matter.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values

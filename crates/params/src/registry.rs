@@ -47,7 +47,7 @@ pub trait Entry: Send + Sync + 'static {
     /// chosen by the `kind` of a table.
     const SEPARATOR: char = '-';
 
-    /// The common part of an entry.
+    /// Returns the description that all kinds of entries have in common.
     fn card(&self) -> Card;
 }
 

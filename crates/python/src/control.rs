@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 
-/// The congestion controls that decide in Python.
+/// Registered congestion controls whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Names of the optional methods in Python.

@@ -133,7 +133,7 @@ impl Trouble {
 /// The source of another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// An invalid returned value: "answered 3 (int); expected ...".
+/// The error for an invalid returned value: "answered 3 (int); expected ...".
 #[cold]
 pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());

@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use std::io;
 
-/// The requested events; the time is in nanoseconds.
+/// Selection of events that the caller requests; the time is in nanoseconds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {

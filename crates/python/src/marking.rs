@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::fmt;
 
-/// The marking rules that decide in Python.
+/// Registered marking rules whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Registers `class_` under `name`; replaces an earlier class of this name.

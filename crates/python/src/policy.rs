@@ -22,7 +22,7 @@ pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
 pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 
-/// The policies that decide in Python.
+/// Registered policies whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
 /// Registers `class_` under `name`; replaces an earlier class of this name. `hooks` are the

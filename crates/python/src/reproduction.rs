@@ -14,15 +14,15 @@ use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Id of a statement, verdict, measured values, remark.
+/// A verdict: id of the statement, verdict, measured values, remark.
 type PlainVerdict = (String, String, String, Option<String>);
-/// Experiment, figure, title, folder, verdicts, failed runs.
+/// A judged experiment: name, figure, title, folder, verdicts, failed runs.
 type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<String>);
 
 /// The experiments, and the JSON text of `bufferlab reproduce --json`.
 type PlainReproduction = (Vec<PlainExperiment>, String);
 
-/// Name, figure, title, ids of the judged statements.
+/// A listed experiment: name, figure, title, ids of the judged statements.
 type PlainEntry = (String, String, String, Vec<String>);
 
 /// The requested experiments and their options.
@@ -161,7 +161,7 @@ fn lost(py: Python<'_>, why: &FailureCause) -> PyErr {
 }
 
 impl Wanted {
-    /// The registry, and the plans of the named experiments.
+    /// Returns the registry, and the plans of the requested experiments.
     fn plans(&self) -> Result<(Registry, Vec<Plan>), ReproduceError> {
         let registry = match &self.registry {
             Some(folder) => Registry::load(folder)?,

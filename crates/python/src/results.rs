@@ -47,11 +47,11 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
     py.detach(|| store_run(&dir, &files).map(drop)).map_err(|error| errors::results(py, &error))
 }
 
-/// Number of seeds, mean, half width of the interval.
+/// A mean with its interval: number of seeds, mean, half width.
 type Interval = (u64, f64, Option<f64>);
 /// Policy, value of every seed, mean, change against the baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
-/// Number of seeds, mean, both ends of the interval.
+/// A change with its interval: number of seeds, mean, both ends.
 type PlainChange = (u64, f64, Option<f64>, Option<f64>);
 /// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), and the text for
 /// a terminal.

@@ -25,7 +25,7 @@ pub(crate) struct Relay {
     runs: Mutex<Vec<(f64, u64)>>,
     /// Whether a policy, a marking rule or a congestion control of each run is in Python.
     in_python: Vec<bool>,
-    /// Whether the runs shall stop.
+    /// Flag that stops all runs.
     stopped: Arc<AtomicBool>,
     /// Stop flag of the run whose Python policy started these runs; `None` if no policy did.
     outer: Option<Arc<AtomicBool>>,

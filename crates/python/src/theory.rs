@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-/// Name, formula, the formula with its numbers, result, source.
+/// A step of a derivation: name, formula, formula with numbers, result, source.
 type Line = (String, String, String, String, String);
 /// Column headers and rows of a table.
 type Table = (Vec<String>, Vec<Vec<String>>);
@@ -181,7 +181,7 @@ pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
 type Axis = (String, bool);
 /// Name, points.
 type Series = (String, Vec<(f64, f64)>);
-/// Name, title, note, axes and lines of a panel.
+/// A panel of a figure: name, title, note, axes, lines.
 type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 
 /// The panels of a figure.

@@ -28,8 +28,8 @@ pub enum Caveat {
         /// Affected policies.
         policies: Vec<String>,
     },
-    /// Flows were cut off by the end of the run. They are the slow ones, and no percentile includes
-    /// them.
+    /// Flows were cut off by the end of the run. Such flows are the slow ones, and no percentile
+    /// includes them.
     UnfinishedFlows {
         /// Number of unfinished flows of all runs.
         unfinished: u64,

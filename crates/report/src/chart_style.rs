@@ -30,7 +30,7 @@ const BLACK: &str = "#000000";
 /// Grey of series on paper: neighbouring series differ in dash, marker and grey.
 const GREY: &str = "#737373";
 
-/// Colours of pages. Series use those of Okabe and Ito, Color Universal Design (2008,
+/// Colours of pages. Series use the colours of Okabe and Ito, Color Universal Design (2008,
 /// jfly.uni-koeln.de/color), as published in dark mode; in light mode darkened to a contrast of 3.
 const COLOURS: [Colour; 18] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),

@@ -54,7 +54,7 @@ impl Report {
         for (name, mark, mut chart) in charts::figures(&shown) {
             chart.series.iter_mut().for_each(|series| series.name = label(&series.name));
             let entries = drawn.iter().map(|one| (one.class.clone(), mark, label(one.policy)));
-            // A single line needs no legend.
+            // A chart with a single line needs no legend.
             let legend: Vec<_> = if drawn.len() > 1 { entries.collect() } else { Vec::new() };
             let has_weak = chart.series.iter().flat_map(|series| &series.points).any(|point| point.weak);
             let note = if has_weak { "Hollow: fewer samples than the percentile needs." } else { "" };

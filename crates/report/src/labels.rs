@@ -71,7 +71,7 @@ pub(crate) fn short(labels: &[String]) -> Option<Short> {
         Parts::rest(&of.parameters, &parameters).next().is_none()
             && Parts::rest(&of.changes, &changes).next().is_none()
     };
-    // A label without its policy must not be empty.
+    // Every label keeps its policy if a label without policy would be empty.
     let without_policy =
         others.iter().all(|other| other.policy == first.policy) && !parts.iter().any(is_bare);
     let shorten = |of: &Parts<'_>| {

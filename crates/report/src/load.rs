@@ -29,9 +29,9 @@ pub struct Run {
     /// Label in the comparison: the variant's label, otherwise the folder's name in a comparison,
     /// otherwise the policy's.
     pub label: String,
-    /// Folder of the run.
+    /// Results of the run, with their folder.
     pub result: RunResult,
-    /// Numbers of the run.
+    /// Summary of the run in numbers.
     pub summary: RunSummary,
     pub(crate) samples: Arc<RunSamples>,
 }
@@ -58,7 +58,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads every finished run of `dir`. This is a run's folder, or it contains `seed-<n>/` or
+    /// Reads every finished run of `dir`. `dir` is a run's folder, or it contains `seed-<n>/` or
     /// `<policy>/seed-<n>/`.
     ///
     /// `order` lists labels of policies and variants to put first, beginning with the baseline.
@@ -174,7 +174,7 @@ impl Report {
         self.labels_for_people().0
     }
 
-    /// Labels without their common parts, and these parts.
+    /// Returns the labels without their common parts, and the common parts.
     fn labels_for_people(&self) -> (Vec<String>, Vec<String>) {
         // A label that would be long for a table is cut; its variant has all of it.
         let whole = |label: &String| {
@@ -278,7 +278,7 @@ impl Report {
     }
 }
 
-/// The numbers of a finished run.
+/// Summary and samples of a finished run.
 ///
 /// # Errors
 /// If a table of the run cannot be read.

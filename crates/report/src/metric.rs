@@ -99,7 +99,7 @@ pub struct Metric {
     /// Subject of the metric: flows, queries, switches …
     #[serde(skip)]
     pub(crate) subject: Subject,
-    /// Texts for the `{}` of the label.
+    /// Texts that replace each `{}` of the label.
     #[serde(skip)]
     parts: Vec<String>,
 }

@@ -226,7 +226,7 @@ mod tests {
             span("h0", "s0", 10, None),
             span("s1", "h2", 45, Some(50)),
             span("s1", "h2", 70, Some(71)),
-            // s9 pauses spontaneously: no link pauses s9.
+            // Node s9 pauses without a cause: no other link pauses s9.
             span("s9", "h9", 10, Some(15)),
         ];
         let links = paused_links(rows, 100);

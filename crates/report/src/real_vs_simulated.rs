@@ -8,7 +8,7 @@ use crate::metric::Unit;
 use crate::statistics::Change;
 use bufferlab_results::REAL_PACKETS;
 
-/// Maximum number of differences that a sentence names.
+/// Maximum number of differences in a sentence.
 const NAMED: usize = 4;
 /// With one pair of runs, differences above this fraction are reported.
 const ALIKE: f64 = 0.05;
@@ -31,7 +31,7 @@ struct Pair<'a> {
     row: &'a MetricComparison,
     real: f64,
     simulated: f64,
-    /// Real against simulated; `None` where the simulator's is zero.
+    /// Change from the simulator to the real switch; `None` if the simulator's value is zero.
     change: Option<Change>,
 }
 
@@ -52,7 +52,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Size of the difference, which orders the sentence.
+    /// Size of the difference; a sentence names the largest first.
     fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }

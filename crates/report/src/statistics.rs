@@ -296,7 +296,7 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
         Some(LogRatio { log, error }) => (log, error),
         None => (differences.iter().sum::<f64>() / n as f64, standard_error(&differences)),
     };
-    // Rounding may leave a deviation where there is none.
+    // Rounding may give equal values a small deviation.
     if error <= mean.abs() * 1e-12 {
         return Some(2.0_f64.powi(1 - n as i32));
     }

@@ -12,7 +12,7 @@ use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The numbers of one run.
+/// Summary of one run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Policy of the run.
@@ -106,8 +106,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Flows not finished when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Flows without congestion control. They count in the distributions of their class, but not in
-    /// the distributions of all flows or of short flows.
+    /// Flows without congestion control. These flows count in the distributions of their class, but
+    /// not in the distributions of all flows or of short flows.
     pub open_loop: u64,
     /// Open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
@@ -289,7 +289,7 @@ pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary,
     Ok((summary, RunSamples { flows, qct_ns, occupancy: above, delays: delay_bins }))
 }
 
-/// Accumulator for a [`FlowGroup`].
+/// Accumulator of the flows that a [`FlowGroup`] summarises.
 struct Gathering {
     totals: FlowGroup,
     slowdowns: Vec<f64>,
@@ -503,7 +503,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
                 seen += u128::from(bin.2);
                 seen * 1_000 >= time * thousandths
             });
-            // The lowest bin is an (almost) empty buffer.
+            // The lowest bin means that the buffer is (almost) empty.
             at.map_or(0.0, |&(from, to, _)| if from == 0 { 0.0 } else { percent(to as f64) })
         };
         switches.push(SwitchOccupancy {

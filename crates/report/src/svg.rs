@@ -44,8 +44,8 @@ pub(crate) enum Mark {
     Points,
     /// A filled area down to the axis.
     Area,
-    /// Hollow markers without a line, larger than those of points, so that both are visible at one
-    /// place.
+    /// Hollow markers without a line, larger than the markers of points, so that both are visible
+    /// at one place.
     Hollow,
 }
 

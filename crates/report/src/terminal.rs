@@ -216,7 +216,7 @@ fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
         for line in 0..height {
             out.push_str(&" ".repeat(name_width));
             for ((header, _), width) in block.iter().zip(&widths[start..end]) {
-                // Headers end on the line above the numbers.
+                // Align the last line of every header with the line above the numbers.
                 let above = height - header.len();
                 let text = line.checked_sub(above).map_or(&empty, |line| &header[line]);
                 let _ = write!(out, "  {}", pad_left(text, *width));

@@ -221,7 +221,7 @@ fn caveats_name_what_is_wrong_and_what_to_do() {
     assert!(unfinished.advice.contains("`drain` (now 10 ms)"), "{unfinished:?}");
     let uneven = find("uneven-seeds");
     assert!(uneven.message.starts_with("abm lacks seeds that others have (2)"), "{uneven:?}");
-    // 2,000 flows including 25 queries: enough for p99 of all, not for p99.9, and few queries.
+    // The run has 2,000 flows, enough for p99 but not for p99.9, and only 25 queries.
     let few = find("few-queries");
     assert!(few.message.contains("incast: only 25 queries"), "{few:?}");
     let samples: Vec<_> = report.caveats.iter().filter(|caveat| caveat.id() == "too-few-samples").collect();
@@ -481,7 +481,7 @@ fn buffer_over_time(folder: &Path) -> String {
 #[test]
 fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
     let temp = tempfile::tempdir().unwrap();
-    // 700 KB of 1 MB for one sample, then nothing for eight, then some bytes again.
+    // One sample has 700 KB of 1 MB, eight samples have nothing, and the last has some bytes.
     let mut samples = vec![(0, None); 10];
     samples[0] = (700_000, Some((600_000, Some(800_000))));
     samples[9] = (100_000, Some((100_000, Some(900_000))));
@@ -500,7 +500,7 @@ fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
             .collect()
     };
     let queue = corners(&path("queue"));
-    // Steps: every part of the line is horizontal or vertical.
+    // The line consists of steps: each part is horizontal or vertical.
     assert!(queue.windows(2).all(|two| two[0].0 == two[1].0 || two[0].1 == two[1].1), "{queue:?}");
     let (lowest, left, right) = (210.0, queue[0].0, queue[queue.len() - 1].0);
     let empty: f64 = queue

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Cached numbers of a run.
+/// Numbers of a run that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
     /// Values by the metric's id; metrics without a value are absent.
@@ -125,7 +125,7 @@ impl Cache {
         self.folder.join(format!("{key}.tables"))
     }
 
-    /// File with the numbers of a run.
+    /// Path of the file that stores the numbers of a run.
     pub(crate) fn place(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }

@@ -8,9 +8,9 @@
 //! since_ms = 149.5
 //! ```
 //!
-//! They show the runs of the first seed, because samples of oscillating queues have no meaningful
-//! mean over runs. Runs with one line each share a chart over all variants. A run with several
-//! lines has its own chart.
+//! The charts show the runs of the first seed, because samples of oscillating queues have no
+//! meaningful mean over runs. Runs with one line each share a chart over all variants. A run with
+//! several lines has its own chart.
 
 use crate::Sampled;
 use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};

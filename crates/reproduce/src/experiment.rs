@@ -1,5 +1,5 @@
-//! Experiments: a figure or table of a paper as data. It has a scenario, varied keys, scales,
-//! charts and the statements to check.
+//! Experiments: a figure or table of a paper as data. An experiment has a scenario, varied keys,
+//! scales, charts and the statements to check.
 //!
 //! ```toml
 //! title = "Incast beside web search, at rising load"
@@ -96,7 +96,7 @@ pub struct Experiment {
     pub figure: String,
     /// Differences from the paper and their reasons; empty if there are none.
     pub about: String,
-    /// Source of the values.
+    /// Source of the experiment's values.
     pub content: Content,
 }
 
@@ -307,7 +307,7 @@ impl Experiment {
         }
     }
 
-    /// The analytical figure; `None` for an experiment with runs.
+    /// The analytical figure; `None` if the experiment needs runs.
     #[must_use]
     pub fn analytical(&self) -> Option<&'static Entry> {
         match self.content {

@@ -73,7 +73,7 @@ impl Behaviours {
     }
 }
 
-/// A point of a plan, as far as results depend on it.
+/// The properties of a point on which its results depend.
 struct PointPrint {
     hash: String,
     rules: BTreeSet<String>,

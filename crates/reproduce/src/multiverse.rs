@@ -27,18 +27,18 @@ const SEPARATOR: &str = " | ";
 /// Name of the reading that decides a row's verdict.
 const HEADLINE: &str = "the headline reading";
 
-/// A setting that a paper leaves open.
+/// A setting that a paper does not state.
 #[derive(Clone, Debug)]
 pub struct OpenReading {
     /// Experiments that the setting affects.
     pub experiments: Vec<String>,
-    /// Statements that it affects; empty: all of these experiments.
+    /// Ids of the statements that the setting affects; empty: all of these experiments.
     pub rows: Vec<String>,
     /// Variants that it affects; empty: all that accept its keys.
     pub variants: Vec<String>,
     /// Keys of the scenario, which get the same value.
     pub keys: Vec<String>,
-    /// Values beside the headline's: one setting per key.
+    /// Alternative values for the keys; each list sets every key once.
     pub values: Vec<Vec<Setting>>,
     /// Value of the headline reading.
     pub headline: String,
@@ -155,7 +155,7 @@ fn told(settings: &[Setting]) -> String {
 pub struct UniverseRow {
     /// Number of the statement.
     pub id: String,
-    /// The headline reading, or the changed setting.
+    /// Changed setting, or the name of the headline reading.
     pub reading: String,
     /// Verdict under this reading.
     pub verdict: Verdict,

@@ -26,9 +26,9 @@ pub mod keys {
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
     /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Packets that the simulator judged differently.
+    /// Number of packets for which the simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Packets that the switch decided on.
+    /// Number of packets that the switch decided on.
     pub const PACKETS: &str = "real.packets";
 }
 
@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets judged otherwise by the simulator; {}, `{}`.\n",
+            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets decided differently by the simulator; {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,

@@ -12,9 +12,9 @@ use std::fmt;
 pub enum Owner {
     /// The paper's sentence or setting does not give its result.
     Paper,
-    /// Our model, setting or criterion.
+    /// Model, setting or criterion of this project.
     Ours,
-    /// Not known yet.
+    /// The reason is not known yet.
     Open,
 }
 
@@ -43,11 +43,11 @@ impl fmt::Display for Owner {
 pub struct Reason {
     /// Number of the statement.
     pub id: String,
-    /// Side that must change.
+    /// Side that must change: the paper or this project.
     pub owner: Owner,
     /// The reason, one sentence.
     pub why: String,
-    /// Run, test or table that shows it.
+    /// Run, test or table that shows the reason.
     pub run: String,
 }
 

@@ -33,7 +33,7 @@ pub enum Verdict {
     Partial,
     /// More seeds may decide the statement, or no difference was possible.
     Inconclusive,
-    /// No effect of the claimed size exists.
+    /// The measured effect is smaller than the claimed effect.
     Null,
     /// The statement does not hold.
     Fail,
@@ -156,7 +156,7 @@ impl Verdict {
         matches!(self, Self::Strong | Self::Pass)
     }
 
-    /// Whether a row with this verdict must give a reason and its owner.
+    /// Whether a row with this verdict must give a reason and the side that must change.
     #[must_use]
     pub fn needs_reason(self) -> bool {
         matches!(self.standing(), Standing::Against | Standing::Open)

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of single changes that are tried in pairs.
+/// Number of single changes that are also tried in pairs.
 const PAIRED: usize = 4;
 /// Share of the whole difference from which a change explains the statement.
 const CARRIES: f64 = 0.5;

@@ -13,8 +13,8 @@ const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// Exclusive right to write to a path, until it is dropped. It excludes other threads and other
-/// processes.
+/// Exclusive right to write to a path, until it is dropped. The right excludes other threads and
+/// other processes.
 #[derive(Debug)]
 pub struct Claim {
     file: File,

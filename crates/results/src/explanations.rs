@@ -1,5 +1,5 @@
-//! Explained events of a run. They are nested and few, so they are stored as JSON instead of a
-//! table.
+//! Explained events of a run. The events are nested and few, so they are stored as JSON instead of
+//! a table.
 
 use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};
@@ -62,7 +62,7 @@ pub fn explanations_schema() -> Schema {
     schema_for!(ExplanationsFile<'_>)
 }
 
-/// A policy that could not be asked.
+/// A policy that could not return a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
     /// Name of the policy.

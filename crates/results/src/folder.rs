@@ -258,7 +258,7 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
         fs::rename(&target, &partial).map_err(ResultsError::io("remove", &target))?;
         clear(&partial).map_err(ResultsError::io("remove", &partial))?;
     }
-    // Fails, as intended, if the parent is not empty.
+    // Removing a folder that is not empty fails, so other files stay.
     let _ = fs::remove_dir(parent);
     Ok(())
 }
@@ -335,7 +335,7 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
                 // Claim and release at once, which removes the lock file.
                 drop(Claim::acquire(&path, &path));
             }
-            // Without the finished file, the hidden one may belong to another program.
+            // Without the finished file, the hidden file may belong to another program.
             if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {
                 remove_half(&path);
             }

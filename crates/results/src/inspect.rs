@@ -63,7 +63,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
                 let problem = |run: &String| (dir.clone(), format!("{run} has no result"));
                 inspection.problems.extend(missing.map(problem));
             }
-            // `pages` reports a damaged group file.
+            // The function `pages` reports a damaged group file.
             Ok(None) | Err(ResultsError::Damaged { .. }) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
@@ -75,7 +75,8 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             mixed = Some(dir.clone());
         }
         let mut inner = folders(&dir)?;
-        // The stack takes the last folder first; reverse, so that folders are visited by name.
+        // The stack takes the last folder first; reverse the list, so that folders are visited by
+        // name.
         inner.reverse();
         waiting.extend(inner);
     }
@@ -143,7 +144,7 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
             inspection.problems.push((dir.to_path_buf(), error.to_string()));
             return Ok(());
         }
-        // The `manifest.json` belongs to another program.
+        // Another program wrote this `manifest.json`, so the folder is no run.
         Err(ResultsError::Incomplete { .. }) => {
             inspection.runs -= 1;
             return Ok(());

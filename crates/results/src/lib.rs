@@ -67,10 +67,10 @@ pub const SCENARIO_FILE: &str = "scenario.toml";
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
-/// Name of the HTML report in a run folder, if the user asked for one. It is derived from the
-/// tables, so a new run removes it.
+/// Name of the HTML report in a run folder, if the user asked for one. The report is derived from
+/// the tables, so a new run removes it.
 pub const REPORT_FILE: &str = "report.html";
-/// Name of the file with a comparison for programs. It also records the order of the compared
+/// Name of the file with a comparison for programs. The file also records the order of the compared
 /// policies.
 pub const COMPARISON_JSON: &str = "comparison.json";
 /// Name of the file that lists the keys varied by the last sweep of a folder.

@@ -28,8 +28,8 @@ pub struct RunHeader {
     pub scenario_description: String,
     /// The resolved scenario as a scenario file; it is stored beside the tables, and hashed.
     pub scenario_toml: String,
-    /// Files that the resolved scenario refers to, by name. They are stored beside the scenario, so
-    /// that the folder can be run again.
+    /// Files that the resolved scenario refers to, by name. The files are stored beside the
+    /// scenario, so that the folder can be run again.
     pub inputs: Vec<(String, Vec<u8>)>,
     /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,

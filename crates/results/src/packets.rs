@@ -220,7 +220,7 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
             Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
             _ => (None, None),
         };
-        // Without statistics, the group may contain any time.
+        // Without statistics, assume that the group may contain any time.
         let from_ps = from.map_or(0, |time| time as u64);
         let until_ps = until.map_or(u64::MAX, |time| time as u64);
         groups.push(PacketGroup { first_row, rows, from_ps, until_ps });

@@ -44,7 +44,7 @@ impl ChunkReader for Patient {
 mod tests {
     use super::*;
 
-    /// A reader that is interrupted before every byte.
+    /// A reader that reports an interruption before every byte.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {

@@ -80,7 +80,7 @@ impl RunResult {
         dir.join(MANIFEST_FILE).is_file()
     }
 
-    /// Path of the folder.
+    /// Path of the result folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -111,7 +111,7 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // The content was already compared above.
+                // `SHA256SUMS` itself was already compared.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with an enumeration in place of free text.
+        /// Row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
             /// Reason for the reset; must be a scope here.
             reason: Scope,
@@ -301,9 +301,9 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with a column that the file lacks.
+        /// Row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
-            /// Column that no file has.
+            /// Column that no test file has.
             more: u64,
         }
     }

@@ -176,7 +176,7 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
     Ok(())
 }
 
-/// Text before and after the digest in a document.
+/// Text that surrounds the digest in a document: before it and after it.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
 /// Appends a last field `sha256` to a JSON document of one object: the digest of the document

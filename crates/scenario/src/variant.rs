@@ -35,7 +35,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// File name of a variant in errors ([`crate::Problem::file`]).
+/// Name that errors show in place of a file if a variant is wrong ([`crate::Problem::file`]).
 pub const A_VARIANT: &str = "a variant";
 
 /// Maximum length of a label from the text of a variant (characters).
@@ -252,7 +252,7 @@ impl Variant {
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
-            // A table instead of the name alone, so no later step needs to expand the name.
+            // Write a table instead of the name alone, so no later step needs to expand the name.
             let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
             let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
             let policy = Item { value: Value::Table(Table { entries }), origin };
@@ -271,7 +271,7 @@ impl Variant {
         }
     }
 
-    /// Parameters and changes with their full paths.
+    /// All parameters and changes of the variant, with their full paths.
     fn changes(&self) -> impl Iterator<Item = (String, &Change)> {
         self.paths().zip(self.parameters.iter().chain(&self.changes))
     }

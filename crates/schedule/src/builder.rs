@@ -70,7 +70,7 @@ impl ScheduleBuilder {
         Ok(id)
     }
 
-    /// Gives `node` a name for messages and files. A node without one is called by its number.
+    /// Gives `node` a name for messages and files. A node without a name is called by its number.
     pub fn name(&mut self, node: NodeId, name: &str) {
         self.names.set(node.0, name);
     }

@@ -67,7 +67,8 @@ pub enum Algorithm {
     Ring,
     /// A binary tree.
     Tree,
-    /// Two binary trees with half of the data each; a rank is inside one and a leaf of the other.
+    /// Two binary trees with half of the data each; a rank is inside one tree and a leaf of the
+    /// other.
     DoubleBinaryTree,
     /// Exchanges with the partner at distance n/2, n/4 … 1, or the reverse.
     HalvingDoubling,
@@ -141,7 +142,7 @@ impl fmt::Display for Algorithm {
 pub struct Collective<'a> {
     /// Purpose.
     pub operation: Operation,
-    /// Way of execution.
+    /// Algorithm that executes the collective.
     pub algorithm: Algorithm,
     /// Size S, as [`Operation`] defines it (bytes).
     pub bytes: u64,
@@ -165,7 +166,7 @@ impl<'a> Collective<'a> {
         Self { operation, algorithm, bytes, group, chunks: 1, channels: 1, ranks_per_server: 1, class: 0 }
     }
 
-    /// Number of ranks of the group.
+    /// Number of ranks in the group.
     #[must_use]
     pub const fn n(&self) -> u32 {
         self.group.len() as u32
@@ -237,10 +238,10 @@ pub enum CollectiveError {
     Servers {
         /// Number of ranks of the group.
         ranks: u32,
-        /// Number of ranks of a server.
+        /// Number of ranks in each server.
         ranks_per_server: u32,
     },
-    /// Transfers that the schedule refuses.
+    /// Error of the schedule, which refuses the collective's transfers.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
 }

@@ -34,9 +34,9 @@ pub enum ScheduleError {
     /// An edge from or to a node that does not exist.
     #[error("an edge names node number {node}, but there are {nodes} nodes; add a node before its edges")]
     UnknownNode {
-        /// The unknown number.
+        /// Number of the node that the schedule does not have.
         node: u32,
-        /// Number of nodes.
+        /// Number of nodes in the schedule.
         nodes: usize,
     },
     /// A wait for the transmission of something other than a transfer.
@@ -44,7 +44,7 @@ pub enum ScheduleError {
     NotATransfer {
         /// Name of the waiting node.
         node: String,
-        /// Name of its parent.
+        /// Name of the parent that the node waits for.
         parent: String,
     },
     /// Nodes that wait for each other.

@@ -83,7 +83,7 @@ impl PackedEdge {
         Self { node, label: delay << 2 | condition as u32 }
     }
 
-    /// Edge with the same label and another end.
+    /// Copies the edge, with `node` in place of its node.
     pub(crate) const fn with_node(self, node: u32) -> Self {
         Self { node, label: self.label }
     }

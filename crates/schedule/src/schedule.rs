@@ -99,7 +99,7 @@ impl Schedule {
         Parents { first, edges, delays: &self.delays }
     }
 
-    /// Name of a node: the one it was given, otherwise its number.
+    /// Name of a node: the given name, otherwise the number of the node.
     #[must_use]
     pub fn name(&self, node: NodeId) -> String {
         self.names.get(node.0)
@@ -111,7 +111,7 @@ impl Schedule {
         &self.classes
     }
 
-    /// Number of nodes on the longest chain of dependencies. Barriers count as nothing.
+    /// Number of nodes on the longest chain of dependencies, without barriers.
     #[must_use]
     pub fn depth(&self) -> u32 {
         let mut waits = self.waits.clone();

@@ -29,8 +29,8 @@ pub enum SimError {
         /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed during the run, or asked for something that no switch can do. Its later
-    /// verdicts are meaningless.
+    /// A policy failed during the run, or asked for something that no switch can do. The policy's
+    /// later verdicts are meaningless.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
     /// A custom marking rule failed during the run. Its later marks are meaningless.
@@ -74,7 +74,7 @@ pub enum SimError {
     TooLarge {
         /// Kind of item that exceeds the limit, such as "hosts".
         what: &'static str,
-        /// Number in the scenario.
+        /// Number that the scenario requires.
         found: u64,
         /// Largest number that the engine supports.
         limit: u64,
@@ -93,11 +93,11 @@ pub enum SimError {
         "an identity is broken at {time} in switch {switch}: {source}; this is a bug in bufferlab, please report it"
     )]
     Broken {
-        /// Time of the broken identity.
+        /// Time at which the identity was found broken.
         time: bufferlab_units::Time,
         /// Name of the switch.
         switch: String,
-        /// The broken identity.
+        /// The accounting identity that does not hold.
         source: bufferlab_core::LedgerError,
     },
     /// Packets were lost without a record: a bug in bufferlab.

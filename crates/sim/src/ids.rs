@@ -99,7 +99,7 @@ const SLOT_BITS: u32 = 20;
 impl FlowSlot {
     /// Marks the end of a list of slots.
     pub(crate) const NONE: Self = Self(u32::MAX);
-    /// Largest number of slots.
+    /// Largest number of flow slots.
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 

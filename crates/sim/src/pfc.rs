@@ -41,7 +41,7 @@ const PRIORITY_BITS: u32 = 5;
 /// Bits of a link's number and a priority; the bits above them contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
-/// State of one priority of one link.
+/// Pause state of one priority of one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct PauseState {
     /// Time since which the link's receiver has demanded a pause.
@@ -101,7 +101,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Key of the target in timers.
+    /// Key that identifies the target in timers.
     fn key(self, generation: u32) -> PauseKey {
         PauseKey(generation << TARGET_BITS | self.link.0 << PRIORITY_BITS | u32::from(self.priority))
     }
@@ -246,7 +246,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// Sends a frame with the demanded state of `target` as soon as the link back is free.
+    /// Sends a frame with the demanded state of `target` as soon as the reverse link is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {

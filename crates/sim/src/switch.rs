@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches only itself and its [`Ports`]. It leaves all
-//! other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only itself and its [`Ports`]. The switch
+//! leaves all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;
@@ -55,7 +55,7 @@ pub(crate) struct SwitchNode {
     /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
     /// an arrival may set one.
     timer_set: bool,
-    /// Whether shadow policies run, from the first packet on.
+    /// Whether shadow policies observe the switch, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
     /// First memory of the switch, nearly always the only one. Each memory numbers its ports and
@@ -218,7 +218,7 @@ impl SwitchNode {
         self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Slice `index` with its observer, where the record is not the only one.
+    /// Returns slice `index` with its observer, for a switch with more observers than its record.
     #[cold]
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
@@ -320,7 +320,7 @@ impl SwitchNode {
         }
     }
 
-    /// [`Self::receive`] where the record is not the only observer.
+    /// Like [`Self::receive`], for a switch with more observers than its record.
     #[inline(never)]
     fn receive_in_slice(
         &mut self,

@@ -1,5 +1,5 @@
-//! Checks that the hot path does not allocate: memory grows with what is alive at once, not with
-//! the length of a run.
+//! Checks that the hot path does not allocate: memory grows with the number of live packets and
+//! flows, not with the length of a run.
 
 #[path = "suite/support.rs"]
 mod support;
@@ -109,6 +109,6 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    // 64 B of this is the packet's cache line, in a list that doubles.
+    // The packet's cache line takes 64 B of this, in a list whose capacity doubles.
     assert!(measured < 1_250.0, "{measured} bytes per flow");
 }

@@ -54,7 +54,7 @@ pub enum Side {
     Ingress,
     /// The ports that packets leave through.
     Egress,
-    /// One account for ingress and egress (VOQ systems).
+    /// The pool counts packets once for ingress and egress (VOQ systems).
     Both,
 }
 
@@ -382,7 +382,7 @@ impl Config {
             || self.queues.range(within).next().is_some()
     }
 
-    /// The map of this kind for a port: the port's own map, or else the map of all ports.
+    /// The map of a kind for a port: the port's own map, or else the map of all ports.
     #[must_use]
     pub fn map(&self, port: &PortName, kind: MapKind) -> Option<(&str, &Map)> {
         let own = self.port_qos.get(port).and_then(|qos| qos.maps.get(&kind));

@@ -42,7 +42,7 @@ pub struct Explanation {
     pub promised_ratio: Option<f64>,
     /// Terms of the shared memory of one slice, in cells.
     pub terms: Vec<Term>,
-    /// Kinds of ports.
+    /// Kinds of ports, each with its ports.
     pub kinds: Vec<PortKind>,
     /// Parts of the configuration that could not be explained, with the reason.
     pub not_explained: Vec<String>,

@@ -41,7 +41,7 @@ pub(crate) struct RawTables {
 }
 
 impl RawTables {
-    /// Counts the tables, keys and fields of a file.
+    /// Adds tables, keys and fields of a file to the count of all files.
     pub(crate) fn count(&mut self, file: &str, line: u32, more: usize) -> Result<(), Refusal> {
         self.keys = self.keys.saturating_add(more);
         if self.keys > KEYS_MAX {

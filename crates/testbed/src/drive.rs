@@ -52,7 +52,7 @@ struct Driver<'a> {
     connections: BTreeMap<Key, Vec<Connection>>,
     /// Idle connections, by index in `connections`.
     idle: BTreeMap<Key, Vec<usize>>,
-    /// Flows that wait for a connection.
+    /// Flows that wait for a connection, by the key of the connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
     /// By flow: its connection, and the bytes that the connection received before the flow.
     keys: Vec<Carried>,
@@ -312,7 +312,7 @@ impl Driver<'_> {
         Ok(open.len() - 1)
     }
 
-    /// Maximum number of connections of a key.
+    /// Maximum number of connections with this key.
     fn most(&self, key: Key) -> usize {
         match (key.3, self.plan.scenario().transports[key.0 as usize].persistent) {
             (Some(_), _) => 1,

@@ -201,7 +201,7 @@ fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let queues = scenario.switches[0].queues_per_port.min(8);
     let priorities: Vec<_> =
         (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
-    // One delay line represents both cables of a direction.
+    // The delay line delays a frame once, for the cables of both hosts.
     let delay = format_time(Time(delay.0 * 2));
     let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
     let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");

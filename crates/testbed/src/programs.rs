@@ -210,8 +210,8 @@ impl Programs {
         })
     }
 
-    /// Opens a connection over which host `dst` queries host `src`. Its answers belong to the flows
-    /// sent over it.
+    /// Opens a connection over which host `dst` queries host `src`. The connection's answers belong
+    /// to the flows sent over it.
     pub(crate) fn connect(
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),

@@ -33,7 +33,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 /// Position of this process relative to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSide {
-    /// Namespaces do not exist yet.
+    /// The process has not created the namespaces yet.
     Before,
     /// The outer process, which waits for the inner one ([`supervise`]).
     Outside,
@@ -136,7 +136,7 @@ fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
         return child.kill();
     }
     match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
-        // The program has ended meanwhile.
+        // The program ended before the signal reached it.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }

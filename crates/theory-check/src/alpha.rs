@@ -14,7 +14,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 
 /// Alphas that policies accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
-/// An alpha so large that it does not limit the burst.
+/// An alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
 /// An alpha of a burst that reaches its steady share.
 const SOME_HIGH: f64 = 8.0;
@@ -80,7 +80,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     }
     let alphas = (stated, UNLIMITED);
     let seen = first_loss(asked, "alpha_low", alphas)?;
-    // The burst's alpha is not quite infinite.
+    // The calculator assumes an infinite alpha for the burst; the replay uses a large one.
     let ratio = asked.params.rate("rate").0 as f64 / asked.params.rate("port_rate").0 as f64;
     let finite = (ratio - 1.0) / (UNLIMITED * (ratio - 2.0));
     let bound = time * (seen.part() + finite);

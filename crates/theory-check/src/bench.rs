@@ -26,7 +26,7 @@ pub(crate) struct PortQueue {
 pub(crate) struct Burst {
     /// Queues of the burst, each on a separate port.
     pub(crate) queues: Vec<PortQueue>,
-    /// Arrival rate at each queue.
+    /// Arrival rate at each of the queues.
     pub(crate) rate: BitRate,
     /// Tags of the burst's packets.
     pub(crate) tags: Tags,
@@ -94,7 +94,7 @@ impl Bench {
         self.greedy.push(place);
     }
 
-    /// Stops arrivals at this queue.
+    /// Ends the arrivals that keep this queue full.
     pub(crate) fn stop(&mut self, place: PortQueue) {
         self.greedy.retain(|other| *other != place);
     }
@@ -304,7 +304,7 @@ impl Bench {
                 break;
             }
         }
-        // Adds the transmission of the last packet.
+        // Add the time in which the port sends the last packet.
         let last = self.rates[usize::from(place.port)].serialization(u64::from(self.packet));
         (self.now + last).as_secs_f64() - begin.as_secs_f64()
     }

@@ -57,15 +57,15 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Results of a burst that was sent.
+/// Results of one burst that the bench sent.
 pub(crate) struct BurstResult {
     /// Size of a packet (bytes).
     pub(crate) packet: u32,
     /// First loss of the burst.
     pub(crate) first: FirstLoss,
-    /// Number of queues that were kept full.
+    /// Number of queues that the bench keeps full.
     queues: usize,
-    /// Number of queues of the burst.
+    /// Number of queues that receive the burst.
     bursts: usize,
     /// Free buffer before the burst (bytes).
     free: f64,
@@ -74,7 +74,7 @@ pub(crate) struct BurstResult {
     /// Two packets over the weight of the burst: the error of the burst's packets in terms of the
     /// free buffer (bytes).
     own: f64,
-    /// Rates of arrival and of growth (bytes/s).
+    /// Arrival rate of the burst, and growth rate of its queues (bytes/s).
     rates: (f64, f64),
 }
 

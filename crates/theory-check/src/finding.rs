@@ -73,7 +73,7 @@ impl Check {
         Self { relation, ..self }
     }
 
-    /// Measured minus stated.
+    /// Measured value minus stated value.
     #[must_use]
     pub fn difference(&self) -> f64 {
         // Both values are unbounded: the difference is zero.
@@ -104,7 +104,7 @@ impl Check {
     }
 }
 
-/// One run, or several of a kind, and their results.
+/// One run, or several runs of a kind, and their results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// Description of the run.
@@ -120,7 +120,7 @@ pub struct Replay {
 pub struct Verification {
     /// Replays.
     pub replays: Vec<Replay>,
-    /// Answers without a replay, and the reason.
+    /// Answers that have no replay, each with the reason.
     pub left_out: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Number of random states, in addition to the extreme ones.
+/// Number of random states, in addition to the extreme states.
 const RANDOM_STATES: u64 = 12;
 /// Maximum number of congested queues of a priority in a random state.
 const QUEUES: u64 = 4;
@@ -30,7 +30,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     let count = priorities.alphas.len();
     let (mut extremes, mut found) = (Vec::new(), Verification::default());
     for priority in 0..count {
-        // The other queues drain at the full rate.
+        // Every other congested queue drains at the full rate.
         let all: Vec<_> = (0..count)
             .map(|other| Congested { priority: other, gamma: if other == priority { gamma } else { 1.0 } })
             .collect();

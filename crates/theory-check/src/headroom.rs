@@ -17,7 +17,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Largest packets that the pool stores before the next one uses headroom and pauses the sender.
+/// Largest packets that the pool stores before the next packet uses headroom and pauses the sender.
 const BEFORE: u64 = 3;
 /// Packets in flight above which a replay would take too long.
 const PACKETS_MAX: u64 = 30_000;
@@ -92,8 +92,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's headroom, including the packet that triggers the pause. Its delays of interfaces
-/// and of the peer become reaction time.
+/// The standard's headroom, including the packet that triggers the pause. The standard's delays of
+/// interfaces and of the peer become reaction time.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
@@ -107,13 +107,13 @@ fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option
     (name, Cable { reaction, ..cable }, asked.answer.value(name), more)
 }
 
-/// The least headroom without loss (bytes), at most twice the stated one.
+/// The least headroom without loss (bytes), at most twice the stated headroom.
 fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     let worst = cable.packets.worst();
     if stated / u64::from(worst) > PACKETS_MAX {
         return Err(format!("more than {PACKETS_MAX} packets on the way"));
     }
-    // A packet of headroom is the minimum of the policy, and too little.
+    // A headroom of one packet is the minimum of the policy, and too little.
     let (mut losing, mut enough) =
         (cable.packets.occupied(cable.packets.largest), 2 * stated + u64::from(cable.packets.largest));
     if loses(cable, enough)? {
@@ -173,7 +173,7 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
         if obeys.is_none_or(|obeys| start < obeys) {
             let worst = cable.packets.worst();
             let after = start + cable.rate.serialization(u64::from(worst));
-            // The last packet that the sender starts is one of the largest.
+            // The last packet that the sender starts is one of the largest packets.
             let is_last = obeys.is_some_and(|obeys| after >= obeys);
             let wire = if sent <= BEFORE || is_last { largest } else { worst };
             start += cable.rate.serialization(u64::from(wire));

@@ -49,7 +49,7 @@ pub struct ReplayInfo {
 pub struct Asked<'a> {
     /// The calculator that was asked.
     pub info: &'static CalculatorInfo,
-    /// Parameters as given.
+    /// Parameters that the caller gave.
     pub given: &'a [(String, ParamValue)],
     /// All parameters, with defaults.
     pub params: Params,

@@ -45,12 +45,12 @@ pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
     Ok(())
 }
 
-/// A ratio per priority.
+/// Converts alphas to a parameter value with one ratio per priority.
 pub(crate) fn ratios(alphas: &[f64]) -> ParamValue {
     ParamValue::RatioPerPriority(alphas.to_vec().into())
 }
 
-/// A word as a parameter value.
+/// Converts a word to a parameter value.
 pub(crate) fn word(word: &'static str) -> ParamValue {
     ParamValue::Choice(word.into())
 }

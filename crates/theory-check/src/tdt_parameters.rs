@@ -91,7 +91,7 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
     Ok(found)
 }
 
-/// Packets stored until a port absorbs.
+/// Number of packets stored until a port enters the absorption state.
 fn stored_until_absorption(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut count = 0;
@@ -104,7 +104,7 @@ fn stored_until_absorption(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Packets sent until the net count restarts.
+/// Number of packets sent until the count of net arrivals restarts.
 fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut count = 0;
@@ -122,7 +122,7 @@ fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
     }
 }
 
-/// Losses of a normal port until it evacuates.
+/// Number of losses after which a port in the normal state enters the evacuation state.
 fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
     // No burst is recognised: the port stays normal while it fills.
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");

@@ -43,7 +43,7 @@ impl Axis {
 pub struct Series {
     /// Name of the line in the legend.
     pub name: String,
-    /// x and y, in the units of the axes.
+    /// Points (x, y) of the line, in the units of the axes.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -110,7 +110,7 @@ impl Topology {
         distances.iter().map(|distance| distance.map_or(u8::MAX, |d| d.min(254) as u8)).collect()
     }
 
-    /// Returns the hops of every switch from the nearest one in `from`, over switches only.
+    /// Returns the hops of every switch from the nearest switch in `from`, over switches only.
     fn distances(&self, from: &[u32]) -> Vec<Option<u32>> {
         let mut neighbours = vec![Vec::new(); self.switches.len()];
         for link in &self.links {

@@ -12,7 +12,7 @@ use bufferlab_params::{Faults, Params, RegisterError, Registry, entry};
 pub type BuildTopology = dyn Fn(&mut Params) -> Result<Topology, Faults> + Send + Sync;
 
 entry! {
-    /// A kind of network: an entry of the registry.
+    /// Registry entry of a kind of network.
     pub struct TopologyInfo("topology", '_') {
         /// Function from parameters to the graph.
         pub build: &'static BuildTopology,

@@ -233,11 +233,11 @@ pub struct AckEvent<'a> {
     pub delivered: u32,
     /// Whether the ACK echoes a congestion mark.
     pub marked: bool,
-    /// Segments acknowledged cumulatively so far.
+    /// Number of segments acknowledged cumulatively so far.
     pub acknowledged: u32,
-    /// Next new segment to send.
+    /// Number of the next new segment to send.
     pub next: u32,
-    /// Segments in the network just before the ACK arrived.
+    /// Number of segments in the network just before the ACK arrived.
     pub in_flight: u32,
     /// Whether the window may grow: no recovery and no reduction by a mark is in progress, and the
     /// window was full within the last round trip. Neither the application nor the NIC limited the
@@ -260,7 +260,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// Reason to slow down.
+/// Reason for which a sender slows down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// Loss detected by SACKs: fast recovery begins.

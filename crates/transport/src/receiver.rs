@@ -15,7 +15,7 @@ pub struct Receiver {
     total: u32,
     unacknowledged: u32,
     last_marked: bool,
-    /// Upper end of all marked segments.
+    /// Number after the highest marked segment.
     marked_below: u32,
     last_sent: Time,
     deadline: Time,

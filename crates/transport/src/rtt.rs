@@ -23,7 +23,7 @@ impl RttEstimator {
         }
     }
 
-    /// Smoothed round-trip time, if there was a sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Time> {
         (self.smoothed != 0).then_some(Time(self.smoothed))

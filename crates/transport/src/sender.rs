@@ -1,6 +1,7 @@
 //! Sending end of a TCP flow: windows, loss detection by SACK, recovery, the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
+//! The scoreboard needs no state per segment. The scoreboard consists of the first unacknowledged
+//! segment
 //! `una`, the set `sacked` of SACKed segments, and two marks that only move up within a recovery:
 //!
 //! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
@@ -57,11 +58,11 @@ pub enum Phase {
 /// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Data segments sent, including retransmissions.
+    /// Number of data segments sent, including retransmissions.
     pub sent: u32,
-    /// Data segments sent again.
+    /// Number of data segments sent again.
     pub retransmitted: u32,
-    /// Timer expirations, including the handshake's.
+    /// Number of timer expirations, including the handshake's timer.
     pub timeouts: u32,
 }
 
@@ -119,7 +120,7 @@ struct AckInfo<'a> {
     now: Time,
     rtt: Time,
     marked: bool,
-    /// Segments in the network before the ACK.
+    /// Number of segments in the network just before the ACK arrived.
     in_flight: u32,
     telemetry: &'a [HopReport],
 }
@@ -192,8 +193,8 @@ impl Sender {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// Whether the next segment belongs to a burst that the NIC is sending. It then leaves before
-    /// any other packet of this host.
+    /// Whether the next segment belongs to a burst that the NIC is sending. The segment then leaves
+    /// before any other packet of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {
@@ -476,7 +477,7 @@ impl Sender {
 
     /// Moves `lost_below` up (RFC 6675 IsLost).
     fn note_losses(&mut self, config: &TcpConfig) {
-        // Holes below the n-th highest SACKed segment have at least n SACKed ones above them.
+        // Holes below the n-th highest SACKed segment have at least n SACKed segments above them.
         let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
         if bound > self.lost_below {
             self.pending_loss += self.sacked.holes(self.lost_below.max(self.resent_below), bound);

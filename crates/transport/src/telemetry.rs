@@ -34,7 +34,7 @@ const HEADER_BYTES: u64 = HEADER_UNIT_BYTES << 20;
 pub(crate) struct LastReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// Whether no ACK has arrived yet and the first one is compared with zeros.
+    /// Whether no ACK has arrived yet and the first ACK is compared with zeros.
     from_zeros: bool,
 }
 
@@ -109,7 +109,7 @@ mod tests {
         let mut last = LastReports::default();
         assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
         assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
-        // An overtaken ACK compares nothing and erases nothing.
+        // An ACK that another ACK has overtaken changes nothing.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
     }
@@ -124,7 +124,7 @@ mod tests {
             let growth = now.queue_bytes - before.queue_bytes;
             found.push((now.sent_bytes - before.sent_bytes, growth, now.queue_bytes, gap));
         });
-        // 1,300 B received, in whole units of 128 B.
+        // The header counts units of 128 B, so 1,300 B become 1,280 B.
         assert_eq!(found, [(1_280, 0, 300, Time::from_ns(17_777_000 - (1 << 24)))]);
         assert_eq!(compared(&mut last, &[report(1, 17_780)]), [(1, Time::from_us(3))], "only the first");
     }

@@ -25,7 +25,7 @@ pub struct PacketMemory {
     pub smallest: u32,
     /// Largest packet on the wire (bytes), at least `smallest`.
     pub largest: u32,
-    /// Bytes of each packet that are not stored.
+    /// Bytes of each packet that the switch does not store.
     pub uncharged: u32,
     /// Overhead bytes of each packet, added before the size is rounded to cells.
     pub overhead: u32,

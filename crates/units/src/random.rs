@@ -22,7 +22,7 @@ impl RandomStream {
         Self { state: mix(state ^ mix(index)) }
     }
 
-    /// Next 64 uniform bits.
+    /// Next 64 random bits, uniformly distributed.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -45,7 +45,7 @@ impl RandomStream {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Exponentially distributed with this mean.
+    /// Draws from an exponential distribution with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.next_f64()).ln()
     }

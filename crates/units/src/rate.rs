@@ -33,7 +33,7 @@ impl BitRate {
         Time(bits_ps.div_ceil(u128::from(self.0)) as u64)
     }
 
-    /// Bytes that pass in `span`, rounded down.
+    /// Bytes that a link of this rate carries in `span`, rounded down.
     #[must_use]
     pub fn bytes_in(self, span: Time) -> u64 {
         (u128::from(self.0) * u128::from(span.0) / u128::from(PS_PER_S_TIMES_8)) as u64
@@ -61,8 +61,8 @@ impl fmt::Debug for BitRate {
 /// The serialization time of one link, prepared so that at the usual rates the hot path multiplies
 /// and never divides.
 ///
-/// One word, so that a link can store it next to the other data used per packet. It contains the
-/// picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
+/// One word, so that a link can store it next to the other data used per packet. The word contains
+/// the picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 

@@ -1,5 +1,5 @@
-//! The page as one file, or as a part of a report. It contains the whole run as points, and every
-//! packet around some losses.
+//! The page as one file, or as a part of a report. The page contains the whole run as points, and
+//! every packet around some losses.
 
 use crate::ViewError;
 use crate::explain::{Losses, explain, scenario};

@@ -1,5 +1,5 @@
-//! Index of a buffer over time, in buckets. It reads the table of packets once, so that any window
-//! is answered quickly.
+//! Index of a buffer over time, in buckets. The index reads the table of packets once, so that any
+//! window is answered quickly.
 //!
 //! A bucket has the last and the greatest length and the limit of every queue with events, the
 //! change of every class, the least, greatest and last occupancy of the whole buffer, and the
@@ -90,7 +90,7 @@ impl Source {
 /// Number of a queue in a switch: its port times the queues of a port, plus its priority.
 pub(crate) type Queue = usize;
 
-/// Numbers of ports and queues of a switch.
+/// Number of ports of a switch, and number of queues per port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) ports: u16,

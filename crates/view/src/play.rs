@@ -19,7 +19,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-/// Bytes of a packet on the wire.
+/// Size of a packet on the wire (bytes).
 const PACKET: u64 = 1_500;
 /// Number of points in the chart.
 const POINTS: u64 = 600;
@@ -160,7 +160,7 @@ impl Choices {
         Ok(())
     }
 
-    /// Ports that can be overloaded: all except the burst's.
+    /// Number of ports to overload: any port except the burst's port.
     fn overloaded(&self) -> u64 {
         self.overloaded.min(self.ports - 1)
     }

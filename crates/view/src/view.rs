@@ -55,7 +55,7 @@ impl View {
             Some(table) => Source::File(Box::new(table)),
             None => Source::Memory(samples::rows(&run, switch, shape)?),
         };
-        // The state after the last sample is unknown.
+        // Samples do not describe the state after the last sample.
         let end = match &source {
             Source::Memory(samples) => samples.last().map_or(0, |sample| sample.time_ps + 1),
             Source::File(_) => run.manifest().totals.end_ns * 1_000,

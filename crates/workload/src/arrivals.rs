@@ -11,7 +11,7 @@ pub(crate) struct Arrivals {
     /// Next arrival of every host that has one before the end: (time, host, slot). The host number
     /// breaks ties, which picosecond times make rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Random stream of every slot.
+    /// Random stream of each host slot.
     streams: Vec<RandomStream>,
     mean_gap_s: f64,
     end: Time,

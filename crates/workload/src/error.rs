@@ -132,7 +132,7 @@ pub enum SourceError {
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
     )]
     TooManyQueries {
-        /// Expected number of queries.
+        /// Expected number of queries of the run.
         expected: f64,
     },
 }

@@ -16,7 +16,7 @@ pub(crate) struct Foreign {
     pub(crate) advice: &'static str,
 }
 
-/// Size of the examined beginning of a file (bytes).
+/// Number of bytes at the start of a file that are examined.
 const LOOKED_AT: u64 = 65_536;
 /// Number of tokens by which formats of numbers are distinguished.
 const TOKENS: usize = 64;
@@ -48,7 +48,7 @@ impl Foreign {
     /// Detects the format of a file from its beginning; `None` if it is unknown.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
-        // A damaged end of a compressed file does not matter.
+        // Ignore a damaged end of a compressed file.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {
@@ -57,7 +57,7 @@ impl Foreign {
         if is_chakra(&start) {
             return found("a Chakra execution trace (.et)", DEPENDENT);
         }
-        // The last character may be incomplete.
+        // The cut may leave a part of the last character, which is replaced.
         let text = String::from_utf8_lossy(&start);
         let text = text.trim_start_matches('\u{feff}');
         of_words(text).or_else(|| of_columns(text)).or_else(|| of_numbers(text))

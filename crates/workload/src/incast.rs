@@ -119,7 +119,7 @@ struct Query {
     client: u32,
     number: u32,
     servers: Vec<u32>,
-    /// Number of `servers` that have answered.
+    /// Number of servers in `servers` that have answered.
     answered: usize,
 }
 

@@ -36,7 +36,7 @@ pub struct MergeSource {
     sources: Vec<Box<dyn FlowSource>>,
     /// Next flow of every source that has one.
     heads: Vec<Option<FlowSpec>>,
-    /// Start of every head, with its source.
+    /// Start of each flow in `heads`, with the index of its source.
     order: BinaryHeap<Reverse<(Time, usize)>>,
 }
 

@@ -42,15 +42,15 @@ pub struct MultiGetParams<'a> {
     pub queries: Option<u64>,
     /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// End of the queries; all are asked before.
+    /// Time at which the queries end; each query is asked before this time.
     pub end: Time,
     /// Numbers for [`crate::FlowSpec::query`] of the queries.
     pub numbers: QueryNumbers,
 }
 
-/// Closed loops: every thread of every client has exactly one query in progress. It asks the next
-/// query after the last answer and its think time. Threads are numbered from 0; the threads of a
-/// client have consecutive numbers.
+/// Closed loops: every thread of every client has exactly one query in progress. The thread asks
+/// the next query after the last answer and its think time. Threads are numbered from 0; the
+/// threads of a client have consecutive numbers.
 ///
 /// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. A
 /// thread's queries therefore do not depend on the speed of the others.
@@ -150,8 +150,8 @@ impl ClosedLoop for MultiGet {
         let client = (thread / self.threads) as usize;
         let servers = &mut self.servers[thread as usize];
         let stream = &mut self.streams[thread as usize].0;
-        // A Fisher-Yates shuffle, stopped when enough are drawn. It continues from the previous
-        // order, which keeps all orders equally likely.
+        // A Fisher-Yates shuffle, stopped when enough are drawn. The shuffle continues from the
+        // previous order, which keeps all orders equally likely.
         for position in 0..self.fan_in as usize {
             let other = position + stream.below((servers.len() - position) as u64) as usize;
             servers.swap(position, other);

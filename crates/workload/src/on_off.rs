@@ -254,7 +254,7 @@ mod tests {
         // 5,000 bursts per pair: one standard deviation of the count is 0.35 %, of the load 0.5 %.
         assert!((78_900..81_100).contains(&flows.len()), "{}", flows.len());
         let bytes: u64 = flows.iter().map(|flow| flow.size / 1_446 * 1_500).sum();
-        // 8 Gb/s for 250 us of every 20 ms: 100 Mb/s from each.
+        // Bursts of 8 Gb/s for 250 us of every 20 ms: each source sends 100 Mb/s.
         let load = bytes as f64 * 8.0 / 100.0 / 16.0;
         assert!((load - 100e6).abs() < 2e6, "{load}");
         assert!(flows.iter().all(|flow| pairs.contains(&(flow.src, flow.dst)) && flow.class == 4));
@@ -288,7 +288,7 @@ mod tests {
         let flows = drain(params(&[(0, 1), (2, 3)], vec![common, rare]));
         let share = flows.iter().filter(|flow| flow.class == 5).count() as f64 / flows.len() as f64;
         assert!((share - 0.1).abs() < 0.01, "{share}");
-        // 8 Gb/s for 1 ms: 1 MB on the wire, 667 packets.
+        // A burst of 8 Gb/s for 1 ms: 1 MB on the wire, 667 packets.
         assert!(flows.iter().all(|flow| flow.class == 4 || flow.size == 667 * 1_446));
     }
 

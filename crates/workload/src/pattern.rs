@@ -27,7 +27,7 @@ pub(crate) struct Racks {
     hosts: Vec<u32>,
     /// First slot of each rack: slots `starts[r]..starts[r + 1]` are rack r.
     starts: Vec<usize>,
-    /// Rack of every slot.
+    /// Rack of each host slot.
     rack_of: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Racks {
         Ok(this)
     }
 
-    /// All hosts, by slot.
+    /// All hosts, in the order of their slots.
     pub(crate) fn hosts(&self) -> &[u32] {
         &self.hosts
     }
@@ -70,7 +70,7 @@ impl Racks {
         self.starts[rack]..self.starts[rack + 1]
     }
 
-    /// Rack of `slot`.
+    /// Rack to which `slot` belongs.
     pub(crate) fn rack_of(&self, slot: usize) -> usize {
         self.rack_of[slot] as usize
     }

@@ -28,7 +28,7 @@ pub struct PoissonParams<'a> {
     pub sizes: SizeDistribution,
     /// [`FlowSpec::class`] of the flows.
     pub class: u16,
-    /// End of the flow starts, which are in `0..end`.
+    /// End of the period `0..end` in which flows start.
     pub end: Time,
 }
 

@@ -82,7 +82,7 @@ struct RawTrace {
 }
 
 impl RawTrace {
-    /// Index of an address of a capture.
+    /// Returns the index of a capture's address, which it adds if it is new.
     fn address(&mut self, address: IpAddr) -> u32 {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
@@ -171,7 +171,7 @@ fn replay(
     book: &mut AddressBook<'_>,
     options: &TraceOptions,
 ) -> Result<Trace, TraceError> {
-    // Captures of several NICs are not always in order.
+    // Captures from several NICs may have packets out of order.
     raw.packets.sort_by_key(|packet| packet.at_ps);
     let Some(first) = raw.packets.first().map(|packet| packet.at_ps) else {
         let path = path.to_owned();

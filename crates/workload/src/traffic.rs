@@ -40,7 +40,7 @@ pub struct Carriage {
 /// Replay of flows that are single packets; [`FlowSpec::size`] is their size on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Priority of the packets; `None` for the transport's.
+    /// Priority of the packets; `None` uses the transport's priority.
     pub priority: Option<u8>,
 }
 
@@ -96,7 +96,7 @@ pub struct Answer {
     pub server: u32,
     /// Payload (bytes).
     pub size: u64,
-    /// Connection between the thread and that server, from 0; below [`ClosedLoop::connections`].
+    /// Connection between the thread and the server, from 0; below [`ClosedLoop::connections`].
     pub connection: u32,
 }
 
@@ -157,7 +157,7 @@ struct Parts {
     closed_loops: Vec<LoopTraffic>,
     classes: Vec<TrafficClass>,
     listed_queries: BTreeMap<u32, u32>,
-    /// First number above the numbers of listed queries.
+    /// Smallest number above the numbers of all listed queries.
     query_base: u32,
     /// Number of workloads that take query numbers; `asked` counts the workloads that have taken
     /// their numbers.
@@ -217,7 +217,7 @@ impl<'a> TrafficBuilder<'a> {
         self.class_over(name, self.entry.transport)
     }
 
-    /// [`FlowSpec::class`] of another class over another transport, by its index.
+    /// Returns the [`FlowSpec::class`] for flows of class `name` over the transport of this index.
     pub fn class_over(&mut self, name: &str, transport: u32) -> u16 {
         self.class_with(name, Carriage { transport, replay: None })
     }
@@ -275,8 +275,8 @@ impl<'a> TrafficBuilder<'a> {
         self.add_source(ListSource::new(flows));
     }
 
-    /// Adds a closed loop. Its answers are flows of `class` and begin `request_delay` after their
-    /// query (`None` for half of the unloaded round trip).
+    /// Adds a closed loop. The loop's answers are flows of `class` and begin `request_delay` after
+    /// their query (`None` for half of the unloaded round trip).
     pub fn add_closed_loop(
         &mut self,
         queries: impl ClosedLoop + 'static,

@@ -198,7 +198,7 @@ impl Recorded {
                 let size = victim.map_or(0, |victim| victim.header.size);
                 self.pending.extend([u64::from(victim.is_some()), size.into(), u64::from(small)]);
             }
-            // The threshold if a shift replaced the multiplication.
+            // Threshold of a circuit that multiplies by a shift.
             Scheme::Abm | Scheme::AbmShift => {
                 let unscheduled = usize::from(arrival.header.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];

@@ -9,7 +9,7 @@ pub const NO_LIMIT: u64 = u64::MAX;
 /// Largest number of ports of a circuit in the build for the comparison.
 const MOST_PORTS: usize = 64;
 
-/// Largest number of queues per port.
+/// Largest number of queues per port of a circuit.
 const MOST_QUEUES: usize = 8;
 
 /// Width of a byte count (bits).
@@ -93,10 +93,12 @@ impl Scheme {
     /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop
     ///   ends absorption, 4 keep the count of drops;
     /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1
-    ///   hard reserve, 2 by tag, 4 printed line 4, 8 ports have classes; small and large priority;
-    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 length
-    ///   met, 2 zero when empty; limits of congested and active; first priority of the low group;
-    ///   the shift table by priority, congested, active (two's complement).
+    ///   for a hard reserve, 2 for classes by tag, 4 for the printed line 4, 8 for ports with
+    ///   classes; priority of small flows; priority of large flows;
+    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 for the
+    ///   length met on arrival, 2 for zero when empty; length limits of congested and of active
+    ///   queues; first priority of the low group; shift table by priority, number of congested
+    ///   queues and number of active queues (two's complement).
     ///
     /// # Errors
     /// If the circuit does not support a parameter or the shape of the switch.

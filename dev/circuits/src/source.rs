@@ -26,7 +26,7 @@ pub struct Played {
     pub unfit: Vec<String>,
 }
 
-/// Hardware limits of a switch: alphas are powers of two if the circuit needs that.
+/// Hardware limits of a switch: alphas are powers of two if the circuit needs such alphas.
 fn hardware(scheme: Scheme) -> Hardware {
     Hardware { quantised_alpha: scheme.shifts_alpha(), ..Hardware::IDEAL }
 }
@@ -75,7 +75,8 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
-            // Skip waits: each would add a thousand passes of SYNC packets that test nothing new.
+            // Skip waits: each wait would add a thousand passes of SYNC packets that test nothing
+            // new.
             if scheme == Scheme::PlasticinePisa && matches!(operation, Operation::Wait(_)) {
                 continue;
             }

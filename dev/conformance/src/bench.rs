@@ -35,7 +35,7 @@ pub struct Bench {
     next_id: u32,
     /// Number of stored packets that the last operation removed without sending.
     removed: usize,
-    /// Whether `handle_timeout` is also called when nothing is due.
+    /// Whether `handle_timeout` is also called before a timeout is due.
     early_timeouts: bool,
 }
 

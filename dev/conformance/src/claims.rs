@@ -12,7 +12,7 @@ use std::path::Path;
 /// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The criterion is met.
+    /// The measured values meet the criterion.
     Holds,
     /// The criterion is missed, but nothing shows that the paper is wrong.
     Fails,

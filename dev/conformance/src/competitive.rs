@@ -37,7 +37,7 @@ pub trait Arrivals {
     fn run(&self, device: &mut dyn Device) -> Fates;
 }
 
-/// The fate of every arrival.
+/// Fate of every arrival under a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Whether each arrival was sent, that is, neither dropped nor evicted.
@@ -75,9 +75,9 @@ impl Fates {
 pub struct Standing {
     /// Registry name of the policy.
     pub policy: &'static str,
-    /// Fates under this policy.
+    /// Fates of the arrivals under this policy.
     pub fates: Fates,
-    /// Fates under Longest Queue Drop.
+    /// Fates of the arrivals under Longest Queue Drop.
     pub lqd: Fates,
 }
 
@@ -223,9 +223,9 @@ impl Arrivals for Timed {
 
 /// Size of a unit packet (bytes).
 const UNIT: u64 = 1_500;
-/// Transmission time of a unit packet at 10 Gb/s.
+/// Time in which a 10 Gb/s port sends a unit packet.
 const SLOT: Time = Time::from_ns(1_200);
-/// Limit on states in the search for the optimum.
+/// Maximum number of states in the search for the optimum.
 const MOST_STATES: u64 = 1_000_000;
 
 /// Unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10 Gb/s.
@@ -314,7 +314,7 @@ impl Arrivals for Slotted {
     fn run(&self, device: &mut dyn Device) -> Fates {
         let mut fates = Fates::new(self.packets());
         let mut id = 0;
-        // All stored packets leave within B further slots.
+        // The buffer has at most B packets, so B further slots empty it.
         let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
         for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
             catch_up(device, Self::arrival_time(slot));

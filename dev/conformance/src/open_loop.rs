@@ -35,9 +35,9 @@ impl Source {
 /// Order of an arrival and an end of transmission at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// The packet arrives first.
+    /// Packets arrive before a transmission ends.
     Arrival,
-    /// The transmission ends first, and the next one starts.
+    /// A transmission ends, and the next one starts, before packets arrive.
     Departure,
 }
 
@@ -48,11 +48,11 @@ pub struct Loss {
     pub at: Time,
     /// Limit that caused the loss.
     pub reason: DropReason,
-    /// Length of the packet's queue (packets).
+    /// Length of the packet's queue at the loss (packets).
     pub queue_packets: u64,
-    /// Length of the packet's queue (bytes).
+    /// Length of the packet's queue at the loss (bytes).
     pub queue_bytes: u64,
-    /// Occupancy of the whole buffer (bytes).
+    /// Occupancy of the whole buffer at the loss (bytes).
     pub occupancy: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Record {
     pub losses: Vec<Loss>,
     /// Number of evicted packets.
     pub evicted: u64,
-    /// Largest length (packets).
+    /// Largest length of the queue (packets).
     pub longest: u64,
     /// Arrival time and queueing delay of every sent packet.
     pub delays: Vec<(Time, Time)>,
@@ -78,7 +78,7 @@ pub struct OpenLoop {
     pub sources: Vec<Source>,
     /// Packets sent so far, by source.
     pub sent: Vec<u64>,
-    /// Records by queue.
+    /// Record of each queue.
     pub queues: Vec<Record>,
     /// Order of simultaneous events; the default is [`First::Arrival`].
     pub first: First,
@@ -137,7 +137,7 @@ impl OpenLoop {
         })
     }
 
-    /// Adds a source from now on.
+    /// Adds a source that sends from now on.
     pub fn add(&mut self, source: Source) {
         self.sources.push(source);
         self.sent.push(0);

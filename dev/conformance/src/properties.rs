@@ -54,9 +54,9 @@ pub struct Violation {
     pub subject: String,
     /// The violated claim.
     pub claim: &'static str,
-    /// Script that violates the claim.
+    /// Script that shows the violation.
     pub script: Box<Script>,
-    /// Index of the operation at which the violation shows.
+    /// Index of the operation after which the violation is visible.
     pub at: usize,
     /// Description of the violation.
     pub what: String,
@@ -435,14 +435,14 @@ fn on_a_chip(script: &Script) -> Script {
     chip.config.max_packet = packet;
     chip.config.hardware = Hardware {
         cell_bytes,
-        // The bench counts whole cells without overhead.
+        // The bench counts whole cells, without an overhead per packet.
         packet_overhead: 0,
         accounting: Accounting {
             resume_below: if seed % 11 < 5 { ResumeBelow::PausePoint } else { ResumeBelow::Threshold },
             ..Accounting::IDEAL
         },
         reserves,
-        // The limit exceeds the reserves of a port.
+        // A limit above the port's reserves, so that packets can reach it.
         port_limit: (seed % 7 < 3)
             .then_some(packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4),
         threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),

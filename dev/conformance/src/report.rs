@@ -9,7 +9,7 @@ use bufferlab_core::{ParamValue, PolicyInfo};
 use std::fmt;
 use std::ops::Range;
 
-/// Amount of testing.
+/// Extent of the tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// Length n of the exhaustive scripts over a buffer of three packets; there are 5ⁿ + 4ⁿ of
@@ -147,7 +147,7 @@ pub enum Finding {
     NotClaimed(&'static str),
     /// The claim fails, with the shortest script found.
     Fails(Box<Violation>),
-    /// A vector gives another result, or cannot be run.
+    /// A vector has another result than expected, or cannot be run.
     Differs(String),
 }
 

@@ -1,4 +1,4 @@
-//! Scripts: sequences of operations on a device under test, and a generator of random ones.
+//! Scripts: sequences of operations on a device under test, and a generator of random scripts.
 
 use bufferlab_core::{Scheduler, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -22,7 +22,7 @@ pub enum Operation {
     },
     /// A neighbour pauses or resumes a priority.
     Pause {
-        /// Port to the neighbour.
+        /// Port that leads to the neighbour.
         port: u16,
         /// Priority that is paused or resumed.
         priority: u8,
@@ -38,7 +38,7 @@ pub enum Operation {
 pub struct Script {
     /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Time before each operation.
+    /// Time that passes before each operation.
     pub gap: Time,
     /// A smaller and a larger alpha for the check of monotonicity.
     pub alphas: (f64, f64),
@@ -64,7 +64,7 @@ impl Script {
             max_packet: u64::from(TINY_PACKET),
             ..SwitchConfig::new(3 * u64::from(TINY_PACKET), rates).with_queues(2 / ports)
         };
-        // About three operations per update interval of ABM (80 us).
+        // The gap gives about three operations per update interval of ABM (80 us).
         Self { config, gap: Time::from_us(27), alphas: (0.5, 1.0), operations: Vec::new() }
     }
 

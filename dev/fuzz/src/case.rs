@@ -10,11 +10,11 @@ use std::{fmt, fs, io};
 /// each, up to U+00FF). Positions beyond the end wrap around.
 pub type Splice = (u64, u64, String);
 
-/// A scenario: a base and its changes, in order.
+/// A fuzzing case: a base scenario and its changes, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Name of the base.
+    /// Name of the base scenario.
     pub base: String,
     /// Dotted keys with their values as TOML.
     pub set: Vec<(String, String)>,
@@ -26,9 +26,9 @@ pub struct Case {
 /// Reason for which a file is not a case.
 #[derive(Debug)]
 pub enum CaseError {
-    /// The file is not TOML, or has unknown keys.
+    /// The file is no TOML, or it has unknown keys.
     Syntax(Box<toml::de::Error>),
-    /// The base does not exist.
+    /// No base scenario has this name.
     Base(String),
 }
 

@@ -18,7 +18,7 @@ const MOST_OTHERS: u64 = 8;
 /// Number of hosts of a single-switch network, and therefore of its ports.
 const PORTS: (u64, u64) = (2, 13);
 
-/// The bases as TOML, in their order.
+/// The base scenarios as parsed TOML, in the order of the bases.
 static PARSED: LazyLock<Vec<Table>> =
     LazyLock::new(|| BASES.iter().map(|base| base.text.parse().expect("bases are TOML")).collect());
 
@@ -45,7 +45,7 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Parents have smaller numbers than their children.
+    // Set parents first; their numbers are smaller than their children's.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -82,7 +82,7 @@ fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     }
 }
 
-/// Options of a case: those whose settings are all still present.
+/// Options of a case: the options whose settings are all still present.
 pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     let has = |choice: &Choice| {
         case.set.iter().any(|(key, value)| {
@@ -119,7 +119,7 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// Chooses the base: a lossless one if an option needs it, otherwise any.
+/// Chooses the base: a lossless base if an option needs it, otherwise any base.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))
@@ -174,7 +174,7 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// Start of an entry's table.
+/// Start of the TOML table of a registry entry.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }

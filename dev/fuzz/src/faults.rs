@@ -33,7 +33,7 @@ pub struct Faults {
     pub most: usize,
     /// Position in the order at which to start; a later call continues after the last position.
     pub from: usize,
-    /// Number of commands in parallel.
+    /// Number of commands that run in parallel.
     pub jobs: u64,
 }
 
@@ -42,11 +42,11 @@ pub struct Faults {
 pub struct Injected {
     /// Faults by kind, and findings.
     pub report: Report,
-    /// Position in the order of faults, including earlier calls.
+    /// Position in the order of faults, including the faults of earlier calls.
     pub done: usize,
-    /// Total number of faults.
+    /// Total number of faults in the order.
     pub all: usize,
-    /// Reason for which calls could not fail, if any.
+    /// Reason why no calls were made to fail, if any.
     pub skipped: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct Finding {
     /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
     pub kind: String,
-    /// Description in one line.
+    /// Description of the failure in one line.
     pub what: String,
     /// Command that repeats the failure.
     pub replay: String,
@@ -19,10 +19,10 @@ pub struct Finding {
 pub struct Report {
     /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Options that ran together, by number.
+    /// Numbers of the options that ran together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<usize>,
-    /// Cases that several threads shared.
+    /// Number of cases that several threads shared.
     #[serde(default)]
     pub divided: u64,
     /// Failures.

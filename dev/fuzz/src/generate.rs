@@ -94,7 +94,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
             let index = dice.0.below(2);
             change(dice, below, &at(&format!("{}.{index}", key.name)))
         }
-        // Parameters of a random entry: occasionally of the right one, otherwise refused.
+        // Parameters of a random entry: occasionally of the right entry, otherwise refused.
         Kind::Tag(catalog) => {
             let cards = catalog.cards(false);
             let card = dice.pick(&cards);

@@ -39,7 +39,7 @@ impl Default for Budget {
 pub enum Outcome {
     /// The case ran to its end.
     Ran,
-    /// The budget ran out.
+    /// The case used up its budget of time or packet-hops.
     Stopped,
     /// The loader accepted the case, and the engine refused it with a reason.
     Refused,
@@ -60,9 +60,9 @@ impl Outcome {
 /// A fault of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A panic, with its place.
+    /// A panic, with its place in the source.
     Panic(String),
-    /// An identity is violated.
+    /// An accounting identity does not hold.
     Broken(String),
     /// A built-in policy, congestion control or rule failed.
     Failed(String),
@@ -72,7 +72,7 @@ pub enum Fault {
     Resolved(String),
     /// The tables of a run with several threads differ from the tables of a run with one thread.
     Threads(String),
-    /// `check` accepts the scenario, and `run` refuses it.
+    /// `check` accepts the scenario, but `run` refuses it.
     Disagrees(String),
 }
 
@@ -164,7 +164,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // A repetition that runs out of time proves nothing.
+            // Ignore a repetition that stops because its time is over.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));

@@ -20,7 +20,7 @@ struct Arguments {
     /// Subject: scenarios, or readers of files, requests and answers.
     #[arg(long, value_enum, default_value = "scenarios")]
     subject: Subject,
-    /// Seed of the cases.
+    /// Seed of the drawn cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Draw the seed from the clock.
@@ -59,7 +59,7 @@ enum Task {
         /// The tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Number of faults to skip, in their order.
+        /// Number of faults to skip, from the start of their order.
         #[arg(long, default_value_t = 0)]
         from: usize,
     },
@@ -84,7 +84,7 @@ enum Task {
         #[arg(long)]
         jobs: Option<u64>,
     },
-    /// Repeat one fault of the order of a seed.
+    /// Repeat one fault of a seed's order.
     Fault {
         seed: u64,
         number: usize,

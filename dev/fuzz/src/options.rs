@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// An option of a case.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    /// Name in reports: `switch.policy=dt`, `switch.policy=dt.alpha`, `switch.hardware.slices`.
+    /// Name of the option in reports, such as `switch.policy=dt` or `switch.policy=dt.alpha`.
     pub(crate) label: String,
     /// Dotted key that the option sets.
     pub(crate) path: String,
@@ -25,11 +25,11 @@ pub(crate) struct Choice {
 /// Kind of value of an option.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A value of the key.
+    /// A value of this key.
     Key(&'static KeySpec),
-    /// A value of the parameter.
+    /// A value of this parameter.
     Param(&'static ParamInfo),
-    /// A constant TOML value.
+    /// A constant value in TOML.
     Fixed(String),
     /// Name of an entry with its required parameters, as a table; `key` names the entry.
     Entry {
@@ -39,9 +39,9 @@ pub(crate) enum What {
         /// Keys of the table that are independent of the entry and must be kept.
         keep: &'static [KeySpec],
     },
-    /// A list of one table.
+    /// A list with one table.
     List(&'static TableSpec),
-    /// A list of one buffer profile.
+    /// A list with one buffer profile.
     Profiles,
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);
     let start = stream.below(count);
-    // A step coprime to the count visits every pair.
+    // If step and count have no common divisor, the steps visit every pair.
     let step = loop {
         let step = 1 + stream.below(count);
         if gcd(step, count) == 1 {
@@ -47,7 +47,7 @@ pub struct Reached {
     pub options: (u64, u64),
     /// Pairs of options that ran together, and number of possible pairs.
     pub pairs: (u64, u64),
-    /// Triples that ran together.
+    /// Number of triples of options that ran together.
     pub triples: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Feeds damaged input to all readers of external bytes. They must not panic or abort, and their
+//! Feeds damaged input to all readers of external bytes. Readers must not panic or abort, and their
 //! time and memory must be bounded.
 //!
 //! A batch is a number of inputs for one target. Inputs are changes of small valid files, and of
@@ -154,7 +154,7 @@ fn shape(answer: &Result<(), String>) -> u64 {
     hasher.finish()
 }
 
-/// A smaller input with the same kind of failure.
+/// Searches a smaller input with the same kind of failure.
 fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
     let (mut attempts, start) = (0, Instant::now());
     let mut part = input.len() / 2;

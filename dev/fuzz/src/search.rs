@@ -89,14 +89,14 @@ pub struct Summary {
     pub divided: u64,
     /// Number of findings by kind.
     pub findings: BTreeMap<String, u64>,
-    /// Options that ran together; only for scenarios.
+    /// Coverage of options that ran together; only for scenarios.
     pub coverage: Option<Reached>,
     /// All findings.
     pub details: Vec<Finding>,
 }
 
 impl Found {
-    /// Adds the result of a case.
+    /// Adds the report of a case.
     pub fn add(&mut self, report: Report) {
         for (outcome, count) in report.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -109,7 +109,7 @@ impl Found {
         }
     }
 
-    /// Adds the result of another search.
+    /// Adds the findings of another search.
     pub fn merge(&mut self, other: Self) {
         for (outcome, count) in other.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -214,7 +214,7 @@ fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     Ok(report)
 }
 
-/// Command that plays a case.
+/// Command line that runs a failing case again.
 fn replay(path: &Path) -> String {
     format!("cargo xtask fuzz play {}", path.display())
 }

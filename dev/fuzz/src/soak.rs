@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Longest part, before the next kind of search.
+/// Longest duration of a part of a soak, before the next kind of search.
 const PART_MAX: Duration = Duration::from_secs(240);
 /// Minimum number of rounds in a budget: every kind gets several parts.
 const ROUNDS: u32 = 2;
@@ -37,7 +37,7 @@ enum Kind {
 /// Options of a soak.
 #[derive(Clone, Debug)]
 pub struct Soak {
-    /// Program whose calls fail.
+    /// Program whose system calls are made to fail.
     pub program: PathBuf,
     /// Seed of all searches.
     pub seed: u64,
@@ -51,18 +51,18 @@ pub struct Soak {
     pub jobs: u64,
 }
 
-/// Progress so far.
+/// Progress of a soak up to now.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
     /// Seed of all searches.
     pub seed: u64,
-    /// Duration of all parts (s).
+    /// Total duration of all parts (s).
     pub seconds: u64,
     /// Number of completed parts.
     pub parts: u64,
     /// Number of cases by subject and outcome.
     pub cases: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Scenarios that several threads shared.
+    /// Number of scenarios that several threads shared.
     pub divided: u64,
     /// Number of injected faults of the seed's order, and number of all faults.
     pub faults: (usize, usize),
@@ -102,7 +102,7 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // One place may fail repeatedly: keep one example.
+            // Keep one example of findings at the same place.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }

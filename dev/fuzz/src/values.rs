@@ -217,7 +217,7 @@ fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     if parts.len() == 1 { quoted(card.name) } else { format!("{{ {} }}", parts.join(", ")) }
 }
 
-/// Required parameters, and some others.
+/// Draws the required parameters, and some others.
 pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let mut parts = Vec::new();
     for param in params {
@@ -235,7 +235,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
     format!("{{ {} }}", parameters(dice, info.params).join(", "))
 }
 
-/// A table on one line: required keys, and some others.
+/// A table on one line: required keys, and some optional keys.
 pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {

@@ -8,22 +8,22 @@ use std::path::Path;
 /// A scenario of bufferlab, paired with a run of the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Short name, as in [`crate::explained::EXPLAINED`].
+    /// Short name of the case, as in [`crate::explained::EXPLAINED`].
     pub name: &'static str,
-    /// File in `scenarios/`.
+    /// Name of the scenario file in `scenarios/`.
     pub scenario: &'static str,
     /// Registry name of the policy.
     pub policy: &'static str,
     /// Changes to the scenario file: keys and values as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
-    /// The reference's run.
+    /// Key of the reference's run.
     pub key: RunKey,
 }
 
 /// A pair of names: of a policy in bufferlab and in the reference, or of a traffic and its request
 /// size.
 type Pair = (&'static str, &'static str);
-/// Keys and values as for `--set`.
+/// Changed keys and their values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
 
 const DT: Pair = ("dt", "DT");
@@ -200,7 +200,7 @@ impl Case {
         let traffic = self.key.traffic;
         let parts: &[_] = match self.scenario {
             "artifact-loaded.toml" => &["_websearch", "_incast"],
-            // Reverie's scenarios name their lists themselves.
+            // Reverie's scenarios already name their flow lists.
             _ if self.is_lossless() => &[],
             _ => &[""],
         };

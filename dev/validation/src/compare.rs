@@ -37,11 +37,11 @@ pub struct Scatter {
     pub median: f64,
     /// Largest |bufferlab's completion time / the reference's − 1| of a flow.
     pub largest: f64,
-    /// Flows whose completion times agree within 1 %.
+    /// Number of flows whose completion times agree within 1 %.
     pub within_one_percent: usize,
-    /// Flows whose completion times agree within 3 %.
+    /// Number of flows whose completion times agree within 3 %.
     pub within_three_percent: usize,
-    /// Flows whose completion times agree within 5 %.
+    /// Number of flows whose completion times agree within 5 %.
     pub within_five_percent: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct Comparison {
     pub case: Case,
     /// Metrics of the run.
     pub rows: Vec<ComparedMetric>,
-    /// Agreement flow by flow.
+    /// Agreement of the completion times flow by flow.
     pub scatter: Scatter,
     /// Agreement by class and size of flows.
     pub by_size: Vec<SizeClass>,
@@ -135,7 +135,7 @@ fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {
     expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
 }
 
-/// Computes a statistic of sorted slowdowns for both simulators.
+/// Computes a statistic for both simulators from their sorted slowdowns.
 fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f64, f64) {
     (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
 }

@@ -73,8 +73,9 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     let all: Vec<_> = sizes(comparisons).collect();
     let _ = writeln!(
         text,
-        "Median of bufferlab / ns-3 over completion times of single flows, and the ratio of the means. \
-         A median agrees within {:.0} %: {} of {} do, of classes with at least {} flows. The others:\n",
+        "The table has the median of bufferlab / ns-3 over completion times of single flows, and the ratio of \
+         the means. A median agrees within {:.0} %. This is so for {} of {} classes with at least {} flows. The \
+         other classes:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),
         all.len(),
@@ -197,7 +198,9 @@ fn percent(fraction: f64) -> String {
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);
-    let mut text = format!("\nStarts jittered by {JITTER} on both sides. Metrics that agree, of all:\n\n");
+    let mut text = format!(
+        "\nFlows start with a jitter of {JITTER} in both simulators. The table counts the metrics that agree:\n\n"
+    );
     text.push_str("| run | their runs | ours | agree | of |\n|---|--:|--:|--:|--:|\n");
     for run in runs.clone() {
         let agree = run.iter().filter(|range| range.agrees()).count();

@@ -68,9 +68,9 @@ pub enum ValidationError {
     /// The two simulators did not finish the same flows.
     #[error("{ours} flows of ours and {theirs} of theirs finished, or they are not the same")]
     OtherFlows {
-        /// Flows that finished in bufferlab.
+        /// Number of flows that finished in bufferlab.
         ours: usize,
-        /// Flows that finished in the reference.
+        /// Number of flows that finished in the reference.
         theirs: usize,
     },
     /// The reference lacks this run or column.

@@ -51,16 +51,16 @@ pub enum Tier {
 /// Packet counts by tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
-    /// Packets at ports from leaves to hosts.
+    /// Number of packets at ports from leaves to hosts.
     pub leaf_down: u64,
-    /// Packets at ports from leaves to spines.
+    /// Number of packets at ports from leaves to spines.
     pub leaf_up: u64,
-    /// Packets at ports of spines.
+    /// Number of packets at ports of spines.
     pub spine: u64,
 }
 
 impl ByTier {
-    /// Packets at every port.
+    /// Number of packets at every port, leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -83,13 +83,13 @@ pub struct Outcome {
     pub unfinished: u64,
     /// Lost packets.
     pub drops: ByTier,
-    /// Lost RDMA packets.
+    /// Number of lost RDMA packets.
     pub lossless_drops: u64,
-    /// Pause frames that leaves sent.
+    /// Number of pause frames that leaves sent.
     pub pauses_of_leaves: u64,
-    /// Pause frames that spines sent.
+    /// Number of pause frames that spines sent.
     pub pauses_of_spines: u64,
-    /// Packets that switches marked.
+    /// Number of packets that switches marked.
     pub marks: ByTier,
     /// Packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub occupancy: Vec<(u64, f64)>,
     /// Samples of leaf 0's occupancy by priority and time (ns); none while the queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
-    /// Packets sent on any link.
+    /// Number of packets sent on links; each link counts.
     pub transmissions: u64,
 }
 

@@ -22,13 +22,13 @@ pub struct RunKey {
     pub variant: &'static str,
     /// Name of the policy: `DT`, `ABM` or `REVERIE`.
     pub policy: &'static str,
-    /// The reference's name of the transport: `dctcp`, `cubic`, …
+    /// Name of the transport in the reference's files: `dctcp`, `cubic`, …
     pub transport: &'static str,
     /// Load, request size, query rate and window: the middle part of the file names.
     pub traffic: &'static str,
     /// Load on the leaf uplinks.
     pub load: &'static str,
-    /// Request size / buffer size.
+    /// Request size, divided by the buffer size.
     pub request: &'static str,
 }
 

@@ -31,7 +31,7 @@ fan_in = 3
 queries_per_second_per_host = 250.0
 "#;
 
-/// An experiment that compares the scheme.
+/// An experiment that compares the scheme with built-in policies.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"

@@ -175,7 +175,7 @@ fn source(info: &CalculatorInfo) -> String {
 
 /// Combinations of parameters that belong together, in a sentence.
 fn rules(info: &CalculatorInfo) -> Option<String> {
-    let rules: Vec<_> = info.rules.iter().map(|rule| format!("It takes {rule}.")).collect();
+    let rules: Vec<_> = info.rules.iter().map(|rule| format!("The calculator takes {rule}.")).collect();
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
@@ -199,7 +199,7 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
-        // The default is an example.
+        // The text after "such as" is an example and repeats the default.
         let values = values.split(" such as ").next().unwrap_or_default();
         let option = info.option(param.name);
         let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(values));

@@ -13,7 +13,7 @@ struct Part {
     name: &'static str,
     /// Whether a plain `cargo xtask generate` runs the part: it takes seconds.
     is_quick: bool,
-    /// The test binary, and the filter of its tests.
+    /// Test binary of the part, and the filter of its tests.
     target: &'static str,
     tests: &'static [&'static str],
     /// The documents that the part writes.
@@ -101,7 +101,7 @@ pub enum Parts<'a> {
     Quick,
     /// Every part, which takes half an hour.
     All,
-    /// Every part of these crates.
+    /// Every part that belongs to these crates.
     Of(&'a [&'a str]),
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Mutant {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Equivalent {
-    /// Key as in [`Mutant::key`].
+    /// Key of the mutant, as in [`Mutant::key`].
     mutant: String,
     /// Reason for which the mutant has no effect.
     reason: String,
@@ -149,7 +149,7 @@ mod tests {
         };
         assert_eq!(names(1, &all), names(1, &all));
         assert_ne!(names(1, &all), names(2, &all));
-        // Without ten other unselected mutants, the choice is equal.
+        // The choice stays equal if ten mutants that were not selected disappear.
         let chosen = names(1, &all);
         let rest: Vec<_> = all.iter().filter(|m| !chosen.contains(&m.key)).take(10).cloned().collect();
         let fewer: Vec<_> = all.iter().filter(|m| !rest.contains(m)).cloned().collect();

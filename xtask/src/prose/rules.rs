@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { name: "long-sentence", advice: "at most 25 words: make it two", broken: long_sentences },
 ];
 
-/// Beginnings of doc comments that need their neighbours.
+/// Phrases at the start of doc comments that refer to a neighbour.
 const BACK_REFERENCES: &[&str] = &[
     "the same",
     "its ",
@@ -65,7 +65,7 @@ const BACK_REFERENCES: &[&str] = &[
     "as such",
 ];
 
-/// Beginnings of comments that name nothing.
+/// Phrases at the start of comments that name no subject.
 const NOUN_CLAUSES: &[&str] = &[
     "what ",
     "who ",
@@ -87,7 +87,7 @@ const NOUN_CLAUSES: &[&str] = &[
     "those ",
 ];
 
-/// Words without meaning, and verbs with plainer substitutes.
+/// Words without meaning, and verbs with a plainer substitute.
 const FILLERS: &[&str] = &[
     "at all",
     "so many",
@@ -181,7 +181,7 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Long sentences of help texts and of the README.
+/// Finds long sentences in help texts and in the README.
 fn long_sentences(passage: &Passage) -> Vec<Line> {
     if passage.kind != Kind::Help && passage.file != "README.md" {
         return Vec::new();

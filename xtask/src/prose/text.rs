@@ -89,7 +89,7 @@ fn rust(file: &str, text: &str) -> Vec<Passage> {
     })
 }
 
-/// Joins consecutive lines that `comment` recognises, trimmed, to passages.
+/// Joins consecutive lines to passages if `comment` recognises and trims them.
 fn joined<'t>(
     file: &str,
     text: &'t str,

@@ -60,7 +60,7 @@ fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
         if file.ends_with("tests.rs") || ["lib", "main", "bin"].contains(&module) {
             continue;
         }
-        // Unit tests are at the end.
+        // Ignore the unit tests, which are at the end of a file.
         let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         let imports = graphs.entry(name.to_owned()).or_default().entry(module.to_owned()).or_default();
         imports.extend(imported(text).into_iter().filter(|other| other != module));

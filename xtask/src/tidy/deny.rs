@@ -44,7 +44,7 @@ pub(super) fn check() -> Result<Vec<String>, String> {
     let rules = toml::from_str(&read("deny.toml")?).map_err(|error| format!("deny.toml: {error}"))?;
     let about = String::from_utf8_lossy(&output(Command::new("rustc").arg("-vV"))?).into_owned();
     let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
-    // Crates of other systems may not be downloaded.
+    // Ignore crates for other systems, because cargo need not have downloaded them.
     let all = ["metadata", "--format-version", "1", "--locked", "--filter-platform", host];
     let metadata: Value = serde_json::from_slice(&output(&mut cargo(&all))?)
         .map_err(|error| format!("cargo metadata: {error}"))?;
@@ -65,7 +65,7 @@ fn violations(package: &Value, rules: &Rules) -> Vec<String> {
     if rules.bans.deny.iter().any(|banned| banned.name == name) {
         problems.push(format!("{place}: deny.toml bans this crate"));
     }
-    // Crates of the workspace have no source.
+    // Crates of this workspace have no `source`.
     let is_known = |source: &str| {
         rules.sources.allow_registry.iter().any(|url| source.strip_prefix("registry+") == Some(url.as_str()))
     };
@@ -93,7 +93,7 @@ fn any(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     Some(found)
 }
 
-/// Terms joined by AND.
+/// Parses the terms that AND joins.
 fn all(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let mut found = term(words, allow)?;
     while words.first() == Some(&"AND") {

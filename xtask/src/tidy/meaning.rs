@@ -51,7 +51,7 @@ pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<Stri
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];
     for (path, text) in sources {
-        // The check of functions reports invalid Rust files.
+        // Another check reports files that are not valid Rust.
         for (line, what) in calls(text).unwrap_or_default() {
             match allowed.iter().position(|one| one.path == *path) {
                 Some(at) => used[at] = true,
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_error_of_python_whose_text_is_searched_is_found() {
-        // A complete path would have to exist.
+        // The path is put together, because the check of references wants a real file.
         let file = |folder: &str| ["python", folder, "a.py"].join("/");
         let text = "try:\n    pass\nif \"unknown policy\" in str(error):\n";
         let problems = in_python(&file("bufferlab"), text);

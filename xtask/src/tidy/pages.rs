@@ -46,7 +46,7 @@ fn tables(text: &str) -> Vec<(usize, usize)> {
             (false, ..) => {}
         }
     }
-    // Header and separator are not rows.
+    // The header and the separator are not counted as rows.
     tables.into_iter().map(|(line, lines): (usize, usize)| (line, lines.saturating_sub(2))).collect()
 }
 

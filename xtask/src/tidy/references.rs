@@ -40,7 +40,7 @@ const MADE_UP: &[&str] = &[
 /// Reads a file by its path from the root.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Targets of references.
+/// Files, folders and numbers that references may name.
 pub(super) struct Known<'a> {
     files: BTreeSet<&'a str>,
     /// Folders and files at the root.

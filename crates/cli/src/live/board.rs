@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 /// Interval over which rates are computed.
 const WINDOW: Time = Time::from_ms(1_000);
-/// Snapshots per column of the history: half a second.
+/// Number of snapshots in one column of the history chart: half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Maximum number of columns of the history: two minutes.
+/// Maximum number of columns in the history chart: two minutes.
 const COLUMNS: usize = 240;
 
 /// Title of a port.
@@ -23,9 +23,9 @@ pub(crate) struct PortTitle {
 /// Effect of the key q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quit {
-    /// Ends the switch.
+    /// The key ends the switch.
     Switch,
-    /// Leaves the view; the switch keeps running.
+    /// The key leaves the view; the switch keeps running.
     View,
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Key {
     Queues,
     /// Order ports by number, or by the recent peak of their queues.
     Sort,
-    /// Show the history of the fullest queue, or of the selected port's.
+    /// Show the history of the fullest queue of all ports, or of the selected port only.
     Follow,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Key {
 pub(crate) struct QueueLine {
     /// Index of the queue.
     pub(crate) queue: usize,
-    /// Whether the line is the first of its port.
+    /// Whether the line is the first one of its port in the table.
     pub(crate) is_first: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Board {
     recent: VecDeque<Snapshot>,
     /// Peak occupancy of every column by queue, newest column last.
     history: Vec<VecDeque<u64>>,
-    /// Number of snapshots in the newest column.
+    /// Number of snapshots in the newest column of the history chart.
     in_column: usize,
     pub(crate) is_paused: bool,
     pub(crate) chosen: usize,
@@ -189,7 +189,7 @@ impl Board {
         self.all_queues.unwrap_or(queues <= 16)
     }
 
-    /// Peaks of the columns of a queue, newest last.
+    /// Peak occupancy of a queue in each column of the history chart, newest last.
     pub(crate) fn history(&self, queue: usize) -> impl ExactSizeIterator<Item = u64> {
         self.history[queue].iter().copied()
     }
@@ -199,7 +199,7 @@ impl Board {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())
             .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
-        // Of queues with equal values, choose the first.
+        // If several queues have the highest peak, choose the first of them.
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 

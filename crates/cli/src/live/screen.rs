@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest delay of a key or a new snapshot.
+/// Longest time until the view reacts to a key or a new snapshot.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Reason for which the view cannot be shown.
@@ -62,7 +62,7 @@ impl Drop for Restore {
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // Before taking over the terminal, which may fail half way.
+    // Create this value first, because taking over the terminal may fail half way.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;

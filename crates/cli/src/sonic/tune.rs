@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Longest time until a signal is noticed.
 const NAP: Duration = Duration::from_millis(100);
-/// Longest time to try restoring all values.
+/// Maximum time for attempts to restore all values.
 const BACK: Duration = Duration::from_secs(10);
 
 pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
@@ -86,7 +86,7 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     loop {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
-        // A temporary fault is not reported.
+        // Report a fault only if the next attempt cannot correct it.
         all.extend(events.into_iter().filter(|event| is_over || !matches!(event, DaemonEvent::Fault { .. })));
         if is_over {
             return all;

@@ -175,7 +175,7 @@ fn durations(durations: &Durations) -> Option<records::StayRecord> {
     })
 }
 
-/// Whether frames were too late for any statement about queues.
+/// Whether frames were so late that the run says nothing about queues.
 fn is_inconclusive(lateness: &Durations) -> bool {
     lateness.quantile(0.999) > INCONCLUSIVE_LATENESS_NS
 }

@@ -122,7 +122,7 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
     Ok(numbers)
 }
 
-/// Quality of the run.
+/// Measures of the run's quality, such as the lateness of frames.
 fn quality(done: &RealRun) -> impl Iterator<Item = (String, f64)> {
     let us = |ns: u64| ns as f64 / 1e3;
     let parity = done.parity.as_ref();

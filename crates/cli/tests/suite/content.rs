@@ -104,12 +104,12 @@ fn desk() -> Desk {
 
 /// A command that adds to a folder of results.
 struct Command {
-    /// The command with all seeds, policies or points.
+    /// Command line with all seeds, policies or points.
     all: &'static [&'static str],
     /// The command with fewer seeds, policies or points, which could mix with runs of the fuller
     /// one.
     fewer: &'static [&'static str],
-    /// Whether the command stores runs by their content, so that nothing is ever in the way.
+    /// Whether the command stores runs by their content, so that no earlier run blocks it.
     by_content: bool,
 }
 

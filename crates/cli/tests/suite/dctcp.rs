@@ -48,7 +48,7 @@ struct Measurements {
     empty: f64,
     goodput_mbps: f64,
     marked: u64,
-    /// Fewest marked packets of any flow.
+    /// Number of marked packets of the flow that has the fewest.
     least_marked: u64,
     is_conclusive: bool,
 }

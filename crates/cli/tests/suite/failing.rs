@@ -136,11 +136,12 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
             child.wait().expect("it ends");
             let after: Vec<&str> =
                 after.iter().map(|word| if *word == "slow.toml" { "tiny.toml" } else { word }).collect();
-            // A folder without complete results is free for any command.
+            // Any command may use a folder without complete results.
             desk.succeed(&[&after[..], &["--out", &out]].concat());
         }
     }
-    // A folder with nothing but our lock file is free; another file of that name is not.
+    // Any command may use a folder that has only our lock file, but not a foreign file of that
+    // name.
     desk.write("lock/.lock", "bufferlab writes here: process 1, claim 0\n");
     desk.succeed(&["run", "tiny.toml", "--out", "lock"]);
     desk.write("theirs/.lock", "apt");

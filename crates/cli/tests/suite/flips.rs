@@ -76,7 +76,7 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let pages = || -> Option<(String, String)> {
             let report = Report::load(&dir, &[]).ok()?;
             let text = (report.text(), report.json().ok()?);
-            // Writing the page reads more files.
+            // Writing the page again reads files that other checks do not read.
             report.write().ok()?;
             Some(text)
         };

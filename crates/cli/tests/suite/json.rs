@@ -11,7 +11,7 @@ fn printed(desk: &Desk, command: &[&str], schema: &str) -> Value {
     by_schema(desk, &output.stdout, schema)
 }
 
-/// Given output, checked against a published schema.
+/// Output that the caller has, checked against a published schema.
 pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
     let value: Value = serde_json::from_slice(printed)
         .unwrap_or_else(|error| panic!("{schema}: {error}: {}", text(printed)));

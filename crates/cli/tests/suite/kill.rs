@@ -101,7 +101,7 @@ fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     desk.succeed(args);
 }
 
-/// The files of a folder, except those with elapsed times.
+/// The files of a folder, except files with elapsed times.
 pub(crate) fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
@@ -263,7 +263,7 @@ fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
     assert!(text(&output.stderr).contains("1 unfinished run"), "{}", text(&output.stderr));
     assert!(!desk.path("all/dt/.seed-1.partial").exists());
     assert!(desk.path("all/dt/.mine.partial/thesis.tex").is_file(), "somebody's folder stays");
-    // A run does not take such a folder for its own, either.
+    // A run also leaves such a folder in place: the folder is no leftover of a run.
     desk.write("own/.first.partial/thesis.tex", "hard work");
     let output = desk.output(&["run", "tiny.toml", "--out", "own/first"]);
     assert_eq!(output.status.code(), Some(1));

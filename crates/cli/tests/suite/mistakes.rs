@@ -11,8 +11,8 @@ fn scenario_with(from: &str, to: &str) -> Desk {
     desk
 }
 
-/// Output of a refused command. It is on stderr; the exit code is 1 for a mistake in a file, 2 for
-/// one in the command line.
+/// Output of a refused command. The output is on stderr; the exit code is 1 for a mistake in a
+/// file, 2 for one in the command line.
 fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(exit_code), "{}", desk.terminal(args));

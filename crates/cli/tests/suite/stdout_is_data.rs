@@ -15,7 +15,7 @@ fn stdout_has_only_data_and_paths_of_a_run_are_told_on_stderr() {
     }
 }
 
-/// The buffer is four parts of 50 KB. A policy that needs more queues or more buffer is named.
+/// The buffer has four parts of 50 KB. The output names each policy that needs more.
 #[test]
 fn all_policies_that_fit_are_compared_and_the_others_named_with_the_reason() {
     let desk = Desk::with_tiny();

@@ -70,7 +70,7 @@ fn the_record_of_a_killed_switch_is_read_up_to_its_last_mark() {
     let (is_same, printed, told) = bench.verify("record");
     assert!(is_same && printed.contains("0 differences"), "{printed}{told}");
     assert!(told.contains("is missing (the switch was killed, or the disk was full)"), "{told}");
-    // The line is "300 of them compared: 0 differences", unless all of them are compared.
+    // The line is "300 of them compared: 0 differences", unless all packets are compared.
     let line = if printed.contains("compared") { printed.lines().nth(1) } else { printed.lines().next() };
     let compared: usize = line.and_then(|line| line.split(' ').next()?.parse().ok()).expect("a count");
     assert!(compared >= 300, "what came before the last mark is compared: {printed}");
@@ -142,7 +142,7 @@ fn no_thread_of_a_running_switch_has_rights() {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", bench.id())).expect("a list of threads").flatten();
     let statuses: Vec<String> =
         tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok()).collect();
-    // The threads: one for forwarding, one for captures, one for counters, and one per core.
+    // The switch has a thread for forwarding, one for captures, one for counters, and one per core.
     assert!(statuses.len() >= 4, "{}", statuses.len());
     for status in &statuses {
         let fields: BTreeMap<_, _> = status.lines().filter_map(|line| line.split_once(":\t")).collect();
@@ -233,7 +233,7 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
-        // After these answers, the hosts know each other's address.
+        // The answers show that the hosts know each other's address.
         bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
@@ -302,7 +302,7 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     let (is_same, printed, told) = write(&cut, Some("1,1500000,running\n2,99"));
     assert!(is_same && printed.contains("1 packets: 1 sent"), "{printed}{told}");
     assert!(told.contains("1 complete lines, and 14 B of a line that is cut"), "{told}");
-    // Without the file of progress, or before its first mark, the missing part is unknown.
+    // Without a progress file, or before its first mark, the missing part of a record is unknown.
     for progress in [None, Some(""), Some("1,1000000,running\n"), Some("7,9000000,running\n")] {
         let (is_same, _, told) = write(&cut, progress);
         assert!(!is_same && told.contains("nothing of it can be compared"), "{progress:?}: {told}");
@@ -314,7 +314,7 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     // Older versions wrote a whole record without that file.
     let (is_same, printed, told) = write(&format!("{header}{row}"), None);
     assert!(is_same && told.is_empty(), "{printed}{told}");
-    // A fault before the end is not a missing end.
+    // A faulty line before the end is an error, and not a missing end.
     let (is_same, _, told) = write(&format!("{header}{row}2000000,a,b,10\n{row}"), Some(""));
     assert!(!is_same && told.contains("packets.csv"), "{told}");
 }

@@ -154,7 +154,7 @@ impl Bench {
         }
     }
 
-    /// `switch --verify` of a record in the folder.
+    /// Result of `switch --verify` for a record in the folder.
     pub(crate) fn verify(&self, record: &str) -> (bool, String, String) {
         verify(&self.path(record))
     }
@@ -167,7 +167,7 @@ impl Drop for Bench {
     }
 }
 
-/// Success, stdout and stderr of `switch --verify`.
+/// Result of `switch --verify`: success, stdout and stderr.
 pub(crate) fn verify(record: &Path) -> (bool, String, String) {
     let output = Command::new(PROGRAM).args(["switch", "--verify"]).arg(record).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

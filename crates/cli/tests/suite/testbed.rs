@@ -39,7 +39,7 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
         .expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    let judged: Vec<_> = text.lines().filter(|line| line.contains("packets judged otherwise")).collect();
+    let judged: Vec<_> = text.lines().filter(|line| line.contains("packets decided differently")).collect();
     assert_eq!(judged.len(), 2, "{text}");
     for line in judged {
         assert!(line.contains("; 0 of "), "{line}");
@@ -234,13 +234,13 @@ at_most = 94.2
     std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
     let (first, told) = run(&[]);
     assert!(told.contains("2 of 2: "), "{told}");
-    assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
+    assert!(first.contains("; 0 packets decided differently by the simulator;"), "{first}");
     // The goodput of real packets was sampled, so the criterion has a value even on a busy machine.
     let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
     let (second, told) = run(&[]);
     if first.contains("the switch was late") {
-        // The late run is repeated, as it should be.
+        // The switch was late, so the command rightly repeats the run.
         let _ = writeln!(std::io::stderr(), "SKIPPED going on where it was: this machine is too busy");
     } else {
         assert!(!told.contains("of 2: "), "nothing is done again: {told}");
@@ -383,7 +383,7 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
             }
             sleep(Duration::from_millis(20));
         };
-        // Before the program listens, the signal ends it like any other.
+        // Before the program handles the signal, the signal ends the program by default.
         let code = if wait < 1_000 { status.code().or(Some(code)) } else { Some(code) };
         assert_eq!(status.code().or(code), code, "{words:?} {signal}: {status}");
         if let Some(inside) = inside {

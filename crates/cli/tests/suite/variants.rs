@@ -162,7 +162,7 @@ fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
     let head =
         |folder: &str| json(&desk, &format!("out/{folder}/seed-1/manifest.json"))["policy"]["name"].clone();
     assert_eq!((head("dt"), head("abm")), ("abm+dt".into(), "abm".into()));
-    // A sweep without named policies leaves all switches unchanged.
+    // A sweep without `--policies` leaves the policies of all switches unchanged.
     desk.succeed(&["sweep", "part.toml", "--vary", "drain=1 s,2 s", "--out", "grid"]);
     let run = json(&desk, "grid/drain=1-s/abm/seed-1/manifest.json");
     assert_eq!(run["policy"]["name"], "abm+dt");

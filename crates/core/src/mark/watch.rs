@@ -1,4 +1,4 @@
-//! The length that a built-in rule compares, and when.
+//! The queue length that a built-in rule compares, and the moment of the comparison.
 
 use super::{Markable, Moment, Scope};
 use crate::buffer::Buffer;

@@ -21,7 +21,7 @@ pub(super) struct FastPath {
 }
 
 impl FastPath {
-    /// Counters of stored packets plus these packets.
+    /// Adds the counters of bypassing packets to the counters of stored packets.
     pub(super) fn added_to(self, stored: Counters) -> Counters {
         Counters {
             arrived: stored.arrived + self.packets,

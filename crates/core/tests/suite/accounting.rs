@@ -274,7 +274,7 @@ fn accounts_of_slices_are_those_of_the_packets_stored() {
         let mut random = RandomStream::new(7, "accounts", 0);
         for step in 0..60_000 {
             let (from, to) = (random.below(4) as u16, random.below(4) as u16);
-            // Nearly full most of the time, and empty at times.
+            // The memory is nearly full most of the time, and empty at times.
             if (step / 6_000) % 2 == 0 || random.below(3) == 0 {
                 chip.send(from, to, random.below(2) as u8);
             } else {

@@ -36,7 +36,7 @@ impl Source {
     }
 }
 
-/// Event processed first when a packet arrives at the instant at which a transmission ends.
+/// Event that comes first if a packet arrives at the instant at which a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Arrival,
@@ -242,7 +242,7 @@ fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
         assert_absorbs("edt", 2, 8_000, c.edt),
         assert_absorbs("tdt", 2, 8_000, c.tdt),
     );
-    // 0.19 MB, 0.47 MB and 0.875 MB stored at the first loss.
+    // The queues store 0.19 MB, 0.47 MB and 0.875 MB at the first loss.
     assert_eq!([dt, edt, tdt].map(|loss| loss.queue_packets), [130, 312, 584]);
     // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded
     // ports use more than the burst. The other policies lose by overflow.
@@ -276,7 +276,7 @@ fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
 
 #[test]
 fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored() {
-    // Figure 7c of TDT.
+    // Repeats Figure 7c of TDT.
     let mut bench = Bench::new("tdt", &[], &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
     for port in [0, 1] {
@@ -310,7 +310,7 @@ fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_
 
 #[test]
 fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
-    // See erratum E-TDT-1.
+    // The printed rule is wrong: see erratum E-TDT-1.
     let literal = [("literal_dec", ParamValue::Flag(true))];
     let mut bench = Bench::new("tdt", &literal, &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
@@ -378,7 +378,8 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // Delays of 41 packets, half of the buffer, and all of it, at 12 us per packet.
+    // The delays are those of 41 packets, of half of the buffer, and of the whole buffer, at 12 us
+    // per packet.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }

@@ -261,7 +261,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
             assert_eq!(found, expected as f64 / 4_294_967_296.0, "gamma {gamma}, step {step}");
         }
     }
-    // The paper's factor is no binary fraction: within the resolution of 2^-32 per update.
+    // The paper's factor is no binary fraction, so allow an error of 2^-32 per update.
     let mut switch = reverie(0.999, "events", 1 << 20);
     let (mut expected, mut stream) = (0.0_f64, RandomStream::new(1, "test/filter", 0));
     for step in 0..20_000 {
@@ -434,7 +434,7 @@ fn ingress_and_egress_accounts_agree_on_random_traffic_and_obedient_senders_lose
                     };
                     let lent: u64 = ports.clone().map(lent).sum();
                     assert_eq!(probe(&switch, QueueId(1), "ingress_pool_free"), pool - (pool_bytes - lent));
-                    // 0.8 is no binary fraction.
+                    // The factor 0.8 is no binary fraction, so allow a rounding error.
                     let lossy_free = probe(&switch, QueueId(1), "lossy_pool_free");
                     assert!(
                         lossy_free + egress(0) == pool * 4 / 5 || lossy_free + egress(0) == pool * 4 / 5 - 1

@@ -55,7 +55,7 @@ fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&A
     for id in 0..packets {
         let now = Time::from_ns(u64::from(id));
         let (egress_port, priority) = (stream.below(4) as u16, u8::from(stream.below(8) > 2));
-        // Mostly full-sized packets, and every size down to 64 B.
+        // Most packets have the full size; the others have any size from 64 B on.
         let size = if stream.below(3) == 0 { 64 + stream.below(1_437) as u32 } else { 1_500 };
         let packet = Packet {
             id,

@@ -224,8 +224,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 each. Case 1: the first drop coincides with the steady
-    // state.
+    // Erratum E-PLA-2: the figure shows 6 packets in each queue. Case 1: the first drop
+    // coincides with the steady state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);
@@ -297,7 +297,7 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         let packets = ((1.0 + sum) / smallest).ceil() as u64;
         let params = [alphas(&all), prompt(), ("high_priorities", ParamValue::Count(high))];
         let mut figure = Figure::new("plasticine", &params, packets, ports, queues);
-        // At least twice the service rate of each queue.
+        // Each queue receives at least twice its service rate.
         figure.load = congested.iter().map(|q| (q.queue, 2)).collect();
         figure.run(2 * packets + 20);
         for (q, weight) in congested.iter().zip(&weights) {

@@ -138,7 +138,7 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
                     egress_port: port,
                     ..Packet::default()
                 };
-                // Routing: the entries of the arrival.
+                // Select the registers that the arrival reads.
                 let queue = switch.buffer().queue_of(port, priority);
                 let found = registers(&switch, queue);
                 let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
@@ -172,7 +172,7 @@ fn burst(pass: Time, egress_length: &'static str) -> f64 {
         let _ = switch.poll_transmit(now, 0, &mut ());
         for _ in 0..5 {
             if let Admission::Refused(_) = switch.handle_arrival(now, &packet, &mut ()) {
-                // alpha 1/2 without other traffic: q = (B - q) / 2.
+                // With alpha 1/2 and without other traffic, q = (B - q) / 2.
                 return switch.buffer().occupancy() as f64 / (CAPACITY as f64 / 3.0);
             }
         }
@@ -234,7 +234,8 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     let prompt = burst(Time::from_ns(10), "dequeue");
     assert!((1.0..1.1).contains(&prompt), "{prompt}");
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
-    // A round of 24 queues x 10 us: four times 200 packets arrive in it, which fills the buffer.
+    // A round takes 24 queues x 10 us. In this time four times 200 packets arrive, which fill the
+    // buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
     // The departing packet arrived when the queue was a fifth of its present length (arrivals are
     // five times departures). So the register would reach its share at 5/3 of the buffer, with any

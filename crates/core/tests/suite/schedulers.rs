@@ -138,7 +138,7 @@ fn a_queue_that_empties_takes_no_credit_into_its_next_burst() {
     let mut bench = one_port(&[group(&[0, 1], Discipline::DeficitRoundRobin(vec![3_000, 3_000]))], 2);
     bench.fill(1, 100, 1_000);
     for _ in 0..10 {
-        // Uses a third of its quantum and becomes empty.
+        // The queue uses a third of its quantum and becomes empty.
         bench.arrive(0, 1_000);
         while bench.send().expect("queue 1 is backlogged").0 != 0 {}
     }

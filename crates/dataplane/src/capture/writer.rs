@@ -138,7 +138,7 @@ impl<W: Write> Files<W> {
             CaptureEvent::Lost { origin, loss } => {
                 (place.came_in, place.number) = (true, origin.number);
                 let comment = self.lost(loss);
-                // The frame still waits, unless too many others did.
+                // The frame's entry still waits, unless it had to leave room for other frames.
                 if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
                     frame.left_out += left_out;
                     // Each copy of a flooded frame has its own fate.

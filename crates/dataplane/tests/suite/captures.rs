@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Push-out: some packets are refused and others are evicted.
+/// A push-out policy, which refuses some packets and evicts others.
 const LQD: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"lqd\"\n\
                    ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
                    [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
@@ -22,7 +22,7 @@ pub(crate) struct CapturedFrame {
     pub(crate) at_ns: u64,
     pub(crate) data: Vec<u8>,
     pub(crate) original: u32,
-    /// 0: no direction; 1: in; 2: out.
+    /// Direction of the frame: 0 if unknown, 1 for in, 2 for out.
     pub(crate) direction: u32,
     pub(crate) comment: String,
 }

@@ -20,8 +20,8 @@ fn switch(ports: usize, rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// An IPv4 frame between hosts with this second byte of its header. Its checksum is zero, because
-/// no test reads it.
+/// An IPv4 frame between hosts with this second byte of its header. The header's checksum is zero,
+/// because no test reads it.
 fn frame(from: u8, to: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, to]);

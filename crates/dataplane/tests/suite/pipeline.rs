@@ -31,7 +31,7 @@ fn a_frame_leaves_after_the_delay_line_and_its_transmission() {
     pipeline.advance(Time::from_ms(7));
     let frames = sent(&mut pipeline, 3, Time::from_ms(7));
     let times: Vec<_> = frames.iter().map(|(at, port, frame)| (at.as_ns(), *port, frame.len())).collect();
-    // 1,538 B and 84 B at 80 ns each, back to back, 1 ms after the arrivals.
+    // Frames of 1,538 B and 84 B, at 80 ns per byte, leave back to back 1 ms after the arrivals.
     assert_eq!(times, [(6_123_040, 2, 1_514), (6_129_760, 2, 60)]);
 }
 
@@ -126,6 +126,7 @@ fn a_frame_for_a_time_that_was_decided_counts_as_late_and_arrives_next() {
     assert_eq!(pipeline.driver().late(), 1);
     let times: Vec<_> =
         sent(&mut pipeline, 3, Time::from_ms(9)).into_iter().map(|(at, ..)| at.as_ns()).collect();
-    // 123,040 ns each: the first after the delay line, the second right after the final decisions.
+    // Each frame takes 123,040 ns, the first after the delay line, the second after the final
+    // decisions.
     assert_eq!(times, [6_123_040, 8_123_041]);
 }

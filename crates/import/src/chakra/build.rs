@@ -9,7 +9,7 @@ use bufferlab_schedule::{
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Class of the messages and collectives.
+/// Class of all transfers of a Chakra schedule.
 const CLASS: &str = "message";
 
 /// A message, by sender, receiver and tag.
@@ -200,7 +200,7 @@ impl Build<'_> {
                 Ok((begin, end))
             }
             Some(Kind::Compute) => {
-                // Absent means a CPU in old traces.
+                // Old traces lack this attribute; their computations run on a CPU.
                 let lane = u8::from(node.numbers.get("is_cpu_op").copied().unwrap_or(1) != 0);
                 let micros = node.micros.min(u64::MAX / 1_000_000);
                 let work = Work::Compute { rank, lane, duration: Time::from_us(micros) };

@@ -77,7 +77,7 @@ pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result
     Ok(())
 }
 
-/// Meaning of a setting that a scenario has, too.
+/// Describes a setting that has a counterpart in a scenario.
 fn meaning(setting: &Setting) -> Option<String> {
     let value = setting.values.first().map(String::as_str).unwrap_or_default();
     Some(match setting.key.as_str() {

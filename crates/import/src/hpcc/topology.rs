@@ -127,7 +127,7 @@ fn rest(
     Ok(())
 }
 
-/// Hosts and switches by their number in the file.
+/// Map from the numbers in the file to hosts and switches.
 struct Numbers {
     hosts: Vec<u32>,
     nodes: Vec<Option<Node>>,

@@ -29,7 +29,7 @@ struct Connection<'a> {
     start: Option<Time>,
     /// Trigger that starts the connection.
     trigger: Option<u64>,
-    /// Triggers that it fires when it is sent, and when it is received.
+    /// Triggers that the connection fires when it is sent, and when it is received.
     fires: [Option<u64>; 2],
     id: Option<u64>,
 }
@@ -376,7 +376,7 @@ impl<'a> Header<'a> {
 fn start(word: Word<'_>, options: &ImportOptions) -> Result<Time, ImportError> {
     let number = word.real("a time")?;
     let time = f64::from(number as f32) * options.start_unit.0 as f64;
-    // A time of hours is a wrong unit.
+    // A time of a day or more indicates a wrong unit.
     if time < 1e17 { Ok(Time(time.round() as u64)) } else { Err(word.unexpected("a time below a day")) }
 }
 

@@ -1,4 +1,4 @@
-//! Own small files of every format.
+//! Tests with small files of every format, written for these tests.
 
 use crate::support::{flows, format, read, read_with, says, schedule, text, transfers};
 use bufferlab_import::{Format, ImportOptions};
@@ -156,7 +156,8 @@ fn comments_wildcards_and_cards_of_goal_are_read() {
 fn layers_become_computations_and_collectives() {
     let imported = text(LAYERS);
     let schedule = schedule(&imported);
-    // Two tensor groups of two with 2·(2 − 1) steps each, two data groups of two with one step.
+    // Two tensor groups of two ranks have 2·(2 − 1) steps each; two data groups of two have one
+    // step.
     assert_eq!((imported.hosts, transfers(schedule).len()), (4, 2 * 4 + 2 * 2));
     assert!(says(&imported, "1 all_gather in data groups"));
     let data: Vec<_> = transfers(schedule)

@@ -1,4 +1,4 @@
-//! Tests of the readers: own small files of every format, damaged files, and real files.
+//! Tests of the readers, with small files of every format, damaged files, and real files.
 
 mod formats;
 mod peers;

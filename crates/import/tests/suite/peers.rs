@@ -228,7 +228,7 @@ fn a_real_iteration_of_gpt_13b_gives_its_counts() {
         let counts = lines.filter(|line| line.contains("tensor groups") || line.contains("data groups"));
         counts.filter_map(|line| line.split(' ').next()?.parse::<u64>().ok()).sum::<u64>()
     };
-    // The layers line, which has both words, begins with a count but names no operation.
+    // The line of layers has both words, but begins with a count and names no operation.
     assert_eq!((count("all_gather"), count("reduce_scatter"), count("all_reduce")), (657, 641, 23));
     assert_eq!(imported.hosts, 128);
 }

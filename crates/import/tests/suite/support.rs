@@ -63,7 +63,7 @@ pub(crate) fn says(imported: &Imported, words: &str) -> bool {
 pub(crate) fn peers(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_PEERS").map(PathBuf::from).filter(|folder| folder.is_dir());
     if folder.is_none() {
-        // Directly, because the test runner discards what passing tests print.
+        // Writes to stderr directly, because the test runner discards the output of passing tests.
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: BUFFERLAB_PEERS names no folder");
     }
     folder

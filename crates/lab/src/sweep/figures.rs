@@ -65,7 +65,7 @@ impl SweepPlan {
         let (shown, _) = output::shown(&compared, &self.policies);
         let mut panels = page::panels(&axes, vary, &shown, &metrics);
         let labels = self.short_labelled(&wanted.labels);
-        // Keys and metrics are titles of axes.
+        // Use the labels of keys and metrics as titles of axes.
         for (id, panel) in &mut panels {
             let label =
                 |name: &str| wanted.labels.iter().find(|(known, _)| known == name).map(|(_, text)| text);

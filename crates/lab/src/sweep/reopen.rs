@@ -1,4 +1,4 @@
-//! The sweep of a folder, from the files that describe it.
+//! Reads a sweep from the files of its folder.
 
 use super::{SWEEP_JSON, SweepPlan, SweepRequest, Vary, points};
 use crate::PlanError;

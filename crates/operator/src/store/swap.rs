@@ -1,5 +1,5 @@
-//! A write that loses nothing. It happens only while the field has an expected value, and a delayed
-//! write cannot happen after the key was written again.
+//! A write that loses nothing. The write happens only while the field has an expected value, and a
+//! delayed write cannot happen after the key was written again.
 //!
 //! The transaction is `WATCH`, a read, `MULTI`, `HSET`, `EXEC`: Redis executes the write only if
 //! the key has not been written since the read. Therefore a write without an answer, which may

@@ -77,7 +77,7 @@ pub struct Daemon {
     /// Whether the keeper certainly has the journal.
     is_finished: bool,
     faults: Faults,
-    /// Values of writes with unknown outcome, by profile.
+    /// Values of each profile that may have been written: the write had no answer.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
     /// Last change reported for a profile in a dry run, so that it is not repeated.
     said: BTreeMap<String, i8>,
@@ -189,7 +189,7 @@ impl Daemon {
                 continue;
             };
             match there {
-                // The other writes may still happen, so their values remain ours.
+                // Other writes may still take effect, so their values still count as ours.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }

@@ -262,7 +262,7 @@ impl Keeper for Memory {
     }
 }
 
-/// A small switch with two profiles of lossy queues and without congestion, so that alphas rise.
+/// A small switch with two profiles of lossy queues and no congestion, so that alphas rise.
 fn world() -> Shared {
     let mut redis = Redis::default();
     let text = r#"{
@@ -367,7 +367,7 @@ const ROUNDS: u32 = 5;
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // The delayed requests arrive now.
+        // Deliver the delayed requests.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));

@@ -105,7 +105,7 @@ impl Framework {
         if detected { Ok(at) } else { Err(format!("{probe} of {flow:?}: no point up to {high}")) }
     }
 
-    /// The search over all flows.
+    /// Runs the search over all flows.
     fn headroom_pool(&mut self, flows: &[(u16, u8)]) -> End {
         let (mut pause, mut drop, mut sum) = (self.pool, self.pool, 0);
         for (groups, &flow) in flows.iter().enumerate() {
@@ -139,8 +139,8 @@ fn small(xoff: u64) -> Config {
     })
 }
 
-/// Whether a sum of headroom agrees with a pool (packets). It may have one packet more for each
-/// group, unless a pause point was one packet late.
+/// Whether a sum of headroom agrees with a pool (packets). The sum may have one packet more for
+/// each group, unless a pause point was one packet late.
 fn within(sum: u64, pool: u64, groups: usize) -> bool {
     (pool..=pool + groups as u64).contains(&sum)
 }

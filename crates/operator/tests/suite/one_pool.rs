@@ -49,7 +49,7 @@ fn the_alpha_of_a_lossy_queue_decides_where_one_egress_pool_is_all_there_is() {
             );
         }
     }
-    // A reserve of 7 cells, plus a ninth or eight ninths of 6,132 cells.
+    // The queue stores its reserve of 7 cells, plus a ninth or eight ninths of 6,132 cells.
     assert_eq!((stored(&one_pool(-3), "tomahawk5"), stored(&one_pool(3), "tomahawk5")), (688, 5_458));
 }
 
@@ -113,7 +113,7 @@ fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
     assert!(config.is_lossless_queue_profile("egress_lossless_profile"));
     let vectors = Vectors::new(&config, chip("trident3").expect("a chip"), 64).expect("it fits");
     assert!(vectors.queues.len() == 1 && vectors.queues[0].loss.apart() <= 1, "{:?}", vectors.queues);
-    // The opposite case: lossless queues use the lossy pool.
+    // In the opposite case, lossless queues use the lossy pool.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("[BUFFER_POOL|egress_lossless_pool]", "[BUFFER_POOL|egress_lossy_pool]")

@@ -294,7 +294,7 @@ fn what_a_killed_daemon_has_left_is_put_back_by_the_next_one() {
         all.congest(0);
         daemon.step(all.seconds());
     }
-    // There is no revert, as after kill -9, which releases the lock.
+    // The daemon ends without a revert, as after kill -9, which releases the lock.
     drop(daemon);
     assert_eq!(all.exponent(), 3, "the last good configuration stays");
     let events = all.recover().expect("it answers");

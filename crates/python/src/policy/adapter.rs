@@ -311,7 +311,7 @@ impl Classify for PythonClassifier {
     }
 }
 
-/// A copy calls the same object.
+/// A copy of a classifier calls the Python object of the original.
 impl Clone for PythonClassifier {
     fn clone(&self) -> Self {
         let method = Python::attach(|py| self.method.clone_ref(py));

@@ -169,7 +169,7 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let (lowest, highest) = (with_unit(metric, least.0), with_unit(metric, most.0));
-    // Values that print alike give no information.
+    // Values that are displayed with the same text give no information.
     if lowest == highest {
         return None;
     }

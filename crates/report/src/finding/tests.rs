@@ -60,14 +60,14 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // t = 6 with two degrees: 0.0267 alone; doubled, 0.053.
+    // The chance of t = 6 with two degrees of freedom is 0.0267, which is doubled to 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
     assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
-    // As the only test, without a correction, the same numbers are a finding.
+    // If these numbers are the only test, they need no correction and are a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
 }
@@ -132,7 +132,8 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // As above: 5.49 times, ends factors of exp(3.1824 * 0.00854) = 1.028 apart.
+    // The ratio is 5.49, and the ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028
+    // apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
@@ -221,7 +222,7 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
         claims += usize::from(found.iter().any(|sentence| sentence.kind == SentenceKind::Difference));
         hints += usize::from(found.iter().any(|sentence| sentence.text.starts_with("Open:")));
     }
-    // At most 20 expected; 35 is more than three deviations away.
+    // At most 20 claims are expected; 35 is more than three deviations away.
     assert!(claims <= 35, "{claims} of {PAGES} pages claim what is not there");
     assert!(claims + hints > PAGES / 3, "the uncorrected test would have claimed it: {hints}");
 }
@@ -294,7 +295,7 @@ fn one_scheme_is_told_of_by_what_it_did() {
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Differences of -10 on 20 in four of five points, none in the fifth.
+/// Four of five points differ by -10 on 20, and the fifth point has no difference.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();
@@ -352,7 +353,8 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
 
 #[test]
 fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
-    // t = 6 with two degrees: 0.0267 alone, 0.053 for two points.
+    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and 0.053 for two
+    // points.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let point = |name: &str| {
         let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];

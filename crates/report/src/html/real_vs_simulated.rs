@@ -49,7 +49,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let (queues, mut busiest) = (found.len(), found.into_iter().collect::<Vec<_>>());
     busiest.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
     let longest = busiest.first().map_or(0.0, |first| mean(&first.1));
-    // Short queues without losses and marks are not informative.
+    // Omit short queues without losses and marks.
     busiest.retain(|(_, seen)| {
         mean(seen) * LEAST >= longest || seen.values().any(|seen| seen.lost + seen.marked > 0)
     });

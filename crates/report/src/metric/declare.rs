@@ -37,9 +37,9 @@ impl Statistic {
 /// Rank of a metric among those that findings judge, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// Rank of the metric for every subject.
+    /// Rank of the metric in findings, for every subject.
     Always(u8),
-    /// Rank of the metric for short flows only.
+    /// Rank of the metric in findings, for short flows only.
     OfShort(u8),
     /// Rank of the metric for all subjects except short flows.
     OfOthers(u8),

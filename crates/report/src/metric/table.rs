@@ -29,7 +29,7 @@ metrics! {
         "marked_percent": "packets marked", Percent, Neither => |flows| of_sent(flows, flows.marked_packets);
         "lost_packets": "packets lost", Count, Lower => |flows| Some(flows.dropped_packets as f64);
     }
-    /// Queries of a class.
+    /// Metrics of the queries of a class.
     QUERIES = Queries(QueryGroup) {
         "qct_mean_ms": "QCT" Mean, Milliseconds, Lower, shown always, judged Judged::Always(1), said Wording::Ends => |queries| Some(ms(queries.qct_ns?.mean));
         "qct_p50_ms": "QCT" P50, Milliseconds, Lower => |queries| Some(ms(queries.qct_ns?.p50));
@@ -44,47 +44,47 @@ metrics! {
         "queries": "queries", Count, Neither => |queries| Some(queries.queries as f64);
         "unfinished_queries": "unfinished queries", Count, Lower => |queries| Some(queries.unfinished as f64);
     }
-    /// Bursts of a class without congestion control.
+    /// Metrics of the bursts of a class without congestion control.
     BURSTS = Bursts(BurstGroup) {
         "bursts": "bursts", Count, Neither => |bursts| Some(bursts.bursts as f64);
         "lossless_percent": "bursts without loss", Percent, Higher, shown short_bursts, judged Judged::Always(4), said Wording::Fewer("let", "bursts of {} through without loss") => |bursts| bursts.lossless_fraction().map(percent);
         "absorbed_us": "bursts absorbed up to", Microseconds, Higher, shown short_bursts => |bursts| (bursts.bursts > 0).then_some(bursts.absorbed_ns as f64 * 1e-3);
     }
-    /// Bursts of a class without congestion control, by their length.
+    /// Metrics of the bursts of a class without congestion control, by length.
     BURST_BINS = BurstBins(BurstBin) {
         "lossless_percent.{}": "bursts without loss, {}", Percent, Higher => |bin| Some(percent(bin.lossless_fraction()));
     }
-    /// Packets of a class without congestion control.
+    /// Metrics of the packets of a class without congestion control.
     BURST_PACKETS = BurstPackets(BurstGroup) {
         "burst_lost_percent": "packets lost", Percent, Lower, shown always => |bursts| bursts.lost_fraction().map(percent);
     }
-    /// Packets of a class, where queueing delays are measured.
+    /// Metrics of the packets of a class, if the run measures queueing delays.
     DELAYS = Delays(DelayGroup) {
         "delay_mean_us": "queueing delay" Mean, Microseconds, Lower, shown open_loop, judged Judged::Always(5) => |delays| Some(us(delays.mean_ns));
         "delay_p50_us": "queueing delay" P50, Microseconds, Lower => |delays| Some(us(delays.p50_ns as f64));
         "delay_p90_us": "queueing delay" P90, Microseconds, Lower => |delays| Some(us(delays.p90_ns as f64));
         "delay_p99_us": "queueing delay" P99, Microseconds, Lower, shown open_loop => |delays| Some(us(delays.p99_ns as f64));
     }
-    /// All ports of all switches.
+    /// Metrics of all ports of all switches.
     PORTS = Ports(RunSummary) {
         "jain": "Jain's index of throughput", Index, Higher, shown open_loop, judged Judged::Always(6) => RunSummary::jain;
     }
-    /// All switches together.
+    /// Metrics of all switches together.
     SWITCHES = Switches(Switching) {
         "lost_percent": "packets lost", Percent, Lower, label "packets lost, of arrivals", shown always, judged Judged::Always(7), said Wording::Fewer("lose", "packets") => |all| Some(percent(all.lost_fraction()));
         "marked_percent": "packets marked", Percent, Neither, label "packets marked, of arrivals" => |all| Some(percent(all.marked_fraction()));
     }
-    /// All switches together, by class.
+    /// Metrics of all switches together, by class.
     LOSSES = Losses((String, u64)) {
         "lost_packets.{}": "packets lost, {}", Count, Lower => |(_, packets)| Some(*packets as f64);
     }
-    /// The buffers of all switches.
+    /// Metrics of the buffers of all switches.
     BUFFERS = Buffers(Vec<SwitchOccupancy>) {
         "buffer_mean_percent": "buffer in use" Mean, Percent, Neither, label "buffer in use, mean" => |all| mean(all.iter().map(|one| one.mean_percent));
         "buffer_p99_percent": "buffer in use" P99, Percent, Neither, label "buffer in use, p99, fullest", shown always => |all| all.iter().map(|one| one.p99_percent).reduce(f64::max);
         "buffer_max_percent": "largest buffer in use", Percent, Neither, label "buffer in use, largest" => |all| all.iter().map(|one| one.max_percent).reduce(f64::max);
     }
-    /// The buffer of the sampled switch, by priority, where several priorities store packets.
+    /// Metrics of the sampled switch's buffer, by priority, if several priorities store packets.
     PRIORITIES = Priorities(PriorityOccupancy) {
         "{}.priority_{}.buffer_mean_percent": "buffer of {} for priority {}" Mean, Percent, Neither, label "buffer of {} for priority {}, mean" => |held| Some(held.percent.mean);
         "{}.priority_{}.buffer_p99_percent": "buffer of {} for priority {}" P99, Percent, Neither, label "buffer of {} for priority {}, p99" => |held| Some(held.percent.p99);
@@ -93,28 +93,28 @@ metrics! {
     LINKS = Links(LinkRole) {
         "{}.utilisation_percent": "utilisation", Percent, Neither, label "utilisation, {}" => |links| Some(links.mean_percent);
     }
-    /// Flow control, where a priority is lossless.
+    /// Metrics of flow control, if a priority is lossless.
     PAUSES = Pauses(Pauses) {
         "lost_lossless_packets": "lossless packets lost", Count, Lower, shown always, judged Judged::Always(0), said Wording::Fewer("lose", "lossless packets") => |pauses| Some(pauses.lost_lossless_packets as f64);
         "number": "pauses", Count, Lower, shown always => |pauses| Some(pauses.all.number as f64);
         "paused_ms": "time paused", Milliseconds, Lower, shown always, judged Judged::Always(8), said Wording::Less("spend", "time paused") => |pauses| Some(ms(pauses.all.total_ns as f64));
         "longest_us": "longest pause", Microseconds, Lower => |pauses| Some(us(pauses.all.longest_ns as f64));
     }
-    /// Flow control, by the role of the paused links.
+    /// Metrics of flow control, by the role of the paused links.
     PAUSES_BY_ROLE = PausesByRole(PauseTotal) {
         "{}.number": "pauses, {} links", Count, Lower => |pauses| Some(pauses.number as f64);
         "{}.paused_ms": "time paused, {} links", Milliseconds, Lower => |pauses| Some(ms(pauses.total_ns as f64));
     }
-    /// Flow control, by priority, where several are lossless.
+    /// Metrics of flow control, by priority, if several priorities are lossless.
     PAUSES_BY_PRIORITY = PausesByPriority(PauseTotal) {
         "priority_{}.number": "pauses, priority {}", Count, Lower => |pauses| Some(pauses.number as f64);
         "priority_{}.paused_ms": "time paused, priority {}", Milliseconds, Lower => |pauses| Some(ms(pauses.total_ns as f64));
     }
-    /// Headroom for packets that arrive during a pause.
+    /// Metrics of the headroom, which stores packets that arrive during a pause.
     HEADROOM = Headroom(Pauses) {
         "headroom_max_kb": "headroom in use, largest of a queue", Kilobytes, Neither => |pauses| Some(pauses.max_headroom_bytes? as f64 * 1e-3);
     }
-    /// The buffer of one switch, for experiments only, not for comparisons.
+    /// Metrics of the buffer of one switch, for experiments only, not for comparisons.
     SWITCH_BUFFERS = SwitchBuffers(SwitchOccupancy) {
         "buffer_mean_percent": "buffer in use" Mean, Percent, Neither => |switch| Some(switch.mean_percent);
         "buffer_p99_percent": "buffer in use" P99, Percent, Neither => |switch| Some(switch.p99_percent);

@@ -209,7 +209,7 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     variants
 }
 
-/// Reads a policy, with optional parameters and changes. It inherits no parameters from the
+/// Reads a policy, with optional parameters and changes. The policy inherits no parameters from the
 /// scenario, so an experiment lists everything that it compares.
 fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant> {
     let source = root.context.source_of(origin);

@@ -123,7 +123,7 @@ fn because(reason: &Reason) -> String {
     format!("{}: {} ({})", reason.owner, reason.why, reason.run)
 }
 
-/// A verdict; one on hardware is at best consistent in simulation.
+/// Formats a verdict; on hardware, a verdict is at best "consistent in simulation".
 fn shown(claim: &Claim, verdict: Verdict) -> String {
     let simulated = claim.is_on_hardware() && verdict.holds();
     format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })

@@ -148,7 +148,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     list
 }
 
-/// Result of a statement that fails as printed but holds as corrected.
+/// Text for a statement that fails as printed but holds as corrected.
 const REFUTED: &str = "refuted as printed, the corrected statement holds";
 
 /// Parses an entry of `claims!`: `Holds "TDT-E1-1" its_name ("paper") {`

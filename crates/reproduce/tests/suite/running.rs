@@ -226,7 +226,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
     fs::write(&table, &kept).expect("writable");
-    // A table with verdicts of another study keeps them, and receives no foreign costs.
+    // If a table has verdicts of another study, these verdicts stay and no foreign costs are added.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
     fs::create_dir_all(folder.path().join("shared")).expect("writable");

@@ -124,7 +124,8 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
     fs::remove_file(dir.join("manifest.json")).unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // With a foreign file beside the tables, or with a table missing, the folder may be anything.
+    // If a foreign file is beside the tables, or a table is missing, the folder may belong to a
+    // user.
     fs::remove_file(dir.join("manifest.json")).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);

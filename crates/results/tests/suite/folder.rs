@@ -210,7 +210,7 @@ fn a_folder_of_runs_is_claimed_by_one_at_a_time() {
     assert!(matches!(error, ResultsError::Busy { .. }), "{error}");
     drop(claim);
     assert!(!out.exists(), "nothing was put there");
-    // Of many simultaneous claims, one at a time succeeds.
+    // If many threads claim the path at the same time, one claim at a time succeeds.
     let held = AtomicU32::new(0);
     let seen = AtomicU32::new(0);
     std::thread::scope(|scope| {

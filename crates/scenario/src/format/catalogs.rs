@@ -24,7 +24,7 @@ pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
     },
 };
 
-/// The `kind` of a marking rule that is none.
+/// Value of `kind` for a switch that does not mark packets.
 pub(crate) const NO_MARKS: &str = "none";
 
 /// Registered marking rules, and the word `none`.

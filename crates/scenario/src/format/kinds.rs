@@ -10,11 +10,11 @@ pub(super) const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 pub(super) const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
 /// Most events that one run explains.
 pub(crate) const EXPLAINED_MAX: u64 = 1_000;
-/// Frames are counted by 16 bits.
+/// Largest frame: the engine counts the bytes of a frame with 16 bits.
 pub(crate) const FRAME_MAX: u64 = u16::MAX as u64;
 pub(super) const FRAME: Kind = Kind::Size { min: 1, max: FRAME_MAX };
 pub(super) const FRAME_OR_ZERO: Kind = Kind::Size { min: 0, max: FRAME_MAX - 1 };
-/// Room for options and what a notification adds.
+/// Largest ACK: leaves room for options and for a notification.
 pub(super) const ACK: Kind = Kind::Size { min: 1, max: FRAME_MAX - 100 };
 pub(super) const SMALL_SIZE: Kind = Kind::Size { min: 1, max: u32::MAX as u64 };
 pub(super) const SMALL_SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u32::MAX as u64 };

@@ -1,4 +1,4 @@
-//! `[[topology.change]]`: cables that differ from what the generator built.
+//! Reads `[[topology.change]]`: cables that differ from the generated network.
 
 use crate::context::{Complaint, first_names};
 use crate::convert;

@@ -13,7 +13,7 @@ use bufferlab_units::Time;
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
 impl ControlChoice {
-    /// Name of the control; `"none"` for open loop.
+    /// Name of the control; `"none"` if the transport is open-loop.
     pub(crate) fn name(&self) -> &'static str {
         match &self.0 {
             Named::Entry(chosen) => chosen.info.name,
@@ -21,12 +21,12 @@ impl ControlChoice {
         }
     }
 
-    /// Whether packets leave by the clock alone.
+    /// Whether only the clock decides when packets are sent.
     pub(crate) fn is_open_loop(&self) -> bool {
         self.name() == UNRESPONSIVE
     }
 
-    /// The registry's entry; `None` for open loop.
+    /// The control's registry entry; `None` if the transport is open-loop.
     pub(crate) fn info(&self) -> Option<&'static CongestionControlInfo> {
         match &self.0 {
             Named::Entry(chosen) => Some(chosen.info),

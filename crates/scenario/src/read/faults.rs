@@ -8,7 +8,7 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use bufferlab_units::{BitRate, Time};
 
-/// Bytes of a quantum of 512 bits.
+/// Pause quantum: 512 bits (bytes).
 const QUANTUM_BYTES: u64 = 64;
 
 pub(crate) fn read(

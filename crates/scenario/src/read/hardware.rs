@@ -13,7 +13,7 @@ use bufferlab_params::{ChipFacts, ChipFamily};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
-    /// Place for complaints about every key.
+    /// Place in the file for messages about each key.
     places: [(&'static str, Origin); 6],
 }
 
@@ -90,7 +90,7 @@ fn accounting(
 }
 
 impl HardwareChoice {
-    /// Place for a complaint about `key`.
+    /// Place in the file for messages about `key`.
     pub(crate) fn place(&self, key: &str) -> Origin {
         self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
     }

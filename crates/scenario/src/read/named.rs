@@ -48,7 +48,7 @@ impl<E: Entry> Chosen<E> {
 pub(crate) enum Named<E: Entry> {
     /// An entry of the registry.
     Entry(Chosen<E>),
-    /// One of the words that stand for no entry.
+    /// Word that selects no entry, such as `none`.
     Word(&'static str),
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn read_or_word<E: Entry>(
     Some(Named::Entry(Chosen { info, params, origin: name.origin, origins }))
 }
 
-/// Parameters with their values, and with their places.
+/// Parameters with their values, and the places of these parameters in the file.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
 /// The parameters in `table`; `None` if a parameter is wrong, after all parameters have been
@@ -156,7 +156,7 @@ fn read_parameters<E: Entry>(
     (!reader.context.failed_since(mark)).then_some((given, origins))
 }
 
-/// A word that stands for no entry has no parameters: refuses the first that was written.
+/// A word that stands for no entry has no parameters: refuses the first parameter that was written.
 fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Table) -> bool {
     let Some(entry) = table.entries.iter().find(|entry| entry.key != "name") else { return false };
     let path = format!("{}.{}", reader.path(key), entry.key);
@@ -202,7 +202,7 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry: with a suggestion it would only be in the way.
+        // The list grows with the registry, so the message omits it if it has a suggestion.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),
@@ -248,7 +248,7 @@ pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }
 
-/// A value as the file would write it, exactly.
+/// Writes a value in the notation of scenario files, without loss.
 pub(super) fn write(value: &ParamValue) -> String {
     match value {
         ParamValue::Profiles(profiles) => list(profiles.iter().map(profiles::write)),

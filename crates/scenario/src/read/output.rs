@@ -85,7 +85,7 @@ fn sample_switch(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option
     Some(index)
 }
 
-/// The index of a switch that `key` names.
+/// Index of the switch whose name is the value of `key`.
 fn named_switch(reader: &mut Reader<'_>, networks: Option<&Networks>, key: &str, name: &str) -> Option<u32> {
     let switches = &networks?.as_built.switches;
     let Some(index) = switches.iter().position(|known| known == name) else {

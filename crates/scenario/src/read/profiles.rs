@@ -1,4 +1,4 @@
-//! `switch.policy.profiles`: buffer profiles, each a table.
+//! Reads `switch.policy.profiles`: buffer profiles, each a table.
 
 use crate::context::{Complaint, Context, suggestion};
 use crate::convert;
@@ -11,7 +11,7 @@ use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 /// Keys of the threshold; a profile has at most one of them.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
-/// The profiles in `item`, whose path is `path`; records the mistakes of each.
+/// Reads the profiles in `item`, whose path is `path`; records the mistakes of each profile.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
     let wanted = Expected {
@@ -123,7 +123,7 @@ fn value(profile: &mut BufferProfile, item: &Item, wanted: &Expected<'_>) -> Res
     Ok(())
 }
 
-/// A profile as text of a file, exactly.
+/// Writes a profile in the notation of scenario files, without loss.
 pub(super) fn write(profile: &BufferProfile) -> String {
     let mut keys = vec![("direction", quote(profile.direction.word()))];
     if !profile.ports.is_empty() {

@@ -22,7 +22,7 @@ const KEYS: [&str; 9] = [
     "completion",
     "ideal_header_bytes",
 ];
-/// Keys of TCP that queue pairs have not.
+/// Keys that only TCP transports have.
 const TCP_KEYS: [&str; 8] = [
     "min_rto",
     "initial_rto",

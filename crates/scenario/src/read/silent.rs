@@ -19,7 +19,7 @@ const SAMPLES_MAX: u64 = 10_000_000;
 /// A receiver that acknowledges less often than this (segments) leaves ACKs to its timer.
 const ACK_EVERY_MAX: u32 = 64;
 
-/// The default, which resolved scenarios write out.
+/// Default timeout, written out in resolved scenarios.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
 /// A complete scenario, and the keys that its files set.
@@ -64,7 +64,7 @@ impl ScenarioCheck<'_> {
         Some((said_behind, if said_behind { number } else { -number }))
     }
 
-    /// Warns of a key, or of what is around it if a default is at work.
+    /// Warns of a key, or of the table around the key if its value is a default.
     pub(super) fn note(&self, key: &str, message: String, label: &str, help: &str) {
         let mut around = key;
         let origin = loop {
@@ -99,7 +99,7 @@ impl ScenarioCheck<'_> {
         }
     }
 
-    /// The smallest timeout that a scenario asks for, where no round trip is as short.
+    /// Warns of a minimum timeout below every round trip, because it never binds.
     fn warn_about_timeouts(&self, index: usize, transport: &TransportSpec) {
         let key = format!("transport.{index}.min_rto");
         let least = self.shortest_round_trip();

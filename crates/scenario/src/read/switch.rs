@@ -34,7 +34,7 @@ pub(crate) const MAX_QUEUES: usize = u16::MAX as usize;
 
 /// Switches with the same configuration.
 pub(crate) struct Group {
-    /// Indices into the topology.
+    /// Indices of the switches in the topology.
     switches: Vec<u32>,
     path: String,
     /// Plain values of the table; the parts that depend on a switch are missing.
@@ -147,14 +147,14 @@ fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<C
     named::read(reader, "classifier", &CLASSIFIERS, profile).map(Some)
 }
 
-/// Network, transports and run that groups are checked against.
+/// Settings that groups are checked against: network, transports and run.
 pub(super) struct Site<'a> {
     context: &'a Context,
     /// Names of the switches.
     names: &'a [String],
     /// By switch, the rates of its ports in the network as built, which buffer sizes follow.
     built_rates: Vec<Vec<BitRate>>,
-    /// By switch, all ports of the network as it runs.
+    /// By switch, all ports of the network on which the scenario runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
     /// Topology with all changes of cables.
@@ -169,7 +169,7 @@ pub(super) struct Site<'a> {
 struct Progress {
     /// Whether a marking rule that never marks is still to be reported.
     may_warn: bool,
-    /// Whether too little headroom is still to be reported.
+    /// Whether a warning about too little headroom may still be given.
     may_warn_of_headroom: bool,
     /// Switches that the policy accepts.
     fitting: Vec<Fitting>,
@@ -177,7 +177,7 @@ struct Progress {
     classifier: Option<Option<ClassifierSpec>>,
 }
 
-/// A kind of switch that a policy accepts.
+/// A configuration of a switch that the policy accepts.
 struct Fitting {
     shape: SwitchShape,
     params: Vec<(String, ParamValue)>,
@@ -212,7 +212,7 @@ pub(crate) fn finish(
         let mut progress =
             Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
-            // A mistake of one switch of a group is probably one of all of them.
+            // A mistake of one switch of a group is probably a mistake of all its switches.
             let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }

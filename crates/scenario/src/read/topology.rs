@@ -15,7 +15,7 @@ use bufferlab_topology::TOPOLOGIES;
 pub(crate) struct Networks {
     /// The network as the generator built it: buffers and loads follow from it.
     pub(crate) as_built: Topology,
-    /// The network with slower, longer and failing cables.
+    /// The network after the changes: cables may be slower, longer or failing.
     pub(crate) as_it_runs: Topology,
 }
 

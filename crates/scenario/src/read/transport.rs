@@ -17,7 +17,7 @@ use bufferlab_workload::{Carrier, Carriers};
 /// Segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
 
-/// All entries of `[[transport]]`, including wrong ones.
+/// All entries of `[[transport]]`, including invalid ones.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
     /// Whether two transports have the same name; this error is reported already.
@@ -67,7 +67,7 @@ impl Transports {
         Carriers { entries: entries.collect(), ambiguous: self.ambiguous }
     }
 
-    /// Notes that workloads use the transports with these indices.
+    /// Records that workloads use the transports with these indices.
     pub(crate) fn mark_used(&mut self, indices: &[u32]) {
         for &index in indices {
             self.entries[index as usize].used = true;
@@ -79,7 +79,7 @@ impl Transports {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
 
-    /// The largest frame that any of them sends (bytes).
+    /// Largest frame that any transport sends (bytes).
     pub(crate) fn largest_packet_bytes(&self) -> Option<u64> {
         let largest = |spec: &TransportSpec| {
             let data = u64::from(spec.segment_bytes) + u64::from(spec.header_bytes);
@@ -88,12 +88,12 @@ impl Transports {
         self.packets().map(largest).max()
     }
 
-    /// The smallest frame that any of them sends (bytes): an ACK, or one byte of data.
+    /// The smallest frame that a transport sends (bytes): an ACK, or one byte of data.
     pub(crate) fn smallest_packet_bytes(&self) -> Option<u64> {
         self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
     }
 
-    /// Index of the entry that a workload uses: the one called `written`, or the only one.
+    /// Index of the entry that a workload uses: the entry called `written`, or the only entry.
     pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>, written: Option<&str>) -> Option<u32> {
         let names = || self.entries.iter().map(|entry| entry.name.as_str());
         let index = match written {
@@ -206,7 +206,7 @@ fn check_frame(reader: &Reader<'_>, keys: &mut TransportKeys) {
     }
 }
 
-/// Keys that have no meaning for a transport of this kind.
+/// Warns of keys that have no meaning for a transport of this kind.
 fn leave_out(reader: &mut Reader<'_>, control: Option<&ControlChoice>, is_rdma: bool) {
     if control.is_some_and(ControlChoice::is_open_loop) {
         leave_out_tcp(reader);
@@ -319,7 +319,7 @@ fn uses_ecn(control: &ControlChoice) -> bool {
     control.info().is_some_and(|info| info.uses_ecn)
 }
 
-/// A congestion control that waits for marks, on switches that do not mark.
+/// Warns of a congestion control that waits for marks, on switches that do not mark.
 pub(crate) fn warn_about_ecn(root: &Reader<'_>, transports: &Transports, switches: &[SwitchSpec]) {
     if switches.iter().any(|switch| switch.ecn.is_some()) {
         return;

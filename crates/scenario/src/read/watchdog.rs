@@ -8,12 +8,12 @@ use crate::reader::Reader;
 use crate::tree::Origin;
 use bufferlab_units::Time;
 
-/// SONiC's detection time for every 32 ports or part of them.
+/// SONiC's detection time for every 32 ports or part of 32 ports.
 const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
 /// SONiC's longest interval between two polls.
 const POLL_MAX: Time = Time::from_ms(1_000);
 
-/// The table. Times that are not written depend on the number of ports.
+/// The table of the watchdog. Times that are not written depend on the number of ports.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchdogChoice {
     keys: WatchdogKeys,

@@ -259,7 +259,7 @@ fn overridden(switch: &str, of: &str, over: &str) -> String {
     )
 }
 
-/// Keys of a switch or an override, tested in one place or both.
+/// Keys that the test sets for a switch, for an override, or for both.
 const SAYINGS: [&str; 17] = [
     "",
     "hardware = { slices = 1 }",

@@ -9,9 +9,9 @@ pub(super) struct Expansion<'a> {
     group: &'a [u32],
     class: u16,
     entry: &'a [NodeId],
-    /// Transfers that each position receives last.
+    /// For each position, the transfers that it received last.
     received: Vec<Vec<NodeId>>,
-    /// Transfers that each position sends last.
+    /// For each position, the transfers that it sent last.
     sent: Vec<Vec<NodeId>>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Expansion<'a> {
         Ok(node)
     }
 
-    /// Lets `node` wait for another event.
+    /// Makes `node` wait for an event of another node.
     pub(super) fn after(
         &mut self,
         node: NodeId,

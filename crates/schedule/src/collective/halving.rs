@@ -19,7 +19,7 @@ pub(super) fn expand(
 ) -> Result<(), ScheduleError> {
     let (n, bytes) = (collective.n(), collective.bytes);
     let steps = n.ilog2();
-    // (distance, bytes) of the steps.
+    // Each step of the halving: the distance of its partners, and the bytes they send.
     let halving = (1..=steps).map(|step| (n >> step, bytes >> step));
     let doubling =
         || (0..steps).map(|step| (1 << step, (u128::from(bytes) * (1 << step) / u128::from(n)) as u64));

@@ -18,7 +18,7 @@ pub struct Network {
 pub struct Networks {
     /// Network inside a server.
     pub inside: Network,
-    /// Network between servers, and the only one of the other algorithms.
+    /// Network between servers, and the only network of the other algorithms.
     pub across: Network,
 }
 

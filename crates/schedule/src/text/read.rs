@@ -75,7 +75,7 @@ fn row_line(rows: &[Row<'_>], row: u32) -> u64 {
     rows.get(row as usize).map_or(0, Row::line)
 }
 
-/// Place of every column in the file.
+/// Position of every known column in the file.
 struct Header([Option<usize>; COLUMNS.len()]);
 
 impl Header {

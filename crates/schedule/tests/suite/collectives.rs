@@ -7,10 +7,10 @@ use bufferlab_schedule::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// 400 Gb/s: a byte takes 20 ps.
+/// A network of 400 Gb/s, on which a byte takes 20 ps.
 const FAST: Network = Network { latency: Time::from_us(3), rate: BitRate::gbps(400) };
 const SCALE_UP: Network = Network { latency: Time::from_ns(700), rate: BitRate::gbps(800) };
-/// Divisible by every number of ranks, chunks and channels here.
+/// Size that every number of ranks, chunks and channels in these tests divides.
 const BYTES: u64 = 720_720 * 128;
 
 fn schedule(collective: &Collective<'_>) -> Schedule {
@@ -80,7 +80,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
                 Some(ideal) => assert_eq!(time, ideal, "{collective:?}"),
                 None => {
                     assert!(matches!(collective.algorithm, Algorithm::Tree | Algorithm::DoubleBinaryTree));
-                    // Never faster than the next smaller complete tree.
+                    // The tree is never faster than the next smaller complete tree.
                     let smaller = &collective.group[..1 << n.ilog2()];
                     let smaller = Collective { group: smaller, ..collective };
                     assert!(
@@ -95,7 +95,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
 
 #[test]
 fn chunks_and_channels_take_their_closed_forms() {
-    // With a short and a long latency: either the rate or the latency decides each step.
+    // Try a short and a long latency, so that the rate or the latency decides each step.
     for latency in [Time::from_ns(50), Time::from_us(3), Time::from_ms(1)] {
         let network = Network { latency, ..FAST };
         let networks = Networks { inside: network, across: network };

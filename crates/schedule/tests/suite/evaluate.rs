@@ -98,7 +98,7 @@ impl Executor<'_> {
         if is_inside { (0, self.networks.inside) } else { (1, self.networks.across) }
     }
 
-    /// Occupies something for `length` as soon as it is free; returns the start.
+    /// Occupies a card or processor for `length` as soon as it is free; returns the start.
     fn occupy(&mut self, what: (u32, u8, u8), now: Time, length: Time) -> Time {
         let free = self.free.entry(what).or_insert(Time::ZERO);
         let start = now.max(*free);

@@ -28,7 +28,7 @@ struct Thread {
 pub(crate) struct ClosedLoops {
     loops: Vec<LoopTraffic>,
     threads: Table<ThreadId, Thread>,
-    /// Threads by number of their query in progress.
+    /// Thread of each query in progress, by the query's number.
     queries: BTreeMap<u32, ThreadId>,
     /// Number of threads that have not ended.
     active: usize,

@@ -17,7 +17,7 @@ pub(crate) struct Jitter {
     draws: RandomStream,
     /// Next flow of the source, with its original start.
     head: Option<FlowSpec>,
-    /// Flows with a drawn start that have not started.
+    /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
     /// Whether more than [`WAITING_MAX`] flows would have had to wait. No flow is handed out after

@@ -135,7 +135,7 @@ impl Simulation {
         }
         for id in [ab, ba] {
             if down {
-                // Packets of paused priorities are lost, too.
+                // A link that goes down also loses packets of paused priorities.
                 self.reset_pauses(id);
                 self.empty_link(id)?;
             } else if let Some(pfc) = &mut self.pfc {

@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 pub(crate) struct Card {
     /// Packets that already exist: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
-    /// First flow of the turn order of flows with something to send. Their packets are created when
-    /// they are sent, so a large window costs no memory.
+    /// First flow of the turn order of flows with something to send. The packets of these flows are
+    /// created when they are sent, so a large window costs no memory.
     head: FlowSlot,
     tail: FlowSlot,
     /// Bit p: priority p must not send (PFC). Bit [`Self::SHARED`]: the NIC has `shared`. Zero in
     /// the common case.
     pub(crate) paused: u64,
-    /// Turn order of queues per flow, which replace `queue`.
+    /// Turn order of the queues per flow, if these queues replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,
     /// State of a NIC that queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,

@@ -35,7 +35,7 @@ pub(super) struct RemoteFlows {
     shard: Shard,
     /// Notes for each part of the network.
     notes: Vec<Vec<FlowNote>>,
-    /// Time of the last change in each slot that the end of its flow waits for.
+    /// For each slot, time of the last change that the end of its flow depends on.
     changed: Vec<Time>,
     /// Flows whose sender is done and that have changed; may contain duplicates.
     candidates: Vec<FlowSlot>,

@@ -363,7 +363,7 @@ pub(crate) struct FlowAccount {
     pub(crate) number: u64,
     /// Payload (bytes); for a flow without a size, the bytes that have arrived.
     pub(crate) size_bytes: u64,
-    /// Bytes that the ideal of the slowdown counts.
+    /// Bytes that count in the flow's ideal completion time, the base of the slowdown.
     pub(crate) ideal_bytes: u64,
     /// Time for which an open-loop flow sends.
     pub(crate) sending: Option<Time>,

@@ -189,7 +189,7 @@ fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'s
     inputs
 }
 
-/// Limit of the comparison (bytes).
+/// Limit that the explained packet was compared with (bytes).
 fn limit(
     slice: &Slice,
     event: ExplainedEvent,

@@ -57,7 +57,7 @@ fn role(topology: &Topology, link: &Link) -> &'static str {
     }
 }
 
-/// Host or switch at an end, without the port.
+/// Host or switch at the end of a link, without the port.
 fn node(end: End) -> (bool, usize) {
     match end {
         End::Host(host) => (false, host.index()),

@@ -1,8 +1,8 @@
-//! Cycles of paused links that wait for each other: when they close and open, and their members.
+//! Cycles of paused links that wait for each other: when they close and end, and their members.
 //!
 //! A paused link waits for another if packets from it are in a queue that the other link's pause
 //! blocks. A cycle closes when a pause takes effect, or when a packet from a paused link enters a
-//! blocked queue; both are checked when they happen. A cycle opens when one of its pauses ends or a
+//! blocked queue; both are checked when they happen. A cycle ends when one of its pauses ends or a
 //! watchdog intervenes. No packet leaves its queues while all of them are blocked.
 
 use super::{Pfc, Target};
@@ -13,7 +13,7 @@ use bufferlab_core::IngressId;
 use bufferlab_metrics::PauseCycleRow;
 use bufferlab_units::Time;
 
-/// A cycle of links that wait for each other, or did earlier.
+/// A cycle of links that wait for each other now, or that waited for each other earlier.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     priority: u8,
@@ -21,17 +21,17 @@ pub(super) struct Cycle {
     links: Vec<LinkId>,
     first: Time,
     times: u64,
-    /// Time at which the cycle closed last.
+    /// Time at which the deadlock cycle last formed.
     last: Time,
     since: Option<Time>,
-    /// Time at which the cycle opened last.
+    /// Time at which the deadlock cycle last broke up.
     ended: Time,
-    /// Total closed time, up to `ended`.
+    /// Total time for which the cycle existed, up to `ended`.
     total: Time,
 }
 
 impl Pfc {
-    /// Opens the cycles that contain `target`, which no longer blocks packets.
+    /// Ends the cycles that contain `target`, which no longer blocks packets.
     pub(super) fn open_cycles(&mut self, target: Target, now: Time) {
         for cycle in self.cycles.iter_mut().filter(|cycle| cycle.priority == target.priority) {
             if cycle.since.is_some() && cycle.links.contains(&target.link) {
@@ -82,7 +82,7 @@ impl Pfc {
         }
     }
 
-    /// Records a cycle through `target` if one has just closed.
+    /// Records a cycle through `target` if such a cycle has just formed.
     pub(crate) fn look_for_cycle(&mut self, view: PauseView<'_>, target: Target) {
         let Some(links) = self.circle_through(view, target) else { return };
         let now = view.now;
@@ -148,9 +148,9 @@ impl Pfc {
         (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
-    /// Rows of all cycles at the end of the run, in the order in which they first closed.
+    /// Rows of all cycles at the end of the run, in the order in which they first formed.
     pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
-        // An eviction by a policy may have opened a cycle unnoticed.
+        // An eviction by a policy may have ended a cycle unnoticed.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];

@@ -10,7 +10,7 @@ use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Names of a link in rows.
+/// Names of a link's ends in rows of tables.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) sender: String,

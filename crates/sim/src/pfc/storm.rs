@@ -17,7 +17,7 @@ pub(super) struct Storm {
     priorities: Vec<u8>,
     until: Time,
     interval: Time,
-    /// Duration of the pause of a frame.
+    /// Duration of the pause that one frame requests.
     pause: Time,
     /// Time from a frame's arrival at the switch until the switch obeys it.
     reaction: Time,

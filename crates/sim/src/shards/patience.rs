@@ -72,7 +72,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // One wait in three in vain is too many for long spinning.
+        // If a third of all waits are in vain, long spinning does not pay.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

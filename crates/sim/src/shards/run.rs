@@ -103,7 +103,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // No part has reported a reason for the stop.
+            // Another part stopped the run, but no part has reported a reason.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -208,7 +208,7 @@ struct Clerk<'a> {
 enum Ending {
     /// The run ended at this time, because no work was left.
     Over(Time),
-    /// The run has reached its latest end.
+    /// The run has reached its time limit.
     Cut,
     /// Another part stopped and reports the reason.
     Stopped,
@@ -220,7 +220,7 @@ struct Part<'a> {
     exchange: &'a Exchange,
     shard: Shard,
     rare: Rare,
-    /// End of the last flow that has ended.
+    /// End time of the flow that ended last.
     last_end: Time,
 }
 

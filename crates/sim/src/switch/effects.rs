@@ -1,8 +1,8 @@
 //! Effects of a switch's event on other parts of the simulation.
 //!
-//! A switch cannot reach hosts, other switches or results. It leaves its effects here, and the
-//! engine settles them right after the event. The buffers are reused, so that a run allocates no
-//! memory for them.
+//! A switch cannot reach hosts, other switches or results. The switch leaves its effects here, and
+//! the engine settles them right after the event. The buffers are reused, so that a run allocates
+//! no memory for them.
 
 use super::packets::Logged;
 use crate::ids::PacketId;

@@ -30,7 +30,7 @@ impl Paths<'_> {
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
                 (one, a.account.rate, a.delay) == (two, b.account.rate, b.delay)
             };
-            // Keeps two of a kind, because they may be the only pair of a single switch.
+            // Keeps two hosts of a kind, because they may be the only pair of a single switch.
             if kinds.iter().filter(alike).count() < 2 {
                 kinds.push(host);
             }

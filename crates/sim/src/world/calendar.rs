@@ -302,7 +302,7 @@ impl Calendar {
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // The end of the list is beyond all places.
+        // The mark `END` is no valid index, so the loop ends there.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
@@ -340,8 +340,8 @@ impl Calendar {
         }
     }
 
-    /// Sorts the bucket that was just opened, latest first. It nearly always contains few events,
-    /// so integers are sorted first and ties resolved afterwards.
+    /// Sorts the bucket that was just opened, latest first. The bucket nearly always contains few
+    /// events, so integers are sorted first and ties resolved afterwards.
     #[inline(always)]
     fn sort(&mut self) {
         let bits = self.tie_bits;
@@ -364,7 +364,7 @@ impl Calendar {
         }
     }
 
-    /// Orders the simultaneous events of the open bucket, which is sorted otherwise.
+    /// Orders simultaneous events of the open bucket; all other events are in order already.
     #[inline(never)]
     fn sort_ties(&mut self) {
         let bits = self.tie_bits;

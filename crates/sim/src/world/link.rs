@@ -51,7 +51,7 @@ const _: () =
     assert!(std::mem::offset_of!(Link, head_is_lost) < 64, "what a packet touches is one cache line");
 const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
-/// Data of a link beyond what every packet touches.
+/// Data of a link that only some packets or reports need.
 #[derive(Debug)]
 pub(crate) struct LinkAccount {
     pub(crate) rate: BitRate,

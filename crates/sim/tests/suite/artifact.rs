@@ -77,7 +77,8 @@ fn short_behind_long(nic: &str) -> u64 {
 
 #[test]
 fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
-    // At most two packets of the other flow, 1.2 us each, and the two hops of the flow itself.
+    // The wait is at most two packets of the other flow, 1.2 us each, plus the two hops of the
+    // flow.
     assert!(short_behind_long("flow_queues") < 8_000);
     assert!(short_behind_long("fifo") > 800_000);
 }
@@ -128,7 +129,8 @@ fn one_segment(keys: &str) -> (u64, u64) {
 #[test]
 fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     let (short, full) = (one_segment(""), one_segment("full_connection = true"));
-    // SYN, SYN-ACK, data and ACK over two links each; the ACK of the handshake, FIN and its ACK.
+    // Eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each. A full connection also
+    // sends the ACK of the handshake, FIN and the ACK of FIN.
     assert_eq!((short.0, full.0), (8, 14));
     // The ACK of 54 B leaves before the data.
     assert_eq!(full.1 - short.1, 43);
@@ -146,7 +148,7 @@ fn segments_that_end_connections_are_accounted_for_where_packets_are_lost() {
         "congestion_control = \"newreno\"\nfull_connection = true\ninitial_window = 20",
     );
     let flows = (0..160).map(|n| {
-        // Data towards host 8 and away from it, so that ACKs and FINs are lost among data.
+        // Data flows to host 8 and from host 8, so that ACKs and FINs are also lost.
         let (src, dst) = if n % 2 == 0 { (n / 2 % 8, 8) } else { (8, n / 2 % 8) };
         flow(src, dst, 2_000 + 997 * u64::from(n), Time::from_us(u64::from(n) * 9))
     });

@@ -141,7 +141,7 @@ fn policy(name: &str) -> String {
     }
 }
 
-/// Section VI-B with 0 to 2 overwhelmed ports; bursts of random length.
+/// Run of section VI-B with 0 to 2 overwhelmed ports and bursts of random length.
 fn homogeneous(ports: usize, name: &str) -> Arc<Run> {
     let scenario = ["tdt-homogeneous-0.toml", "tdt-homogeneous-1.toml", "tdt-homogeneous.toml"][ports];
     run(scenario, &[("switch.policy", &policy(name))])

@@ -60,7 +60,7 @@ impl Arrivals {
     }
 }
 
-/// Runs these arrivals through a switch, with one transport per class.
+/// Runs the classes' arrivals through a switch, with one transport per class.
 fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: f64) -> Rows {
     let rate: f64 = arrivals.iter().map(|class| class.load / SERVICE_US).sum();
     let until = Time((packets / rate * 1e6) as u64);
@@ -162,7 +162,7 @@ fn two_priorities_wait_as_cobham_says() {
     }
 }
 
-/// Places of the shared memory of Kamoun and Kleinrock's model.
+/// Number of packets that fit in the shared memory of Kamoun and Kleinrock's model.
 const PLACES: usize = 12;
 
 /// Stationary losses of two exponential servers that share [`PLACES`] waiting places.

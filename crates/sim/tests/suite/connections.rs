@@ -56,7 +56,7 @@ fn ns(ps: u64) -> u64 {
 fn the_second_message_begins_with_the_window_of_the_first() {
     for control in ["newreno", "cubic", "dctcp", "ecn-star"] {
         let keys = format!("congestion_control = \"{control}\"");
-        // Rounds of 10, 20, 40, 80, 160 and 90 segments, so that the window has passed 100.
+        // The rounds have 10, 20, 40, 80, 160 and 90 segments, so the window exceeds 100 segments.
         let messages = [(400, 0), (100, 20)];
         assert_eq!(fcts(&keys, &messages), [ns(slow_start(400)), ns(slow_start(100))], "{control}: apart");
         let kept = fcts(&format!("{keys}\npersistent = true"), &messages);
@@ -66,7 +66,7 @@ fn the_second_message_begins_with_the_window_of_the_first() {
 
 #[test]
 fn a_connection_that_was_idle_begins_again_if_it_is_told_to() {
-    // Idle for a second, which is a hundred timeouts.
+    // The connection idles for a second, which is a hundred timeouts.
     let messages = [(400, 0), (100, 1_000)];
     let keys = "congestion_control = \"newreno\"\npersistent = true";
     assert_eq!(fcts(keys, &messages)[1], ns(slow_start(100)), "RFC 5681");
@@ -120,7 +120,7 @@ fn every_congestion_control_carries_many_messages_over_one_connection() {
                 "congestion_control = \"{}\"\npersistent = true\nconnections_per_pair = 1",
                 info.name
             );
-            // Small buffers, so that messages end in all states of the sender.
+            // The buffers are small, so that messages end in all states of the sender.
             let lab = Lab::new(
                 &star(4, "1 Gb/s", "20 us"),
                 "buffer = \"30 KB\"\npolicy = \"cs\"\n[switch.ecn]\nkind = \"step\"\nthreshold = \"15 KB\"",

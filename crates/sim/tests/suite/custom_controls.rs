@@ -68,9 +68,9 @@ fn fct(control: &str, segments: u64) -> u64 {
 fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     let one_way = |bytes| 2 * (RATE.serialization(bytes).0 + DELAY.0);
     let round_trip = one_way(FULL) + one_way(ACK);
-    // Six segments one by one: five round trips and the one-way time of the last.
+    // Six segments leave one by one, in five round trips and the one-way time of the last segment.
     assert_eq!(fct("\"own-fixed\"", 6), Time(5 * round_trip + one_way(FULL)).as_ns());
-    // Three at a time: the fourth leaves when the first is acknowledged.
+    // Three segments leave at a time; the fourth leaves when the first is acknowledged.
     let back_to_back = 2 * RATE.serialization(FULL).0;
     let expected = Time(round_trip + one_way(FULL) + back_to_back).as_ns();
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);

@@ -142,7 +142,7 @@ fn noise_in_starts_moves_every_flow_a_little_and_nothing_at_zero() {
         one.4 != other.4
     });
     assert!(moved.count() * 10 > calm_starts.len() * 8);
-    // The answers of a query start at different times but form one query.
+    // All answers of a query belong to it, although they start at different times.
     assert_eq!(calm.queries.len(), noisy.queries.len());
     assert!(noisy.queries.iter().all(|query| query.fan_in == 6), "{:?}", noisy.queries.first());
 }

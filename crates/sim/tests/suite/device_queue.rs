@@ -63,7 +63,7 @@ fn urgent_behind(device_queue: u32) -> u64 {
 
 #[test]
 fn a_device_does_not_know_priorities() {
-    // Two links of 1 us and 0.8 us each, and at most the rest of one packet.
+    // The delay is two links of 1 us and 0.8 us each, and at most the rest of one packet.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
     // Ten packets of 0.8 us precede the urgent packet.

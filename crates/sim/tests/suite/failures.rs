@@ -59,12 +59,14 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     }
     assert_eq!(healthy.link_losses(), 0);
     let used = |rows: &Rows| tx(rows, "leaf0", "spine1") + tx(rows, "spine1", "leaf0");
-    // In `down` the link carries traffic for 3 of about 15 ms; in `back` it is only down for 2 ms.
+    // In `down` the link carries traffic for 3 of about 15 ms; in `back` the link is down for 2 ms
+    // only.
     assert!(used(&down) > 1_000 && used(&down) < used(&healthy) / 2, "{} of {}", used(&down), used(&healthy));
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {
         let lost: Vec<_> = rows.links.iter().filter(|link| link.lost_packets > 0).collect();
-        // Lost are 5 kB on the wire (2 us at 20 Gb/s) and the packets that waited for the link.
+        // The failure loses 5 kB on the wire (2 us at 20 Gb/s) and the packets that waited for the
+        // link.
         assert!(rows.link_losses() > 2, "{lost:?}");
         let ends =
             |from: &str, to: &str| (from == "leaf0" && to == "spine1") || (from == "spine1" && to == "leaf0");
@@ -132,7 +134,7 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             let lab = Lab::new(&topology, "buffer = \"100 KB\"\npolicy = \"dt\"", TRANSPORT);
             let flows =
                 [(0, 1), (1, 2), (2, 1), (0, 2)].map(|(src, dst)| flow(src, dst, 400_000, Time::ZERO));
-            // Long enough for timers to back off to a minute, with silence in between.
+            // The outage is so long that timers back off to a minute.
             let lab = lab.times("200 s", "100 s").more(&format!("[host]\nnic = \"{nic}\""));
             let rows = run(&lab.flows(flows.to_vec()));
             let finished: Vec<_> = (0..4).map(|number| rows.flow(number).fct_ns.is_some()).collect();

@@ -107,7 +107,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         let error = try_run(&lab(nic).flows(flows()), false).expect_err("it is given up");
         let SimError::CardFull(full) = &error else { panic!("{error}") };
         assert_eq!((full.host.as_str(), full.time), ("h0", Time::ZERO));
-        // All packets except those that have left the NIC since then.
+        // The count includes all packets except packets that have left the NIC since then.
         assert!((4_190_000..=4_194_304).contains(&full.packets), "{}", full.packets);
         let said = error.to_string();
         assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");

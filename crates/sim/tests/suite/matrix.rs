@@ -74,7 +74,7 @@ fn numbers(text: &str) -> Vec<u64> {
     bytes.filter_map(|(number, _)| number.parse().ok()).collect()
 }
 
-/// Evaluates the comparison of a refusal; returns whether there is one.
+/// Evaluates the comparison that refused a packet; returns whether the row has a comparison.
 fn holds(row: &Explanation) -> bool {
     let text = row.because();
     match (numbers(&text)[..].as_ref(), text.contains(" + packet ")) {

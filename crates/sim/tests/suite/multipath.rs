@@ -150,7 +150,7 @@ fn every_pair_of_hosts_of_a_fat_tree_is_connected_and_every_link_is_used() {
         assert_eq!((rows.flows.len(), rows.all_finished()), (240, true));
         assert_eq!(rows.links.len(), 96);
         assert!(rows.links.iter().all(|link| link.tx_packets > 0), "{multipath}: every link is used");
-        // Shortest paths only: hops of a packet between hosts of one rack, of one pod, of two pods.
+        // Number of hops on shortest paths between hosts of one rack, of one pod, and of two pods.
         let per_direction: u64 = rows
             .flows
             .iter()

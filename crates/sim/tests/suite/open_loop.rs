@@ -159,7 +159,7 @@ fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow
             + &transport("overload", "2 Gb/s")
             + "[[workload]]\nkind = \"bursts\"\nbursts = [{ src = \"h8\", dst = \"h0\", start = \"0 s\" }]\n";
         let rows = run(&text);
-        // The most common bin; the queue fills within the first 8 of 100 ms.
+        // Take the most common bin, because the queue fills within the first 8 of 100 ms.
         let most = rows.delays.iter().max_by_key(|bin| bin.packets).expect("packets were sent");
         most.total_ns as f64 / most.packets as f64 * 1e-6
     };

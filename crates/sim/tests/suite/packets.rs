@@ -116,7 +116,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             assert_eq!(largest.get(&place).copied().unwrap_or_default(), queue.max_bytes, "{file} {place:?}");
         }
     }
-    // Every comparison above had rows to compare.
+    // Check that every comparison had rows to compare.
     for event in PacketEvent::ALL {
         assert!(seen.get(event).is_some_and(|&count| count > 10), "{event:?}: {seen:?}");
     }
@@ -144,7 +144,7 @@ fn lengths_follow_from_the_packets_that_came_and_went() {
             }
             assert_eq!((row.queue_bytes, row.occupancy_bytes), (*queue, *whole), "{file}: {row:?}");
             if let (Some(limit), Some(held)) = (row.limit_bytes, row.held_bytes) {
-                // A chip charges whole cells, so what was added is at least the size.
+                // A chip charges whole cells, so a packet adds at least its size.
                 assert!(held + size >= limit.min(held + 1), "{file}: {row:?}");
                 assert!(row.event.is_refusal(), "{file}: {row:?}");
             }

@@ -275,7 +275,7 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
     assert!(!rows.all_finished(), "a deadlock ends no flow");
     assert_eq!(rows.switch_losses(), 0, "and loses nothing");
-    // With four of the five flows the cycle stays open.
+    // With four of the five flows, no cycle of pauses forms.
     let open = ring(4);
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
 }
@@ -329,7 +329,7 @@ fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when
         .collect();
     assert!(starts.len() == 3 && starts.iter().all(|&start| start < cycle.last_ns), "{starts:?}: {cycle:?}");
     assert_eq!(found.switch_losses(), 0);
-    // Without those packets the same links are paused, but no packet waits in a cycle.
+    // Without packets across the ring, the links are paused, but no packets wait in a cycle.
     let open = bursts(false);
     assert!(open.pause_cycles.is_empty(), "{:?}", open.pause_cycles);
     assert_eq!(open.pause_spans.iter().filter(|span| span.end_ns.is_none()).count(), 6);
@@ -465,10 +465,10 @@ fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do()
 
 #[test]
 fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_come() {
-    // s0's port to s1 is its second, s1's port to s0 its first.
+    // The second port of s0 leads to s1, and the first port of s1 leads to s0.
     let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
     assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
-    // s1 pauses in vain: arrivals exceed its headroom, and s0 is never silent.
+    // The pauses of s1 have no effect: arrivals exceed its headroom, and s0 is never silent.
     let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
     assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
     assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));

@@ -34,7 +34,7 @@ fn a_ring_of_three_switches_with_routes_round_it_deadlocks_and_without_them_does
     assert_eq!(rows.pause_cycles.len(), 1, "{:?}", rows.pause_cycles);
     let cycle = &rows.pause_cycles[0];
     assert_eq!(cycle.members, ["s0", "s1", "s2"]);
-    // The first cycles dissolve, because a resume frame was in flight when they closed.
+    // The first cycles end at once, because a resume frame was in flight when they formed.
     assert!(cycle.lasted() && cycle.times > 1 && cycle.time_ns < cycle.last_ns, "{cycle:?}");
     let lasting_ns = 20_000_000 - cycle.last_ns;
     assert!((lasting_ns..20_000_000 - cycle.time_ns).contains(&cycle.total_ns), "{cycle:?}");

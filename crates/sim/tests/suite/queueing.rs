@@ -196,7 +196,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     let wire: Vec<f64> =
         (0..3).map(|i| sizes[i] as f64 * (segments[i] + 54) as f64 / segments[i] as f64).collect();
     let times = shares(scheduler, &sizes, &segments);
-    // While all three wait, the shares are 3/5, 1/5, 1/5.
+    // While all three flows wait, their shares are 3/5, 1/5 and 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
     // Afterwards, the other two flows have half of the rate each.

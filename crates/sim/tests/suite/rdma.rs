@@ -210,7 +210,8 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     );
     for control in ["powertcp", "theta-powertcp"] {
         let (jain, used, queue) = promises(control, 40, 120);
-        // Sum of the additive increases, a tenth of a bandwidth-delay product each.
+        // The expected queue is the sum of the additive increases, a tenth of a bandwidth-delay
+        // product each.
         let expected = 2.0 * BDP / 10.0;
         assert!((queue / expected - 1.0).abs() < 0.05, "{control}: {queue}, expected {expected}");
         assert!(jain > 0.95 && used > 0.999, "{control}: {jain} {used}");
@@ -274,7 +275,7 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Frames of 1048 B on both sides, a thousand each: they alternate, so that both end together.
+    // Both messages have a thousand frames of 1048 B, which alternate, so that both end together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),
         (1, "tcp", vec![flow(0, 2, 994_000, Time::ZERO)]),

@@ -44,7 +44,7 @@ struct Share {
     drops: u64,
 }
 
-/// Difference of two runs, of which one is the beginning of the other.
+/// Difference of two runs; the shorter run is the start of the longer run.
 fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
     let (early, late) = (two_flows(control, buffer, from), two_flows(control, buffer, to));
     let sent = |rows: &Rows| {

@@ -49,10 +49,10 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Time of slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. It begins
-/// when the first acknowledgement of round r − 1 arrives, or when that round's packets have left,
-/// whichever is later. Within a round two packets follow every acknowledgement, so they leave back
-/// to back.
+/// Time of slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. The round
+/// begins when the first acknowledgement of round r − 1 arrives, or when that round's packets have
+/// left, whichever is later. Within a round two packets follow every acknowledgement, so they leave
+/// back to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
     let full = path[0].rate.serialization(FULL).0;

@@ -245,7 +245,7 @@ impl Reach {
     }
 }
 
-/// Ports with and without a value in a cell.
+/// Number of ports with a value in a cell, and of ports without it.
 #[derive(Clone, Copy, Default)]
 struct Usual {
     with: usize,

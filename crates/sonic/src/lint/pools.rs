@@ -17,7 +17,7 @@ const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
 /// Bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// Bytes by the pool's size.
+    /// Bytes according to the size of the pool.
     nominal: u64,
     /// Bytes without the reserves of egress queues, which a gross pool may include; certain in any
     /// case.
@@ -142,7 +142,7 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
         .filter(|(port, _)| !port.is_remote())
         .map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve))
         .sum();
-    // A net pool is the memory that remains after all of these.
+    // A net pool is the memory that remains after headroom and reserves.
     let net = context.memory.as_ref().is_some_and(|memory| memory.net);
     let promised = headroom + own + queues;
     if !net && promised >= size.value {

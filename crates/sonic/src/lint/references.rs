@@ -16,7 +16,7 @@ pub(super) fn not_understood(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Names with the place of the first reference.
+/// Referenced names, each with the place of its first reference.
 type Named<'c> = BTreeMap<&'c str, &'c ConfigPlace>;
 
 fn add<'c>(to: &mut Named<'c>, reference: &'c Placed<String>) {

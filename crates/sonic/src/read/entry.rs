@@ -42,7 +42,7 @@ impl<'a> Entry<'a> {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// A field by a parser, whose error names the expected form.
+    /// Reads a field with a parser, whose error names the expected form.
     pub(super) fn parse<T>(
         &mut self,
         name: &str,

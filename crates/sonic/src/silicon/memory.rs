@@ -117,14 +117,14 @@ impl Memory {
         self.headroom_pool.map_or(asked, |pool| asked.min(pool))
     }
 
-    /// Cells (or bytes) of a size, rounded up.
+    /// Number of cells (or bytes) that a size occupies, rounded up.
     #[must_use]
     pub fn cells(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.chip.cell)
     }
 }
 
-/// The terms that are subtracted from a gross pool.
+/// The terms that a gross pool includes and its shared memory lacks.
 fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term> {
     let off =
         |name: &str, cells: u64, how: String| Term { name: name.to_owned(), cells: -signed(cells), how };

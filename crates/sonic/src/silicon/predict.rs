@@ -61,7 +61,7 @@ pub struct HeadroomPool {
     pub full: u64,
     /// The profile.
     pub profile: String,
-    /// Groups until the pool is empty. The last one gets `partial`.
+    /// Number of groups until the pool is empty. The last group gets `partial`.
     pub groups: u64,
     /// Headroom that is left for the last group (cells, or bytes).
     pub partial: u64,
@@ -310,7 +310,7 @@ impl Memory {
                     Some(port) => share_in_port(port, exponent, shared),
                     None => share(exponent, shared),
                 },
-                // The testers of these switches round down.
+                // The test programs for these switches round down.
                 Rule::OneLevel => share(exponent, shared),
                 Rule::Cells | Rule::Bytes(_) => pause_share(exponent, shared),
             },

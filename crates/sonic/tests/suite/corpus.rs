@@ -1,4 +1,4 @@
-//! Real files: each is read, or refused with a reason.
+//! Tests that each real file is read, or refused with a reason.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::{Weight, read};

@@ -1,4 +1,4 @@
-//! One binary, a file per theme.
+//! Integration tests: one binary, with a file per theme.
 
 mod corpus;
 mod hostile;

@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) headroom: bool,
     /// Whether the entry's headroom pool was measured with these rows.
     pub(crate) headroom_pool: bool,
-    /// Explanation if the prediction misses.
+    /// Reason why the prediction differs from the measurement, if it does.
     pub(crate) why: &'static str,
     /// Whether the configuration is only partly known. Such an entry is shown, but not counted.
     pub(crate) apart: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 pub(crate) enum Rows {
     /// The file of the corpus whose path contains this text.
     File(&'static str),
-    /// Size, xon, xoff, threshold and xon_offset for all ports, from sonic-buildimage.
+    /// Values from sonic-buildimage for all ports: size, xon, xoff, threshold and xon_offset.
     Given(&'static str),
 }
 
@@ -293,7 +293,7 @@ impl Entry {
         let Some(Node::Map(mut entry)) = topology.get(&[self.speed_cable]).cloned() else {
             panic!("{}", self.name())
         };
-        // Some files have the values for all speeds one level higher.
+        // In some files, the values for all speeds are one level higher.
         if let Node::Map(shared) = topology {
             for (key, node) in shared {
                 entry.entry(key).or_insert(node);

@@ -23,7 +23,7 @@ const PORTS: [&str; 12] = [
 ];
 const LOOKUP: &str = "100000 5m 1536 0 160000 -1 3584\n";
 
-/// Omissions of every table.
+/// Number of omissions that are tried in every table.
 const OF_A_TABLE: usize = 12;
 
 fn of_ports(entry: impl Fn(&str) -> Value) -> Value {

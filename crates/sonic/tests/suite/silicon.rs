@@ -198,7 +198,7 @@ fn what_cannot_be_predicted_says_why() {
 #[test]
 fn configurations_that_were_measured_have_no_error() {
     let Some(folder) = corpus("measured") else { return };
-    // An entry with a different pool mixes the files of two roles.
+    // If an entry has a different pool, it mixes the files of two roles.
     for entry in ENTRIES.iter().filter(|entry| entry.pool.is_none()) {
         let options = Options { chip: chip(entry.chip), ..Options::default() };
         let found = check(&entry.config(&folder), &options).expect("rules");
@@ -244,7 +244,7 @@ fn every_hardware_model_has_its_family_or_is_known_without_a_memory() {
     let table = std::fs::read_to_string(folder.join("models.csv")).expect("models.csv");
     let mut known = 0;
     for (model, asic) in table.lines().skip(1).filter_map(|line| line.split_once(',')) {
-        // These names do not identify a family.
+        // The names of vendors do not identify a family.
         if matches!(asic, "broadcom" | "mellanox_dualtor") {
             continue;
         }

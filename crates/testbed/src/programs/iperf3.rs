@@ -69,9 +69,9 @@ pub(super) struct Flow {
     /// File with the report of the server.
     report: PathBuf,
     server: Option<Running>,
-    /// Process of the client, once started.
+    /// Process of the client; `None` before it starts.
     client: Option<Pid>,
-    /// Whether the flow ends without a signal.
+    /// Whether iperf3 ends the flow, so that no signal is needed.
     ends: bool,
     interrupted: Arc<AtomicBool>,
 }

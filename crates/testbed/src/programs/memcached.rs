@@ -36,7 +36,7 @@ const AROUND: u64 = 1 << 10;
 pub(super) struct Memcached {
     host: u32,
     name: String,
-    /// Sizes of the stored values.
+    /// Sizes of the stored values (bytes).
     held: BTreeSet<u64>,
     _process: Running,
 }

@@ -1,4 +1,4 @@
-//! Plans of scenarios, without building them.
+//! Tests of plans of scenarios; the tests build no network.
 #![cfg(target_os = "linux")]
 
 mod parity;

@@ -18,7 +18,7 @@ const MANY: u64 = 1 << 40;
 /// A time longer than any run.
 const EVER: Time = Time::from_ms(100_000_000);
 
-/// A policy of the calculator.
+/// A policy whose burst tolerance the calculator computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     DynamicThreshold,
@@ -111,13 +111,13 @@ impl Layout {
     /// Sending rate of the burst's port for the burst (port rates).
     pub(crate) fn gamma(&self, scheme: Scheme) -> f64 {
         match scheme {
-            // The port sends small flows first.
+            // LossPass sends small flows first, so the burst drains at the full rate.
             Scheme::LossPass => 1.0,
             _ => 1.0 / f64::from(1 + self.beside),
         }
     }
 
-    /// Number of queues that are kept full.
+    /// Number of queues that the bench keeps full.
     pub(crate) fn full_queues(&self, scheme: Scheme) -> usize {
         let beside = self.burst_ports as usize * self.beside as usize;
         match scheme {
@@ -225,7 +225,7 @@ impl Layout {
         Ok(Stage { bench: settled(bench, &full)?, burst, infinite: false, reserved: None })
     }
 
-    /// Queue 0 of a port is the burst's, the others are congested.
+    /// Queue 0 of a port is the burst's queue, the other queues are congested.
     fn by_queue(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         let queues = self.congested_queues.max(self.beside) + 1;
         let mut alphas = vec![self.alpha; queues as usize];
@@ -269,7 +269,8 @@ impl Layout {
         };
         let ports =
             if scheme == Scheme::TrafficAware { self.ports } else { self.congested + self.burst_ports };
-        // Evacuation works per port only, as in the calculator.
+        // TDT's evacuation state belongs to a port, so each port gets one queue, as in the
+        // calculator.
         let per_port = if scheme == Scheme::TrafficAware { 1 } else { self.congested_queues };
         let mut bench = Bench::new(&self.config(ports, queues), name, &params, packet)?;
         if scheme == Scheme::EnhancedDynamicThreshold {

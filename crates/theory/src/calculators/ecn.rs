@@ -48,15 +48,15 @@ fn run(params: &Params) -> Domain<Derivation> {
 struct Marking {
     /// Rate of the port (bits/s).
     port_rate_bps: f64,
-    /// Round trip of its flows without queues (seconds).
+    /// Round-trip time of the port's flows without queueing (seconds).
     rtt_seconds: f64,
     /// Size of a packet (bytes).
     packet_bytes: f64,
-    /// Long flows that send at the same time, N.
+    /// Number N of long flows that send at the same time.
     flows: u32,
     /// Buffer of the port, if the room for bursts is requested (bytes).
     buffer_bytes: Option<f64>,
-    /// Configured threshold, instead of DCTCP's (bytes).
+    /// Configured threshold, which replaces DCTCP's recommendation (bytes).
     threshold_bytes: Option<f64>,
     /// Burst to leave room for (bytes).
     burst_bytes: Option<f64>,

@@ -30,7 +30,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     run,
 };
 
-/// A parameter that is not negative.
+/// Declares a parameter that is not negative.
 const fn measure(
     name: &'static str,
     unit: &'static str,
@@ -165,17 +165,17 @@ struct Headroom {
     delays: Option<EndDelays>,
     /// Reaction time of the sender in bufferlab's model.
     reaction: Time,
-    /// Headroom that the port has (bytes), if given.
+    /// Headroom that the user configured for the port (bytes), if given.
     has: Option<u64>,
 }
 
-/// Answer name of bufferlab's model.
+/// Name of the answer for bufferlab's own model.
 const MODEL: &str = "bufferlab's switch";
 /// A smallest frame of Ethernet (bytes).
 const SMALLEST_FRAME: u32 = 64;
 /// Largest frame or cell (bytes) that the model counts in integers.
 const MOST_BYTES: f64 = 1e6;
-/// Longest cable (metres): the delay of a longer one overflows the engine's time.
+/// Longest cable (metres): the delay of a longer cable overflows the engine's time.
 const MOST_METRES: f64 = 1e9;
 
 /// The headroom by each formula.
@@ -349,7 +349,7 @@ fn number_of_bytes(value: f64) -> String {
     format!("{:.0} B", value.ceil())
 }
 
-/// Source of SONiC's steps.
+/// Name of the source that SONiC's steps cite.
 const SONIC: &str = "SONiC dynamic model";
 
 /// Adds SONiC's steps and the answers `SONiC xon` and `SONiC size`.

@@ -18,12 +18,12 @@ pub(super) const ALPHAS: ParamKind = ParamKind::List(&ALPHA);
 /// Part of a whole.
 pub(super) const FRACTION: ParamKind = ParamKind::Ratio { min: 0.0, max: 1.0 };
 
-/// A number of things, at least `min`.
+/// Kind of a whole number, at least `min`.
 pub(super) const fn count(min: u64) -> ParamKind {
     ParamKind::Count { min, max: u32::MAX as u64 }
 }
 
-/// A parameter; calculators have no profiles.
+/// Declares a parameter of a calculator; calculators have no profiles.
 pub(super) const fn param(
     name: &'static str,
     kind: ParamKind,
@@ -64,17 +64,17 @@ pub(super) const TAU: ParamInfo = param(
     "LossPass: fraction of a full buffer occupied by packets of large flows.",
 );
 
-/// A size (bytes).
+/// Value of a size parameter (bytes).
 pub(super) fn size(params: &Params, name: &str) -> f64 {
     params.bytes(name) as f64
 }
 
-/// A size that may be left out (bytes).
+/// Value of a size parameter that may be omitted (bytes).
 pub(super) fn given_size(params: &Params, name: &str) -> Option<f64> {
     params.given_bytes(name).map(|bytes| bytes as f64)
 }
 
-/// A rate (bits per second).
+/// Value of a rate parameter (bits per second).
 pub(super) fn rate(params: &Params, name: &str) -> f64 {
     params.rate(name).0 as f64
 }

@@ -7,7 +7,7 @@ use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
 
 const BUFFER: f64 = 1e6;
-/// 1 Gb/s (bytes per second).
+/// Line rate of the figures: 1 Gb/s (bytes per second).
 const LINE: f64 = 125e6;
 const LOW: f64 = 0.5;
 const HIGH: f64 = 1_024.0;
@@ -40,7 +40,7 @@ enum Measure {
     Stored,
 }
 
-/// The burst at its first drop (KB).
+/// Size of the burst when its first packet is dropped (KB).
 fn burst(scheme: Scheme, old: Old, n: usize, rate: f64, measure: Measure) -> Result<f64, FluidError> {
     let (ports, queues, gamma) = match old {
         Old::Ports => (n, 1, 1.0),
@@ -123,7 +123,7 @@ fn panels(
     Ok(figures)
 }
 
-/// ABM Fig. 5: stored bursts, then arrived ones. Claims ABM-F5a-1 to ABM-F5d-1.
+/// ABM Fig. 5: stored bursts, then arrived bursts. Claims ABM-F5a-1 to ABM-F5d-1.
 pub(super) fn abm_5() -> Result<Vec<Figure>, FluidError> {
     let order = [
         (Scheme::DynamicThresholds, "Dynamic Thresholds", Old::Ports),

@@ -30,7 +30,8 @@ pub enum Refresh {
     /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends
     /// 1 % below the mark at which it begins.
     Continuous,
-    /// Refresh at intervals of this time, the first one interval after the start of the run.
+    /// Refresh at intervals of this time; the first refresh is one interval after the start of the
+    /// run.
     Every(f64),
 }
 
@@ -41,14 +42,14 @@ pub enum Refresh {
 /// weights start with n = γ = 1, as in a switch that has just been started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CongestionCount {
-    /// α, by queue.
+    /// Alpha of each queue.
     pub alphas: Vec<f64>,
     /// By queue: the counting group, numbered from 0. ABM: the priority; Plasticine: the group of
     /// priorities.
     pub groups: Vec<usize>,
     /// Fraction of its limit from which a queue is congested (ABM: 0.9); above 0, at most 1.
     pub congested_share: f64,
-    /// Source of γ.
+    /// Source of the drain rate γ.
     pub drain_rate: DrainRate,
     /// Refresh times of n and γ.
     pub refresh: Refresh,

@@ -9,7 +9,7 @@ pub(super) struct View<'a> {
     pub(super) now: f64,
     pub(super) tank: &'a Tank,
     pub(super) rates: &'a Rates,
-    /// Limits of all groups.
+    /// Limit of each group.
     pub(super) limits: &'a [f64],
     /// Tolerance below which lengths, and times, count as equal.
     pub(super) small_length: f64,

@@ -9,7 +9,7 @@ use super::trajectory::PortState;
 /// EDT's parameters (reconstructed; TDT section VI-A names the values for 1 Gb/s).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnhancedLimits {
-    /// Factor of the free space for controlled ports.
+    /// Factor α of the free space for controlled ports.
     pub alpha: f64,
     /// Size of a packet.
     pub packet: f64,
@@ -135,7 +135,7 @@ impl Control for Enhanced {
                 port.growth = (port.growth + time * net).max(0.0);
             }
             if flow.stored > 0.0 && (net <= 0.0 || flow.refused > 0.0) {
-                // Windows elapse without events at their ends.
+                // No event marks the end of a window, so elapsed windows are counted here.
                 let windows = ((view.now + time - port.window_start) / self.law.tm1).floor();
                 if windows >= 1.0 {
                     (port.growth, port.window_start) = (0.0, port.window_start + windows * self.law.tm1);

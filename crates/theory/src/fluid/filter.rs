@@ -15,7 +15,7 @@ use super::model::{FluidError, checked, not_negative, positive};
 /// A queue in Reverie's pool, with a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverieQueue {
-    /// `α_p / n_p` of its priority, frozen.
+    /// Constant weight `α_p / n_p` of the queue's priority.
     pub weight: f64,
     /// Rate at which liquid arrives (size per time).
     pub arriving: f64,
@@ -45,7 +45,7 @@ pub struct Reverie {
 pub struct ReveriePoint {
     /// Time of the event.
     pub time: f64,
-    /// Lengths, by queue; linear until the next event.
+    /// Length of each queue; it changes linearly until the next event.
     pub lengths: Vec<f64>,
     /// Filtered lengths, by queue; *not* linear until the next event ([`ReverieRun::filtered`]).
     pub filtered: Vec<f64>,
@@ -147,7 +147,7 @@ impl<'a> State<'a> {
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // Mode changes come first: everything that is due now.
+        // Change all modes that are due now, before any rate is computed.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model
@@ -173,10 +173,10 @@ impl<'a> State<'a> {
         }
         self.flow(span, small, &growth, &arriving);
         let then = self.now + span;
-        // Sources start and end at exact times.
+        // Use the exact times at which sources start and end.
         let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
         let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
-        // Rounding must not stop the clock.
+        // Advance the clock by at least one step, even if rounding gives no progress.
         self.now = met.unwrap_or(then).max(self.now.next_up());
     }
 
@@ -336,7 +336,7 @@ impl ReverieRun {
         &self.points
     }
 
-    /// Time of the first refusal to `queue`; `None` if never (or if there is no such queue).
+    /// Time of the first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<f64> {
         self.first_refusals.get(queue).copied().flatten()

@@ -1,4 +1,4 @@
-//! Laws that set the limits of a fluid switch.
+//! Laws that set the thresholds of a fluid switch.
 
 use super::congestion_count::{CongestionCount, Counter};
 use super::control::{Constant, Control};

@@ -118,13 +118,13 @@ impl Shape {
         self.port_rates.len()
     }
 
-    /// Queues of each port.
+    /// Number of queues of each port.
     #[must_use]
     pub fn queues_per_port(&self) -> usize {
         self.queues_per_port
     }
 
-    /// Queues of the switch.
+    /// Number of queues of the switch.
     #[must_use]
     pub fn queues(&self) -> usize {
         self.port_rates.len() * self.queues_per_port

@@ -188,7 +188,7 @@ impl Tank {
             let queues = self.port_queues(port);
             let (mut rest, mut sharers) = (self.port_rates[port], queues.len());
             for queue in queues.clone() {
-                // Marks the queue as not served yet.
+                // The value −1 marks a queue that is not served yet.
                 rates.served[queue] = -1.0;
             }
             loop {
@@ -248,7 +248,7 @@ impl Tank {
                 rates.scratch.bends.push(-rates.scratch.highest[group] / weight);
             } else {
                 if self.groups[group].place == LimitSide::At {
-                    // A limit that is constant.
+                    // This limit is constant, so the group does not grow.
                     rates.group_growth[group] =
                         0.0_f64.clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
                 }

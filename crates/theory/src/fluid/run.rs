@@ -16,7 +16,7 @@ pub(super) struct Run<'a> {
     rates: Rates,
     limits: Vec<f64>,
     free: Vec<f64>,
-    /// Starts and ends of sources, in order.
+    /// Times at which sources start or end, in order.
     switches: Vec<f64>,
     next_switch: usize,
     now: f64,

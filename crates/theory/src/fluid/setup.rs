@@ -38,7 +38,7 @@ impl Fluid {
         Self { tank, law, shape, sources: Vec::new(), record: true, max_events: EVENTS }
     }
 
-    /// Lengths at the start, by queue. They may exceed limits, but not the buffer.
+    /// Lengths at the start, by queue. The lengths may exceed limits, but not the buffer.
     ///
     /// # Errors
     /// If there is not one length per queue, one is negative or not finite, or their sum exceeds

@@ -23,7 +23,7 @@ pub struct TrafficAwareLimits {
     pub dec: f64,
     /// Number of drops that starts evacuation.
     pub dc: f64,
-    /// Length below which evacuation ends.
+    /// Length of the queue below which evacuation ends.
     pub lb: f64,
 }
 
@@ -151,7 +151,7 @@ impl Control for TrafficAware {
                 *port = TrafficPort::entering(state);
                 changed = true;
             }
-            // Dropped arrivals also interrupt a row (erratum E-TDT-1).
+            // A dropped arrival also interrupts a row of departures (erratum E-TDT-1).
             if !flow.has_rows_of(law.dec, flow.arriving) {
                 port.dec = 0.0;
             }

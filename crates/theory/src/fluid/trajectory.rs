@@ -18,7 +18,7 @@ pub enum PortState {
 pub struct Breakpoint {
     /// Time of the event.
     pub time: f64,
-    /// Queue lengths, by queue.
+    /// Length of each queue.
     pub lengths: Vec<f64>,
     /// By queue: the limit of the queue, or of its port where the law limits ports. Infinite where
     /// only the buffer limits.
@@ -36,7 +36,7 @@ pub struct Refusal {
     pub time: f64,
     /// Amount that had arrived for the queue by then: a burst that ends here is stored completely.
     pub arrived: f64,
-    /// Length of the queue at that time.
+    /// Length of the queue at the time of the refusal.
     pub stored: f64,
 }
 
@@ -58,13 +58,13 @@ impl Trajectory {
         &self.breakpoints
     }
 
-    /// The state at the end.
+    /// The state of the switch at the end of the run.
     #[must_use]
     pub fn last(&self) -> &Breakpoint {
         &self.breakpoints[self.breakpoints.len() - 1]
     }
 
-    /// The first refusal to `queue`; `None` if never (or if there is no such queue).
+    /// The first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<Refusal> {
         self.first_refusals.get(queue).copied().flatten()
@@ -130,7 +130,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths.iter().sum())
     }
 
-    /// The last breakpoint at or before `time`, or the first one.
+    /// The last breakpoint at or before `time`, or the first breakpoint.
     fn not_after(&self, time: f64) -> usize {
         self.breakpoints.partition_point(|at| at.time <= time).saturating_sub(1)
     }

@@ -113,7 +113,7 @@ pub fn drain_time_printed(buffer: f64, rate: f64, alpha: f64) -> Domain<f64> {
 pub struct BurstPriority {
     /// Alpha of the priority (the alpha for unscheduled packets, if the burst consists of them).
     pub alpha: f64,
-    /// Congested queues of the priority, including the new ones.
+    /// Number of congested queues of the priority, including the new queues.
     pub congested: u32,
     /// The new queue's drain rate divided by the port rate.
     pub gamma: f64,
@@ -210,7 +210,7 @@ fn bound_case_2(buffer: f64, omega: f64, alphas: f64, new: &NewQueues, old_drain
     Ok(omega * buffer / ((1.0 + alphas) * closing))
 }
 
-/// Rate at which threshold and queue approach each other.
+/// Rate at which the threshold and the queue approach each other.
 fn closing_case_2(omega: f64, new: &NewQueues, old_drain_rate: f64) -> f64 {
     new.growth() + omega * (f64::from(new.count) * new.growth() - old_drain_rate)
 }

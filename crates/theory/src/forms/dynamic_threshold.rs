@@ -16,8 +16,8 @@ pub struct SteadyState {
     pub thresholds: Vec<f64>,
 }
 
-/// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). It may
-/// exceed the free buffer.
+/// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). The
+/// threshold may exceed the free buffer.
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive, `occupancy` outside 0 to `buffer`.
@@ -92,8 +92,8 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
     Ok(alpha * steady_free(buffer, congested)?)
 }
 
-/// Free buffer beside `congested` queues: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). It tends to
-/// 0 with their number.
+/// Free buffer beside `congested` queues: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). The free
+/// buffer tends to 0 with their number.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.

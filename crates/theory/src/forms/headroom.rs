@@ -49,7 +49,7 @@ impl Link {
 /// Delays of the two ends, in the time of a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndDelays {
-    /// MAC and PHY of one end (bits).
+    /// Delay of the MAC and PHY at one end (bits).
     pub interface_bits: f64,
     /// Delay from the pause frame's arrival to the last bit sent (bits).
     pub response_bits: f64,
@@ -138,7 +138,7 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
     Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
 }
 
-/// Usual large packet of a network without jumbo frames (bytes).
+/// Usual size of a large packet in a network without jumbo frames (bytes).
 const ORDINARY: u32 = 1_500;
 
 /// Needs of headroom for three kinds of traffic on one cable. Every command that judges headroom
@@ -183,7 +183,7 @@ impl HeadroomNeeds {
     }
 }
 
-/// Needs of headroom on a cable, for packets of full size and for the worst ones.
+/// Needs of headroom on a cable, for packets of full size and for the worst packets.
 #[must_use]
 pub fn needs(cable: PausedCable) -> HeadroomNeeds {
     let of = |packets: PacketMemory| PausedCable { packets, ..cable }.headroom().bytes();
@@ -216,7 +216,7 @@ pub struct PausedPort {
     pub mtu_bytes: u64,
     /// Size of a cell (bytes); 1 if memory is allocated in bytes.
     pub cell_bytes: u64,
-    /// Overhead bytes of each packet in memory.
+    /// Memory overhead of each packet (bytes).
     pub packet_overhead: u64,
 }
 

@@ -103,7 +103,7 @@ impl BurstToAbsorb {
 /// The largest low-priority alpha with which a burst can be absorbed, given a large enough
 /// high-priority alpha (from Eq. 50, E-PLA-3): `B/((r−2)·t) − 1`; [`f64::INFINITY`] for r ≤ 2.
 ///
-/// In its domain, (r−1)t < B, it exceeds 1/(r−2), as Eq. 50's case 2 requires.
+/// In its domain, (r−1)t < B, the alpha exceeds 1/(r−2), as Eq. 50's case 2 requires.
 ///
 /// # Errors
 /// An input not positive, r ≤ 1, a burst that fills the whole buffer.

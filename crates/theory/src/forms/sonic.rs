@@ -16,9 +16,9 @@ pub struct Pools {
     pub ingress_pool: f64,
     /// Egress pool of the lossy queues b_eo (size).
     pub egress_lossy_pool: f64,
-    /// Congested lossless ingress queues, n.
+    /// Number n of congested lossless ingress queues.
     pub lossless_queues: u32,
-    /// Congested lossy egress queues, m.
+    /// Number m of congested lossy egress queues.
     pub lossy_queues: u32,
     /// Factor of a lossless ingress queue.
     pub alpha_lossless: f64,

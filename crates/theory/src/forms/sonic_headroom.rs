@@ -38,7 +38,7 @@ pub struct PortInputs {
     pub lossless_mtu_bytes: f64,
     /// Share of packets of 64 B in lossless traffic (percent).
     pub small_packet_percent: f64,
-    /// Cell of the buffer (bytes).
+    /// Size of a buffer cell (bytes).
     pub cell_bytes: f64,
     /// Latency of the pipeline (bytes).
     pub pipeline_latency_bytes: f64,

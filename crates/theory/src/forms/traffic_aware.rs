@@ -12,11 +12,11 @@ use super::{Domain, above, at_least_one, check, positive};
 pub struct Bursts {
     /// Buffer B (size).
     pub buffer: f64,
-    /// Ports of the switch, n.
+    /// Number n of ports of the switch.
     pub ports: u32,
-    /// Ports at their threshold, N.
+    /// Number N of ports whose queue has reached its threshold.
     pub congested: u32,
-    /// Ports that receive a burst, M.
+    /// Number M of ports that receive a burst.
     pub bursting: u32,
     /// Factor of Dynamic Thresholds.
     pub alpha: f64,
@@ -139,9 +139,9 @@ impl Bursts {
 pub enum PortState {
     /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
-    /// Uncontrolled, absorbing a burst: B divided by the number of such ports.
+    /// The port absorbs a burst, uncontrolled: its limit is B divided by the number of such ports.
     Absorption,
-    /// Being evacuated (TDT only): B divided by the number of ports.
+    /// The port is being evacuated (TDT only): its limit is B divided by the number of ports.
     Evacuation,
 }
 

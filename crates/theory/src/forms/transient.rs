@@ -18,7 +18,7 @@ pub struct OldQueues {
     pub count: u32,
     /// Omega of each queue before the burst.
     pub omega_before: f64,
-    /// Omega of each queue during the burst. It can only fall (more congested queues, a smaller
+    /// Omega of each queue during the burst. Omega can only fall (more congested queues, a smaller
     /// share of the port).
     pub omega: f64,
     /// Drain rate of each queue during the burst (rate).
@@ -89,7 +89,7 @@ fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&Old
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// Sums in the printed formulas.
+/// Sums that appear in the printed formulas.
 struct Sums {
     /// 1 + Σ omega over all old queues, before the burst.
     before: f64,
@@ -140,7 +140,7 @@ pub fn case_1_limit_printed(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
 }
 
 fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64> {
-    // The limit does not depend on the arrival rate; any valid one passes the check.
+    // The limit does not depend on the arrival rate; any valid rate passes the check.
     let new = NewQueues { arrival_rate: new.drain_rate + 1.0, ..*new };
     check_state(1.0, old, &new)?;
     let sums = Sums::over(old, &new);
@@ -264,7 +264,7 @@ pub struct Touch {
     pub arrived: f64,
     /// Old queues that follow their thresholds at the start.
     pub regime: Regime,
-    /// Old queues that cannot follow at the start, including the affected ones.
+    /// Old queues that cannot follow at the start, including the affected queues.
     pub lagging: u32,
     /// Growth of the occupancy, dQ/dt, at the start (rate).
     pub occupancy_slope: f64,

@@ -166,7 +166,7 @@ fn plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_pri
 
 #[test]
 fn the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues() -> Tested {
-    // Eqs. 35 and 40 with alpha sums, against 34 and 39 with the omegas themselves.
+    // Compares Eqs. 35 and 40, which have sums of alphas, with Eqs. 34 and 39, which have omegas.
     let mut stream = RandomStream::new(1, "lower bounds", 0);
     let mut compared = 0;
     while compared < STATES {

@@ -164,7 +164,7 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
     let held = abm::steady_state(1.0, &[omega, omega])?.thresholds[0];
     assert!(held < abm::guarantee_printed(1.0, &[0.5, 0.5], 0)? - 0.08, "{held}");
     assert!(held >= abm::guarantee(1.0, &[0.5, 0.5], 0, 0.5)?);
-    // With every gamma 1 both forms equal the priority's occupancy.
+    // If every gamma is 1, both forms equal the priority's occupancy.
     let held = abm::steady_state(1.0, &[abm::omega(0.5, 1, 1.0)?; 2])?.thresholds[0];
     assert_close(held, abm::guarantee(1.0, &[0.5, 0.5], 0, 1.0)?, 1e-12);
     assert_close(held, abm::guarantee_printed(1.0, &[0.5, 0.5], 0)?, 1e-12);
@@ -181,7 +181,7 @@ fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -
     assert_close(abm::drain_time_printed(1.0, 1.0, 20.0)?, 0.952, 5e-4);
     assert!(drain_time > abm::drain_time_printed(1.0, 1.0, 20.0)?);
     assert!(drain_time <= abm::drain_time(1.0, 1.0, &[20.0, 0.5], 0, 1)?);
-    // Equal alphas: both forms are equal.
+    // If the alphas are equal, both forms are equal.
     assert_close(
         abm::drain_time(1.0, 1.0, &[0.5, 0.5], 0, 1)?,
         abm::drain_time_printed(1.0, 1.0, 0.5)?,

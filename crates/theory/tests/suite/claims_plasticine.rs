@@ -77,7 +77,7 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
 fn five_ports_drain_five_times_as_fast_and_the_burst_reaches_its_steady_share() -> Tested {
     let shared = [OldQueues::unchanged(5, 1.0, 0.2)];
     let apart = [OldQueues::unchanged(5, 1.0, 1.0)];
-    // Case 1: the incast of 5 is below 7.
+    // Case 1 applies, because the incast of 5 is below 7.
     assert_close(plasticine::case_1_limit(&apart, &INCAST)?, 7.0, 1e-12);
     let touch = first_touch(PACKETS, &apart, &INCAST)?;
     assert_close(touch.stored, 15.0, 1e-12);

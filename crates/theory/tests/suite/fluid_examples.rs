@@ -301,7 +301,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
-    // After the jump to 1 of 1.5 the limit is 0.5, a half of the queue.
+    // After the jump the queue has 1 of 1.5, so its limit is 0.5, half of its length.
     let model = Reverie {
         pool: 1.5,
         time_constant: 1.0,
@@ -369,13 +369,13 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // 2 MB are free; 16 MB/s arrive (8 queues at 3 - 1) minus the drain of 8 paused queues.
+    // 2 MB are free, and fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }
 
-/// Fixed parts, used or not: a sixteenth per queue, or a part per port for all its queues.
+/// Each queue has a sixteenth, used or not, or each port has a part for all its queues.
 #[test]
 fn fixed_parts_hold_what_they_are() {
     let lengths = |law: fn(&Shape) -> Law| {
@@ -389,6 +389,6 @@ fn fixed_parts_hold_what_they_are() {
         [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
     };
     same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
-    // Two equal queues share the 16 of their port; the third is served at once.
+    // Two equal queues share their port's part of 16; the third queue is served at once.
     same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

@@ -141,7 +141,7 @@ fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // 8 net packets at 4 per unit of time: from 2 to 5.
+    // The count reaches 8 net packets at 4 per unit of time, from time 2 to time 5.
     assert_eq!(run.state(0, 1.99), PortState::Normal);
     assert_eq!(run.state(0, 2.01), PortState::Absorption);
     assert_eq!(run.state(0, 5.01), PortState::Normal);
@@ -213,7 +213,7 @@ fn limits_jump_when_a_queue_becomes_congested() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 2.0, start: 5.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // Alone a half; the new queue reaches 0.9 T at q = 0.9 (0.5 - ...): found by its jump.
+    // A lone queue gets a half. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...), where n jumps.
     assert!(near(run.length(0, 4.0), 0.5, 1e-9));
     let jump = run
         .breakpoints()

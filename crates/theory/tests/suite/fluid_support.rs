@@ -133,7 +133,7 @@ pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid,
     (fluid, new)
 }
 
-/// Uniform in a range, on a logarithmic scale.
+/// A random number in a range, uniform on a logarithmic scale.
 pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     (low.ln() + stream.next_f64() * (high / low).ln()).exp()
 }

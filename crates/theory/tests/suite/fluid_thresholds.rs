@@ -110,7 +110,7 @@ fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight
     let (found, burst) = first(3.45);
     assert!(near(found, 0.083_624, 1e-5), "{found}");
     assert!(near(first_drop_case_1(1.0, &old, burst), 0.090_703, 1e-5));
-    // Below the limit per queue, 2.75, the printed form is right.
+    // The printed form is right up to the limit per queue, 2.75.
     let (found, burst) = first(2.7225);
     assert!(near(found, 0.129_01, 1e-4) && near(found, first_drop_case_1(1.0, &old, burst), 1e-9));
     let (found, burst) = first(8.0);

@@ -67,7 +67,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Arrival time, exact to a picosecond: errors do not accumulate.
+    /// Arrival time of a packet, exact to a picosecond, so that errors do not accumulate.
     fn arrival(&self, packet: u64) -> Time {
         self.start + self.rate.serialization(packet * MTU)
     }
@@ -159,7 +159,7 @@ impl Cell {
                 switch.handle_timeout(due, &mut ());
                 continue;
             }
-            // At equal times the departure is first.
+            // If an arrival and a departure have equal times, the departure is first.
             let port = if let Some((_, port)) = departure.filter(|&(at, _)| at <= arrival) {
                 busy_until[port] = None;
                 port
@@ -212,7 +212,7 @@ impl Cell {
         law.expect("in domain")
     }
 
-    /// Simulates a liquid.
+    /// Computes the first loss with the fluid model.
     pub(crate) fn by_fluid(&self) -> First {
         let shape = Shape::new(self.buffer as f64, vec![LINE_BYTES; PORTS], self.queues_per_port())
             .expect("in domain");

@@ -47,7 +47,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether time and length agree within 3 % and a packet.
+    /// Whether time and length of the two models agree within 3 % and one packet.
     fn is_within(&self) -> bool {
         let time = 0.03 * self.fluid.seconds + self.cell.packet_time();
         let length = 0.03 * self.fluid.stored + MTU as f64;

@@ -19,7 +19,7 @@ pub fn assert_ratio(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected} within {tolerance}");
 }
 
-/// Uniform between two numbers.
+/// A random number, uniform between two numbers.
 pub fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     low + (high - low) * stream.next_f64()
 }

@@ -1,8 +1,8 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. They are updated when the flow sends or
-//! receives a packet, so a flow needs no timer events: between two such moments its rate has no
-//! effect.
+//! Alpha, cuts and increases follow timers of microseconds. These values are updated when the flow
+//! sends or receives a packet, so a flow needs no timer events: between two such moments its rate
+//! has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
@@ -250,7 +250,8 @@ struct State {
     /// follow.
     decrease_due: Time,
     increase_due: Time,
-    /// Increases by the timer since the last cut; `byte_stage` counts those by the byte counter.
+    /// Increases by the timer since the last cut; `byte_stage` counts increases by the byte
+    /// counter.
     timer_stage: u32,
     byte_stage: u32,
     /// Bytes sent since the last increase by the byte counter.
@@ -426,14 +427,14 @@ impl State {
     /// Sets a rate without a window: only the pace limits the flow.
     fn apply(&self, config: &TcpConfig, window: &mut Window) {
         window.size = f64::from(u32::MAX);
-        // At line rate the NIC is the limit.
+        // At line rate the NIC limits the rate, so no pace is needed.
         let is_full = self.rate >= config.line_rate.0 as f64;
         let bits = 8e12 * f64::from(config.segment_wire_bytes + config.uncounted_wire_bytes);
         window.pacing_gap = if is_full { Time::ZERO } else { Time((bits / self.rate) as u64) };
     }
 }
 
-/// Whether timers check for notifications.
+/// Whether the reaction to notifications waits for a timer.
 fn looks_for_news(p: &DcqcnParameters) -> bool {
     p.reaction == DcqcnReaction::Timer
 }

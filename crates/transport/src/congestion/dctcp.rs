@@ -49,9 +49,9 @@ pub struct Dctcp {
     alpha: f64,
     /// g, the weight of a new sample.
     gain: f64,
-    /// Segments delivered in the current observation window.
+    /// Number of segments delivered in the current observation window.
     delivered: u32,
-    /// Marked segments among the segments in `delivered`.
+    /// Number of marked segments among the segments in `delivered`.
     marked: u32,
     /// Segment whose acknowledgement ends the observation window.
     window_end: u32,
@@ -82,7 +82,8 @@ impl Dctcp {
         }
         let window_is_over = match config.states {
             CongestionStates::Rfc => ack.acknowledged > self.window_end,
-            // ns-3 begins the first window with the first ACK and ends each one segment earlier.
+            // ns-3 begins the first window with the first ACK and ends each window one segment
+            // earlier.
             CongestionStates::Ns3 if self.window_end == 0 => {
                 self.window_end = ack.next;
                 ack.acknowledged >= ack.next

@@ -35,12 +35,12 @@ pub(super) struct SlowStart {
     round_end: u32,
     round_start: Time,
     last_ack: Time,
-    /// ACKs measured in this round.
+    /// Number of ACKs measured in this round.
     samples: u32,
     /// Least round-trip time of this round; [`Time::MAX`] before the first sample.
     least_now: Time,
     least_before: Time,
-    /// Least round-trip time of all rounds.
+    /// Smallest round-trip time of all rounds.
     least_ever: Time,
     /// Baseline of a conservative slow start, and the number of its rounds so far.
     conservative: Option<(Time, u32)>,

@@ -97,13 +97,13 @@ pub struct Timely {
     rate: f64,
     /// Smoothed difference of two round trips (ps).
     difference: f64,
-    /// Round trip of the last update; zero before the first.
+    /// Round trip of the last update; zero before the first update.
     last_rtt: Time,
-    /// Number of consecutive updates without a positive gradient.
+    /// Number of consecutive updates without a positive gradient of the round trip.
     calm: u32,
     /// The next update waits for an ACK beyond this segment number.
     updated_at: u32,
-    /// Whether the control has set a rate.
+    /// Whether the control has computed a rate, which replaces the first window.
     governs: bool,
 }
 
@@ -146,7 +146,8 @@ impl Timely {
     fn increment(&self, config: &TcpConfig) -> f64 {
         let patience = match config.states {
             CongestionStates::Rfc => PATIENCE,
-            // The public ns-3 code counts increases before this one, for any reason.
+            // The public ns-3 code counts the increases before the current increase, for any
+            // reason.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
         if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64

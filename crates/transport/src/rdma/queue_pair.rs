@@ -271,7 +271,7 @@ impl QueuePair {
         self.una == self.total
     }
 
-    /// Segments acknowledged cumulatively.
+    /// Number of segments acknowledged cumulatively.
     #[must_use]
     pub fn acknowledged(&self) -> u32 {
         self.una

@@ -27,7 +27,7 @@ impl Sender {
         ((self.window.size / WINDOW_DIVISOR) as u32).clamp(1, config.burst_segments)
     }
 
-    /// Number of new segments that the window allows.
+    /// Number of new segments that the window allows now.
     fn room(&self, config: &TcpConfig) -> u32 {
         let room = (self.window.size as u32).saturating_sub(self.window_used(config));
         let unsent = self.total - self.next;

@@ -17,7 +17,7 @@ pub struct Connection {
     rtt: RttEstimator,
     congestion: CongestionControl,
     next_send_at: Time,
-    /// Time since which nothing has been sent or acknowledged.
+    /// Time of the last transmission or acknowledgement on the connection.
     since: Time,
 }
 

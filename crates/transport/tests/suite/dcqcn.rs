@@ -62,7 +62,7 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     flow.expect(54, 20.0, 40.0, 1.0);
     flow.expect(55, 30.0, 40.0, KEEP);
     flow.expect(110, 35.0, 40.0, KEEP * KEEP);
-    // This is the second notification.
+    // Alpha has fallen twice before the second notification.
     let alpha = KEEP * KEEP;
     let cut = 35.0 * (1.0 - alpha / 2.0);
     flow.notify(120);
@@ -91,7 +91,7 @@ fn hyper_increase_needs_timer_and_byte_counter() {
     flow.notify(50);
     let (rate, target, _) = flow.state(50);
     assert!((rate - 10.0).abs() < 1e-6 && (target - 20.0).abs() < 1e-6, "{rate} {target}");
-    // Ten times 10 MB in zero time: five steps of fast recovery, five of additive increase.
+    // Ten times 10 MB in zero time give five steps of fast recovery and five of additive increase.
     for _ in 0..10 {
         flow.send(50, 10_000_000);
     }
@@ -120,7 +120,7 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     flow.expect(6, first, 25.0, alpha);
     let second = first * (1.0 - alpha * KEEP.powi(2) / 2.0);
     flow.expect(8, second, 25.0, alpha * KEEP.powi(2));
-    // Without notifications for 900 us: one step of fast recovery.
+    // After 900 us without a notification, one step of fast recovery has taken place.
     flow.expect(907, second, 25.0, alpha * KEEP.powi(901));
     let third = f64::midpoint(second, 25.0);
     flow.expect(908, third, 25.0, alpha * KEEP.powi(902));
@@ -128,7 +128,8 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     flow.notify(1_000);
     let (rate, target, _) = flow.state(1_004);
     assert!((target - third).abs() < 1e-6 && rate < third, "{rate} {target}");
-    // One fast recovery, one additive increase of 50 Mb/s, then hyper increases of 100 Mb/s.
+    // The steps are one fast recovery, one additive increase of 50 Mb/s, then hyper increases of
+    // 100 Mb/s.
     let targets: Vec<_> = (1..=4).map(|step| flow.state(1_004 + 900 * step).1 - third).collect();
     for (found, expected) in targets.iter().zip([0.0, 0.05, 0.15, 0.25]) {
         assert!((found - expected).abs() < 1e-6, "{targets:?}");

@@ -267,7 +267,7 @@ fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five
     let mut flow = Flow::new("cubic", config.clone());
     let sizes = slow_start(&mut flow, 9, |round| Time::from_ms(if round < 2 { 20 } else { 24 }));
     near(sizes[1], 64.0, 0.0);
-    // Round 2: seven ACKs as usual, and the rise with the eighth.
+    // Round 2 has seven ACKs without a rise, and the eighth ACK shows the rise.
     near(sizes[2], 64.0 + 7.0 + 57.0 / 4.0, 1e-9);
     for pair in sizes[2..7].windows(2) {
         near(pair[1] / pair[0], 1.25, 0.02);
@@ -285,7 +285,7 @@ fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five
 fn classic_hystart_ends_slow_start_when_a_train_of_acks_lasts_longer_than_the_round_trip() {
     let config = TcpConfig { initial_window: 16, ..config() };
     let mut flow = Flow::with("cubic", &[("hystart", ParamValue::word("classic"))], config);
-    // One ACK per microsecond: a train of 80 us needs more than 80 segments.
+    // With one ACK per microsecond, a train of 80 us needs more than 80 segments.
     let sizes = slow_start(&mut flow, 4, |_| Time::from_us(80));
     near(sizes[1], 64.0, 0.0);
     near(sizes[2], 128.0, 0.0);
@@ -309,7 +309,7 @@ fn timely_follows_algorithm_1() {
     near(update(&mut flow, 120), 8_250.0, 0.01);
     // rtt_diff = 0.125 * 17.5 - 0.875 * 20 < 0: + 10 Mb/s.
     near(update(&mut flow, 100), 8_260.0, 0.01);
-    // Above T_high: rate * (1 - 0.8 * (1 - 500/1000)).
+    // Above T_high the rate is multiplied by 1 - 0.8 * (1 - 500/1000).
     near(update(&mut flow, 1_000), 4_956.0, 0.01);
     // Below T_low the rate grows for every gradient.
     near(update(&mut flow, 40), 4_966.0, 0.01);
@@ -318,7 +318,7 @@ fn timely_follows_algorithm_1() {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }
     near(update(&mut flow, 55), 5_056.0, 0.01);
-    // The gap sends 1000 B at 5056 Mb/s.
+    // The gap corresponds to 1000 B at 5056 Mb/s.
     near(flow.window.pacing_gap.0 as f64, 8e6 / 5.056, 200.0);
 }
 

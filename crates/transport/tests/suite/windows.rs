@@ -26,7 +26,8 @@ fn a_window_that_the_card_never_fills_does_not_grow() {
         let mut sender = sender(name, &config, 1_000);
         let mut now = Time::ZERO;
         for round in 0..10 {
-            // Other flows of the host also get turns: seven segments per round trip.
+            // Other flows of the host also get turns, so this flow sends seven segments per round
+            // trip.
             send(&mut sender, &config, now, 7);
             now += Time::from_us(80);
             for n in 1..=7 {
@@ -44,7 +45,8 @@ fn a_window_grows_for_one_round_trip_after_it_was_full() {
     send(&mut sender, &config, Time::ZERO, 10);
     assert!(sender.poll_transmit(&config, Time::ZERO).is_none(), "the window is full");
     let now = Time::from_us(80);
-    // No more segments are sent in between: all ten were sent before the window was full.
+    // The sender sends no more segments before the ACKs: all ten were sent before the window was
+    // full.
     for n in 1..=10 {
         sender.handle_ack(&config, now, &ack(n));
         assert_eq!(sender.window().size, f64::from(10 + n));
@@ -70,7 +72,7 @@ fn in_ns3_a_window_is_spent_when_its_segments_reach_the_card_and_grows_in_any_ca
 
 #[test]
 fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
-    // 5 Gb/s of 10: a window of half a bandwidth-delay product.
+    // A window of half a bandwidth-delay product gives 5 of 10 Gb/s.
     let config = TcpConfig {
         initial_window: 50,
         segment_wire_bytes: 1_000,
@@ -94,7 +96,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
     let late = now + Time::from_us(20);
     send(&mut sender, &config, late, 1);
     assert_eq!(sender.wake_at(&config, late), late + gap);
-    // The pace is no limit while the window is.
+    // While the window limits the sender, the pace has no effect.
     let mut now = late;
     while sender.in_flight() < 50 {
         now = sender.wake_at(&config, now);

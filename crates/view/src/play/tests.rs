@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Choices with a burst that has arrived about 65 us after the start.
+/// Choices whose burst has arrived about 65 us after the start.
 fn fast(priority: u64) -> Choices {
     Choices {
         ports: 8,

@@ -75,7 +75,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for (id, value) in [("by", "class"), ("by", "port"), ("port", "6")] {
         changes(&mut browser, &choose(id, value));
     }
-    // Ports have one queue each: by queue the picture would be identical.
+    // Each port has one queue, so a division by queue would show the same picture.
     let divisions = browser.eval("[...document.getElementById('by').options].map((one) => one.value)");
     assert_eq!(divisions, serde_json::json!(["port", "class"]));
     for id in ["limit", "most"] {
@@ -241,7 +241,7 @@ fn a_click_on_a_loss_explains_it_and_single_packets_are_listed() {
         assert!(rows.is_some_and(|rows| (5..=300).contains(&rows)), "{rows:?} rows at {url}");
         let listed = browser.text("document.getElementById('rows').innerText");
         assert!(listed.contains("over-threshold: queue"), "{listed}");
-        // A click on the centre of the first loss's mark.
+        // Click on the centre of the first loss's mark.
         browser.eval(
             "(() => { const lanes = document.getElementById('lanes'), box = lanes.getBoundingClientRect(); \
              lanes.dispatchEvent(new MouseEvent('click', { clientX: box.left + box.width * 0.45, bubbles: true })); })()",
@@ -290,7 +290,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     for (id, value) in changed {
         changes(&mut browser, &choose(id, value));
     }
-    // More queues change nothing as long as they are unused.
+    // Unused queues do not change the picture.
     browser.eval(&choose("queues", "4"));
     browser.until(QUIET);
     for (id, value) in

@@ -1,4 +1,4 @@
-//! Shared helpers of the tests: runs in folders.
+//! Shared helpers of the tests, which execute runs and write their folders.
 
 use bufferlab_lab::{Job, execute_one};
 use std::path::{Path, PathBuf};

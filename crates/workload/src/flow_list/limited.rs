@@ -71,7 +71,7 @@ enum CsvState {
     FieldStart,
     Field,
     Quotes,
-    /// The reader is after a quote within quotes; a second quote there is a part of the field.
+    /// The reader is after a quote within quotes; a second quote after it is a part of the field.
     QuotesEnd,
     Comment,
 }

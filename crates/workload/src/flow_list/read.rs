@@ -19,7 +19,8 @@ pub struct FlowList {
     pub flows: Vec<FlowSpec>,
     /// Class names by [`FlowSpec::class`], in the order of their first appearance in the file.
     pub classes: Vec<String>,
-    /// Ignored columns, in the order of the file. They deserve a warning, because a misspelt
+    /// Ignored columns, in the order of the file. These columns deserve a warning, because a
+    /// misspelt
     /// `query` would be ignored.
     pub ignored_columns: Vec<String>,
 }
@@ -69,7 +70,7 @@ fn open(content: &[u8]) -> Box<dyn Read + '_> {
 /// Memory of a flow that waits for its start (bytes).
 pub const FLOW_BYTES: usize = size_of::<FlowSpec>();
 
-/// First byte of a comment line.
+/// First byte of a comment line in a flow list.
 const COMMENT: u8 = b'#';
 
 /// Positions of the columns.
@@ -279,7 +280,7 @@ impl<'a> Reader<'a> {
             size,
             class,
             query,
-            // `None` means that the connection opens with its flow.
+            // Without a value, the connection opens when its flow starts.
             open: open.filter(|&open| open < start),
             data_path: route(columns.data_path)?,
             ack_path: route(columns.ack_path)?,

@@ -19,7 +19,7 @@ pub(super) const fn pattern(rule: &'static str, example: &'static str, doc: &'st
     ParamInfo::computed("pattern", ParamKind::Choice(Pattern::WORDS), rule, example, doc)
 }
 
-/// Default of `pattern`.
+/// Text that describes the default of `pattern`.
 pub(super) const OTHER_RACK: &str = "`other_rack` where there are several racks, else `all_to_all`";
 
 /// Default of `pattern` for a workload that may list pairs instead.
@@ -74,7 +74,7 @@ pub(super) fn pareto_shape(
     shape.unwrap_or(DEFAULT_SHAPE)
 }
 
-/// Lengths of time that two parameters describe.
+/// Reads a distribution of lengths of time from two parameters.
 pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape: f64) -> Durations {
     let shape = match params.choice(scatter) {
         Scatter::Fixed => DurationShape::Fixed,

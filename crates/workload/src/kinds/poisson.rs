@@ -72,7 +72,7 @@ choices! {
     }
 }
 
-/// Senders and receivers.
+/// Numbers of the senders, and of the receivers.
 type Ends = (Vec<u32>, Vec<u32>);
 
 #[derive(Debug)]
@@ -227,7 +227,7 @@ fn access_rates(network: &Topology) -> Vec<f64> {
     access.map(|link| link.rate_ab.0.min(link.rate_ba.0) as f64).collect()
 }
 
-/// Capacity to other switches per host, for each rack.
+/// For each rack, the capacity to other switches, divided by its number of hosts.
 fn uplink_shares(network: &Topology) -> Vec<f64> {
     let mut uplinks_bps = vec![0_u64; network.switches.len()];
     for link in &network.links {

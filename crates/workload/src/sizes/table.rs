@@ -6,7 +6,7 @@
 
 use super::{SizeError, SizePlace};
 
-/// Points of a table, with the line of each.
+/// Points of a table, and the line of each point.
 type PlacedPoints = (Vec<(f64, f64)>, Vec<SizePlace>);
 
 /// Reads the points of `text`.

@@ -144,7 +144,7 @@ mod tests {
             ("printer", 0),
             ("h4", 4),
             ("2", 2),
-            // In turn: 0, 1, then the known addresses again.
+            // New addresses get the hosts in turn: 0, then 1; known addresses keep their hosts.
             ("192.0.2.1", 0),
             ("7", 1),
             ("192.0.2.1", 0),

@@ -21,7 +21,8 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends. This gives the last line an end; an empty line is no record.
+    // Lines are counted by their ends. The reader adds an end to the last line, but none if it is
+    // empty.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))

@@ -20,7 +20,7 @@ pub(super) struct Frame {
 pub(super) enum Parse {
     /// A packet with network addresses.
     Frame(Frame),
-    /// No network address, as in ARP, or cut too short.
+    /// The packet has no network address, as in ARP, or was cut too short.
     NoAddress,
 }
 

@@ -28,7 +28,7 @@ const OTHERS: [(&[u8], &str); 3] = [
     (b"snoop\0\0\0", "a capture of snoop"),
 ];
 
-/// Whether a file with this beginning is a capture.
+/// Whether a file that begins with `start` is a capture.
 pub(crate) fn is_capture(start: &[u8]) -> bool {
     start.starts_with(&MAGIC_NG)
         || MAGIC.iter().any(|(magic, ..)| start.starts_with(magic))
@@ -51,7 +51,7 @@ pub(super) struct Record {
 /// Reason for the end of the records.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The file ends after a record.
+    /// The file ends after a complete record.
     End,
     /// The file ends within a record; contains the bytes read of that record.
     CutOff(u64),
@@ -310,7 +310,7 @@ struct Interface {
     link: u32,
     /// Value of the option `if_tsresol`: a power of ten, or of two if the highest bit is set.
     resolution: u8,
-    /// Value of the option `if_tsoffset`: seconds to add.
+    /// Seconds to add to time stamps: the option `if_tsoffset`.
     offset: i64,
 }
 

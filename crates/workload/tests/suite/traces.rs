@@ -182,8 +182,8 @@ fn a_broken_capture_is_refused_at_its_packet() {
 }
 
 /// Packets below `testdata/traces`: time (ns), last byte of the destination and length on the wire,
-/// as listed by `tcpdump -r FILE -tt -e -n`. They are datagrams from 127.0.0.1 to 127.0.0.2 and
-/// 127.0.0.3, captured on a loopback interface.
+/// as listed by `tcpdump -r FILE -tt -e -n`. The packets are datagrams from 127.0.0.1 to 127.0.0.2
+/// and 127.0.0.3, captured on a loopback interface.
 const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_560_658_360, 2, 82),
     (1_795_379_204_562_212_371, 2, 1_242),
@@ -219,7 +219,7 @@ fn listed(step_ns: u64) -> Vec<(u64, u32, u32, u64)> {
 
 #[test]
 fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wire() {
-    // Cut to 96 and 80 bytes, as with `tcpdump -s`.
+    // The captures have frames cut to 96 and 80 bytes, as with `tcpdump -s`.
     assert_eq!(captured("tcpdump-snap96.pcap"), listed(1_000));
     assert_eq!(captured("tcpdump-nano-snap80.pcap"), listed(1));
     assert_eq!(captured("editcap.pcapng"), listed(1));

@@ -62,7 +62,7 @@ use toml::Spanned;
 
 /// Relative tolerance, because gaps are rounded to whole picoseconds.
 const TOLERANCE: f64 = 1e-5;
-/// Segments per round, unless a step gives another number.
+/// Number of segments per round, unless a step gives another number.
 const ROUND: u32 = 1_000;
 
 /// A test case of a congestion control.

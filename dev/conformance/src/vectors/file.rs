@@ -69,7 +69,7 @@ pub enum VectorEvent {
     },
     /// Rounds of departures and arrivals.
     Fill {
-        /// Queues in order of arrival; may repeat.
+        /// Queues of the packets in order of arrival; may repeat.
         queues: Vec<u16>,
         /// Size of every packet (bytes).
         size: u32,
@@ -77,11 +77,11 @@ pub enum VectorEvent {
         tags: Tags,
         /// Flow of every packet.
         flow: u32,
-        /// Ports that send one packet per round.
+        /// Ports that send one packet in each round.
         drain: Vec<u16>,
         /// Number of rounds.
         rounds: u64,
-        /// Time before each round.
+        /// Time that passes before each round.
         round: Time,
     },
 }
@@ -128,7 +128,7 @@ pub struct Step {
 pub struct Probes {
     /// Index of the queue.
     pub queue: u16,
-    /// Name and value of the probes.
+    /// Name and expected value of each probe.
     pub values: Vec<(String, f64)>,
 }
 
@@ -186,7 +186,7 @@ struct CaseText {
     steps: Vec<Spanned<StepText>>,
 }
 
-/// A number, or the smallest and largest accepted number.
+/// One number, or the range of accepted numbers as its ends.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RangeText {

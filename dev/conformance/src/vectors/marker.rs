@@ -4,7 +4,7 @@ use super::values::given;
 use bufferlab_core::{CLASSIFIERS, Classifier, MARKERS, Marker, Params, Profile, SwitchShape};
 use serde::Deserialize;
 
-/// `mark_above`, as written in the file.
+/// Value of `mark_above` in a vector file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum MarkText {

@@ -105,7 +105,7 @@ pub(super) trait Written: DeserializeOwned {
     /// Type of the checked case.
     type Case;
 
-    /// `name` and `source` of the case.
+    /// Values of `name` and `source` of the case.
     fn claim(&self) -> (&str, &str);
 
     /// Checks and converts the case; `line` converts the offset of a span to a line.

@@ -19,7 +19,7 @@ pub struct Elementary {
     pub event: VectorEvent,
     /// Name of the verdict: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
-    /// Queue of a departure.
+    /// Queue that the departing packet left.
     pub from: Option<u16>,
 }
 

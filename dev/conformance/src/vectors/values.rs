@@ -93,7 +93,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
             let tables = value.as_array()?.iter().map(|table| params(below, table));
             tables.collect::<Option<Vec<_>>>().map(ParamValue::Tables)
         }
-        // Policies and marking rules have no such parameters.
+        // No policy or marking rule has a parameter of this kind.
         ParamKind::Nodes { .. }
         | ParamKind::Texts
         | ParamKind::Pairs { .. }

@@ -95,7 +95,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum WatchdogInput {
-    /// Number of polls, events before each, and the result of the last one.
+    /// Number of polls, events before each poll, and the result of the last poll.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
 }
@@ -146,7 +146,7 @@ fn time(text: &str) -> Result<Time, String> {
     parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
 }
 
-/// Converts one of two words to a flag.
+/// Converts the word `no` or `yes` of a file to a flag.
 fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String> {
     match found {
         None => Ok(None),

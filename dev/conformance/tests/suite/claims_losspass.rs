@@ -195,8 +195,8 @@ const LOOKUP: &[(&str, &[&str])] = &[
     ("lengths and victim of the port", &["class and port of the packet"]),
 ];
 
-/// Returns the settled queue length of N flows with constant windows. They share a link that sends
-/// one packet per slot, `rtt` slots away.
+/// Returns the settled queue length of N flows with constant windows. The flows share a link that
+/// sends one packet per slot, `rtt` slots away.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();
@@ -235,7 +235,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
         .collect();
     // ACKs in flight: (flow, marked), one per slot.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
-    // Flow and mark of each sent packet.
+    // Flow of each sent packet, and whether the packet is marked.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
     let mut longest = 0;
     for slot in 0..400 * rtt as u64 {

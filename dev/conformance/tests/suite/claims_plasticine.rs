@@ -34,7 +34,7 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // N and gamma are updated within a tenth of a unit.
+        // Update N and gamma ten times per packet time of the figures.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {

@@ -138,7 +138,7 @@ fn fuzz_with(
         while switch.poll_timeout().is_some_and(|due| due <= now) {
             switch.handle_timeout(now, books);
         }
-        // Alternate between overload and draining.
+        // Alternate between periods of overload and of draining.
         if stream.below(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
             let _ = switch.poll_transmit(now, stream.below(u64::from(PORTS)) as u16, books);
         } else {

@@ -290,12 +290,12 @@ claims! {
 
     Refuted "TDT-V6A-5" tdt_v6a_5_the_counters_are_those_of_the_paper_but_oc2_which_is_twice_the_buffer ("NEC 42, DEC 3, DC 333, OC1 42, OC2 1344") {
         let state = |bench: &OpenLoop| bench.probe(0, "state");
-        // NEC: net arrivals until absorption begins.
+        // Measures NEC: the net arrivals until absorption begins.
         let mut bench_nec = bench("tdt", TDT, &[]);
         let nec = (1..100).find(|_| { pour(&mut bench_nec, 0, 1); state(&bench_nec) == 1.0 }).unwrap_or(0);
-        // DEC: departures in a row that end absorption.
+        // Measures DEC: the departures in a row that end absorption.
         let dec = (1..100).find(|_| { send(&mut bench_nec, 0, 1); state(&bench_nec) == 0.0 }).unwrap_or(0);
-        // OC1: departures after which 40 net arrivals are forgotten.
+        // Measures OC1: the departures after which 40 net arrivals are forgotten.
         let forgotten = |sent: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             pour(&mut bench, 0, 40);
@@ -304,11 +304,11 @@ claims! {
             state(&bench) == 0.0
         };
         let oc1 = (1..100).find(|sent| forgotten(*sent)).unwrap_or(0);
-        // OC2: departures that end absorption although arrivals continue.
+        // Measures OC2: the departures that end absorption although arrivals continue.
         let mut bench_oc2 = bench("tdt", TDT, &[]);
         pour(&mut bench_oc2, 0, 42);
         let oc2 = (1..3_000).find(|_| { pour(&mut bench_oc2, 0, 1); send(&mut bench_oc2, 0, 1); state(&bench_oc2) == 0.0 }).unwrap_or(0);
-        // DC: losses until evacuation, counted from the overflow that ends absorption.
+        // Measures DC: the losses until evacuation, counted from the overflow that ends absorption.
         let mut bench_dc = bench("tdt", TDT, &[]);
         pour(&mut bench_dc, 0, 666);
         let dc = (1..1_000).find(|_| { pour(&mut bench_dc, 0, 1); state(&bench_dc) == 2.0 }).unwrap_or(0);
@@ -387,7 +387,7 @@ claims! {
     }
 
     Holds "TDT-CIR-1" tdt_cir_1_decisions_depend_on_the_order_of_events_and_not_on_time ("no timers: counters, triggers, comparators only") {
-        // The same sequence of events at stretched times.
+        // Runs one sequence of events at stretched times.
         let run = |stretch: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             let mut stream = RandomStream::new(3, "claims/cir", 0);

@@ -102,7 +102,7 @@ fn instruction(line: &str) -> Option<Instruction> {
         let (path, rest) = rest.split_once("` write `")?;
         let (new, rest) = rest.split_once("` for `")?;
         let (old, says) = rest.split_once("`; it says ")?;
-        // A text with backticks stands between two of them.
+        // A text that contains backticks is between two pairs of backticks.
         let says = says.trim_matches(['`', ' ']);
         return Some(Instruction::Mistake {
             path: owned(path),
@@ -466,7 +466,7 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
         let (files, lines) = match walk.subject.as_str() {
             // The theory has no packets, so the replay of an answer is a file of another crate.
             "a calculator" => (2, 4),
-            // The field and its column, and where each gets its value.
+            // Four lines: the field, its column, and the two places where they get their values.
             "a header field" => (0, 4),
             _ => (1, 2),
         };
@@ -483,7 +483,7 @@ fn the_walk_throughs_work() {
     let steps = walks.iter().flat_map(|walk| walk.steps.iter().map(|step| (&walk.page, step)));
     for (page, (line, what, block)) in steps {
         match what {
-            // The source is as good as the rest: no warning, nothing to format.
+            // The added source causes no warning, and needs no formatting.
             Instruction::Create { path } if path.ends_with(".rs") => {
                 let is_blamed = output.contains(&format!("{path}:"));
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");

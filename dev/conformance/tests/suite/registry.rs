@@ -4,8 +4,8 @@ use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
-/// Policies whose verdicts do not follow from queue length and threshold alone. They consider the
-/// packet's flow, drop early, or use an old or filtered copy of the length.
+/// Policies whose verdicts do not follow from queue length and threshold alone. These policies
+/// consider the packet's flow, drop early, or use an old or filtered copy of the length.
 const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single", "reverie"];
 
 /// Parameters that replace slow defaults. A switch is built for every script (large flow tables are
@@ -121,7 +121,7 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // Small enough that the limit applies even in the tiny buffer of the exhaustive scripts.
+        // This limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],

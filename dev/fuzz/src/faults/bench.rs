@@ -69,7 +69,7 @@ const SWITCH: &[(&str, &str)] = &[
 pub(super) struct Trial {
     /// Name of the trial in reports.
     pub(super) name: &'static str,
-    /// Earlier commands in the folder: they create earlier results.
+    /// Commands that run first, so that the folder has earlier results.
     pub(super) before: &'static [&'static [&'static str]],
     /// Command line that the trial executes.
     pub(super) command: &'static [&'static str],
@@ -242,12 +242,12 @@ impl Bench {
         folder.join(OUT)
     }
 
-    /// A file next to the results folder.
+    /// Path of a file next to the results folder.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A command of the program in this folder.
+    /// Builds a command of the program that runs in this folder.
     pub(super) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command).args(arguments);
@@ -264,13 +264,13 @@ impl Bench {
         command.env("NO_COLOR", "1").env_remove("LD_PRELOAD")
     }
 
-    /// Runs a command that must succeed.
+    /// Runs a command, and fails if the command fails.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
         if output.status.success() { Ok(()) } else { Err(io::Error::other(describe(arguments, &output))) }
     }
 
-    /// All result files, except those with durations.
+    /// Reads all result files, except files with durations.
     pub(super) fn files(&self) -> io::Result<Files> {
         let mut files = Files::new();
         collect(&self.out(), "", &mut files)?;
@@ -318,7 +318,7 @@ fn collect(folder: &Path, name: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file contains durations: no two runs have equal ones.
+/// Whether a file contains durations, which differ between any two runs.
 fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }

@@ -13,7 +13,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A command that takes longer hangs.
+/// A command that runs longer than this counts as hung.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 /// Rust's message before it aborts without memory: neither a panic nor a defect of this program.
 const OUT_OF_MEMORY: &str = "memory allocation of";
@@ -23,13 +23,13 @@ const OUT_OF_MEMORY: &str = "memory allocation of";
 pub enum Disturbance {
     /// A call fails.
     Call {
-        /// Kind of calls: `write`.
+        /// Name of the calls that fail, such as `write`.
         op: &'static str,
-        /// Linux's error number; 0 makes the call short.
+        /// Linux's error number; 0 makes the call transfer fewer bytes.
         error: i32,
         /// Number of the call, from 1; 0 means no call.
         at: u64,
-        /// Whether later calls fail, too.
+        /// Whether all later calls of this kind fail, too.
         sticky: bool,
     },
     /// The address space is limited.
@@ -39,7 +39,7 @@ pub enum Disturbance {
     },
     /// Sends SIGKILL after a delay computed from the number of the attempt.
     Kill {
-        /// Number of the attempt.
+        /// Number of the attempt, which varies the moment of the kill.
         number: u64,
     },
 }
@@ -85,10 +85,10 @@ impl Disturbance {
     }
 }
 
-/// Undisturbed results, by program and name of the command.
+/// Results without a disturbance, by program and name of the command.
 type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
 
-/// Files after the undisturbed command, and files before it.
+/// Files after the command, and files before it, without a disturbance.
 type Expected = (Files, Files);
 static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
@@ -238,7 +238,7 @@ fn wrong(
         .map(|name| ("not repeatable", format!("{name} differs after the repetition; {said}"))))
 }
 
-/// A crash, or a wrong exit code.
+/// Finding for a crash or a wrong exit code, if any.
 fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) -> Option<Wrong> {
     let is_killed = matches!(what, Disturbance::Kill { .. });
     let is_starved = matches!(what, Disturbance::Memory { .. });
@@ -292,7 +292,7 @@ fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     text.ends_with('\n') && text.lines().all(|line| agrees(line).is_some())
 }
 
-/// Whether a file has the ending of its kind.
+/// Whether a file ends as a complete file of its kind does.
 fn is_uncut(name: &str, content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -315,7 +315,7 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
 
 /// An earlier file that is missing, although the new result has it, too.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
-    // While a result is replaced, the complete old one is next to it for a moment.
+    // While a result is replaced, the complete old result is next to it for a moment.
     let is_aside = |name: &str| {
         let mut parts: Vec<_> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();

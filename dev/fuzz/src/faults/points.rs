@@ -32,7 +32,7 @@ const ENOSPC: i32 = 28;
 /// program to enough.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
-/// Number of kills per command.
+/// Number of moments at which each command is killed.
 const KILLS: u64 = 20;
 
 /// The library that makes calls fail.
@@ -110,7 +110,7 @@ fn is_loaded(program: &Path, mib: u64) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The program with a limited address space (MiB).
+/// Runs the program with a limited address space (MiB).
 pub(super) fn limited(program: &Path, mib: u64) -> Command {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);

@@ -41,7 +41,7 @@ const NUMBERS: &[&str] = &[
 /// Opening brackets and other starts of nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// A changed input, made from one or two of the pool.
+/// A changed input, made from one or two inputs of the pool.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
@@ -75,7 +75,7 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // Deep nesting, or many repetitions.
+            // Repeat a piece, for deep nesting or many words.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -95,7 +95,7 @@ fn splice(bytes: &mut Vec<u8>, from: usize, to: usize, piece: &[u8]) {
     bytes.splice(from..to, piece.iter().copied());
 }
 
-/// Replaces the next number in a text.
+/// Replaces the next number in the bytes of a text.
 fn number(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     let Some(from) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) else {
         return;
@@ -141,7 +141,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // Damaged data gives the bytes before the damage.
+    // If the data are damaged, use the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

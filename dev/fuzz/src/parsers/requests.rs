@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Separator of two answers of a script.
+/// Byte that separates two answers of a script.
 const NEXT: u8 = 0x1e;
-/// Longest time for an answer of the pages.
+/// Longest time to wait for an answer of the pages.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) const RESP: &[&str] = &[
@@ -159,7 +159,7 @@ fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     }
 }
 
-/// Choices for the playground.
+/// Request bodies: valid choices for the playground.
 pub(super) fn bodies() -> Vec<Vec<u8>> {
     let body = |policy: &str, alpha: &str| {
         format!(
@@ -188,7 +188,7 @@ pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     ask("api/run")
 }
 
-/// Paths of the run viewer.
+/// Request paths of the run viewer.
 pub(super) fn queries() -> Vec<Vec<u8>> {
     let paths = [
         "api/about",

@@ -223,7 +223,7 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// A refusal, rendered as on the command line.
+/// The text of a refusal, rendered as on the command line.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -300,7 +300,7 @@ fn imports() -> Vec<Vec<u8>> {
     with_packed(texts.chain([trace]).collect())
 }
 
-/// Imports a file. A schedule must survive its text.
+/// Imports a file, and checks that a schedule can be written and read again.
 fn imported(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let options = ImportOptions { transfers_max: 2_000, ..ImportOptions::default() };
     let file = Input { path: Path::new("file.0.et"), content: input, format: None };
@@ -517,7 +517,7 @@ fn record(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     bufferlab_dataplane::read_record(folder, &names).map(drop).map_err(shown)
 }
 
-/// Every file of a run, with its name on a preceding line.
+/// Text of every file of a run, with its name on a preceding line.
 fn results() -> Vec<Vec<u8>> {
     let collect = || -> Result<Vec<Vec<u8>>, String> {
         let desk = Desk::new().map_err(shown)?;

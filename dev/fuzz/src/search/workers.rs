@@ -16,7 +16,7 @@ const HANGS_AFTER: Duration = Duration::from_secs(20);
 const LOST_AFTER: Duration = Duration::from_secs(300);
 /// Unit of times in /proc, by Linux's interface to programs.
 const TICKS_PER_SECOND: u64 = 100;
-/// Address space of a process (KiB); a case that needs more dies.
+/// Address space of a process (KiB); a case that needs more memory dies.
 const MEMORY_KIB: u64 = 4 << 20;
 /// Interval of progress messages.
 const SAY_EVERY: Duration = Duration::from_secs(10);
@@ -27,9 +27,9 @@ struct Worker {
     /// The announced case, and the time of the last output.
     number: Option<u64>,
     heard: Instant,
-    /// CPU time at the last output.
+    /// CPU time of the worker at its last output.
     computed: Duration,
-    /// First case after a restart.
+    /// First case that a restarted worker runs.
     next: u64,
 }
 
@@ -54,7 +54,7 @@ impl Worker {
 /// CPU time of a process; `None` if the system does not report it.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // The second field is a name in parentheses, which may contain anything.
+    // The second field of the line is a name in parentheses, which may contain anything.
     let (_, fields) = stat.rsplit_once(") ")?;
     let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
@@ -168,7 +168,7 @@ fn listen(
     restart_killed(options, workers, sender)
 }
 
-/// Killed workers continue after the case that hung.
+/// Restarts killed workers at the case after the hung one.
 fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Message>) -> io::Result<()> {
     for (at, worker) in workers.iter_mut().enumerate() {
         if worker.number.is_none() && worker.next < options.cases && worker.child.try_wait()?.is_some() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Budget of a case.
+/// Budget of time and packet-hops for a case.
 const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
 /// Divisors of a scenario's duration, tried until a part fits into the budget.
 const PARTS: [u64; 3] = [50, 500, 5_000];

@@ -16,7 +16,7 @@ pub struct SwitchShape {
     pub queues_per_port: usize,
     /// Largest size charged for a packet (bytes).
     pub max_packet: u64,
-    /// The reading of under-specified details.
+    /// Profile that decides details which the paper leaves open.
     pub profile: Profile,
     /// Seed for a policy that draws random numbers.
     pub seed: u64,

@@ -40,7 +40,7 @@ macro_rules! drop_reasons {
         pub enum DropReason { $($(#[$doc])* $variant,)* }
 
         impl DropReason {
-            /// All reasons, in the order of their discriminants.
+            /// All drop reasons, in the order of their discriminants.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Name of the reason in tables, vectors and reports.

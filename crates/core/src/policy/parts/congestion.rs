@@ -78,7 +78,7 @@ pub(crate) enum Criterion {
     Longer(u64),
     /// The queue counts as min(1, q / `full`), as of the last arrival.
     Fraction {
-        /// Length from which a queue counts in full (bytes).
+        /// Length from which a queue counts fully as congested (bytes).
         full: u64,
         /// Share of the threshold above which the queue competes for its port when drain rates are
         /// computed.
@@ -95,7 +95,7 @@ pub(crate) enum DrainRate {
     Measured,
     /// An equal share for each congested queue of the port.
     Computed,
-    /// Measured, with the artifact's credits for visits to empty queues.
+    /// Bytes sent in the last interval, with the artifact's credits for visits to empty queues.
     Credited,
     /// Measured for a queue that is longer than `longer` and has sent more than 2,048 B. The rate
     /// is relative to the queue's own port and unbounded: packets of an ingress queue may leave
@@ -199,7 +199,7 @@ struct QueueState {
     /// Whether a packet has waited behind another packet since the last update, so that the
     /// measured drain rate is valid.
     waited: bool,
-    /// Peak length met by arrivals since the last update.
+    /// Peak queue length that arrivals found since the last update.
     peak: u64,
     /// min(q, `full` of [`Criterion::Fraction`]) at the last arrival.
     level: u64,
@@ -208,7 +208,7 @@ struct QueueState {
 /// Length of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
-    /// Bytes of the shared pool.
+    /// Bytes of the shared pool that the queue occupies.
     pub(crate) bytes: u64,
     /// Whether the queue has packets; true even if all its bytes are reserved.
     pub(crate) holds_packets: bool,
@@ -321,7 +321,7 @@ impl Tracker {
         self.update_from(now, remaining, &length);
     }
 
-    /// [`Self::update`] with the lengths of the queues from the caller (ingress queues).
+    /// Like [`Self::update`], with queue lengths that the caller gives (ingress queues).
     pub(crate) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;

@@ -3,7 +3,7 @@
 
 use bufferlab_units::Time;
 
-/// Binary digits of the parts of a time step.
+/// Number of binary digits of a fraction of a time step.
 const PARTS: u32 = 10;
 /// Fractional bits of the fixed-point powers.
 const BITS: u32 = 63;

@@ -1,7 +1,7 @@
 //! Headroom, pause and resume of lossless ingress queues, shared by SONiC's model and Reverie.
 //!
 //! [`PauseWith`] selects the packet that pauses the sender. Chips decide after a packet is stored,
-//! Reverie when one arrives, Reverie's public code when headroom takes one.
+//! Reverie when a packet arrives, Reverie's public code when headroom takes a packet.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
@@ -325,8 +325,8 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may be charged to the pool. Not if the queue uses headroom or
-    /// is paused.
+    /// Whether packets of `ingress` may be charged to the pool. They may not if the queue uses
+    /// headroom or is paused.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];

@@ -47,7 +47,7 @@ pub(crate) struct Pools {
 struct Egress {
     /// Lossy bytes that the pool does not count, in every slice.
     reserved: u64,
-    /// Bytes in the shared pool at the last count.
+    /// Bytes in the shared pool when they were last counted.
     counted: u64,
     /// Whether the queue may receive lossy packets.
     takes_lossy: bool,
@@ -521,7 +521,7 @@ pub(crate) struct Ample {
 }
 
 impl Ample {
-    /// No room is ample.
+    /// Bounds of zero: no state of the memory is below them.
     pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
 
     /// Whether the memory and an ingress queue are below the bounds.
@@ -542,9 +542,9 @@ impl Ample {
 /// Bytes that a lossy arrival needs.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Length of its ingress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's ingress queue beyond the reserve, with the arrival.
     at_ingress: u64,
-    /// Length of its egress queue beyond the reserve, with the arrival.
+    /// Length of the arrival's egress queue beyond the reserve, with the arrival.
     at_egress: u64,
     /// Bytes taken from the ingress pool.
     ingress: u64,

@@ -25,7 +25,7 @@ pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
           heuristic 3). Device files whose egress pool is the whole memory need more than 1.",
 };
 
-/// Limit H3 of the model.
+/// Limit H3 of SONiC's buffer model.
 pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossy_ingress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -34,7 +34,7 @@ pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     doc: "Factor of a lossy ingress queue: large, so that lossy packets are lost at egress only (heuristic 3).",
 };
 
-/// Limit H2 of the model.
+/// Limit H2 of SONiC's buffer model.
 pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossless_egress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },

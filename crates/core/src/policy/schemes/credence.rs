@@ -173,7 +173,7 @@ impl Policy for Credence {
         Some(self.thresholds.bytes(queue))
     }
 
-    /// Values of the whole switch, for any queue.
+    /// Reports values of the whole switch; the queue does not matter.
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);

@@ -89,7 +89,7 @@ impl Policy for DynamicThreshold {
 
     #[inline(always)] // On the hot path.
     fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        // A bypassing packet finds its queue empty.
+        // A packet may bypass the queue only if the queue is empty.
         buffer.fits(arrival.header.size) && self.is_within(arrival, 0, buffer)
     }
 

@@ -64,7 +64,7 @@ struct QueueState {
     /// Moving average of sojourn times. Zero: no packet has left since an update found the queue
     /// empty.
     sojourn: Time,
-    /// Weight w, in force since the last update.
+    /// Weight w that the last update computed.
     weight: Weight,
     /// Factor α·w of the free space.
     factor: Weight,
@@ -161,7 +161,7 @@ impl Policy for L2bmLike {
             state.weight = match (least, own) {
                 (Some(least), Some(own)) => Weight::from_fraction(least.0, own.0).max(self.least_weight),
                 _ => {
-                    // An old average of an idle queue is not recent.
+                    // An idle queue has no recent average, so forget the old average.
                     state.sojourn = Time::ZERO;
                     Weight::ONE
                 }

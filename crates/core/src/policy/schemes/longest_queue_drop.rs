@@ -1,9 +1,9 @@
 //! Longest Queue Drop: accepts every packet, and drops from the longest queue when the buffer is
 //! full.
 //!
-//! This is the upper reference among practical policies. It refuses no packet while there is space,
-//! and no queue keeps space at the expense of shorter ones. Longest Queue Drop needs to evict,
-//! which few chips can; policies that never evict are compared with it.
+//! This is the upper reference among practical policies. The policy refuses no packet while there
+//! is space, and no queue keeps space at the expense of shorter ones. Longest Queue Drop needs to
+//! evict, which few chips can; policies that never evict are compared with it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{

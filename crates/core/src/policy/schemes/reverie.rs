@@ -1,6 +1,6 @@
 //! Reverie: one pool for lossless and lossy traffic, with thresholds on low-pass filtered lengths.
 //!
-//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is
+//! Lossless queues are counted at ingress, lossy queues at egress, every packet once. A packet is
 //! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. Beyond it the switch
 //! drops a lossy packet; a lossless packet pauses its sender and goes to headroom.
 
@@ -161,13 +161,13 @@ struct Clock {
 struct Rules {
     /// Only departures update the filter, which never exceeds the length ([`Updates::Departures`]).
     departures_only: bool,
-    /// The length of a lossless queue includes its headroom.
+    /// Count headroom in the length of a lossless queue.
     headroom_counts: bool,
     /// The test of a lossy packet includes the packet's size.
     size_counts: bool,
     /// A lossless packet that passes its test may exceed the pool.
     lossless_skips_pool: bool,
-    /// The test compares whole bytes.
+    /// Compare whole bytes, as an integer program does.
     whole_bytes: bool,
 }
 
@@ -247,7 +247,7 @@ impl Reverie {
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
             rules: Rules::new(params),
-            // Without filtering, time has no effect on the filter.
+            // If gamma is 0, the filter does not depend on time.
             clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
                 decay: Decay::new(params.ratio("gamma")),
                 steps: shape
@@ -474,9 +474,9 @@ impl Reverie {
         }
     }
 
-    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. It exceeds ⌊Γ⌋ by a number
-    /// of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`] rounds
-    /// both.
+    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. This value exceeds ⌊Γ⌋ by a
+    /// number of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`]
+    /// rounds both.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -564,7 +564,8 @@ impl Policy for Reverie {
         self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
-    // Otherwise an empty queue with a large q̂ could never take another packet.
+    // A refusal also moves the filter: else an empty queue with a large q̂ could never store a
+    // packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         if self.rules.departures_only {
             return;

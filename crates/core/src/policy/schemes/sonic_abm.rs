@@ -1,5 +1,5 @@
 //! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, applied at ingress to
-//! lossless queues and at egress to lossy ones.
+//! lossless queues and at egress to lossy queues.
 //!
 //! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends
 //! on the arriving packet (Reverie's issue 3).

@@ -147,7 +147,7 @@ impl SonicDt {
             && !self.pools.lossless.is_paused(ingress)
     }
 
-    /// [`Policy::on_enqueue`] by the ids that it needs.
+    /// Like [`Policy::on_enqueue`], but takes only the ids that it needs.
     #[inline(never)] // As `has_ample_room`.
     pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
@@ -156,7 +156,7 @@ impl SonicDt {
         }
     }
 
-    /// [`Policy::on_dequeue`] by the ids that it needs.
+    /// Like [`Policy::on_dequeue`], but takes only the ids that it needs.
     #[inline(never)] // As `has_ample_room`.
     pub(crate) fn note_sent(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
@@ -257,7 +257,7 @@ impl Policy for SonicDt {
 
     #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // Checked first, because most packets in most networks are lossy.
+        // Check this first, because most packets in most networks are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }

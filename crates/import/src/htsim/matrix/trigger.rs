@@ -65,7 +65,7 @@ impl Trigger<'_> {
             notices
                 .assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
         }
-        // A barrier between several and several saves edges.
+        // If several connections start several others, a barrier saves edges.
         if sources.len() > 1 && targets.len() > 1 {
             let barrier = builder.node(Work::Barrier).map_err(refuse)?;
             for (parent, condition) in std::mem::take(&mut sources) {

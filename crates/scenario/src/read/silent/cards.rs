@@ -1,4 +1,4 @@
-//! Windows that would put millions of packets into the cards of hosts at once.
+//! Warns of windows that would put millions of packets into the cards of hosts at once.
 
 use super::ScenarioCheck;
 use crate::model::{InitialWindow, NicQueueing, TransportSpec};
@@ -41,7 +41,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 /// Packets that the first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
-        // Such packets are sent by the clock, or made when they are sent.
+        // Packets of RDMA and of paced flows are sent by the clock, or made when they are sent.
         _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
         InitialWindow::Whole => u64::MAX,
         InitialWindow::Segments(segments) => u64::from(segments),

@@ -39,7 +39,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_rare_traffic(check);
 }
 
-/// A round trip that windows and rates are computed with, and that the network does not have.
+/// Warns of a round trip that windows and rates are computed with, but that the network lacks.
 fn warn_about_base_rtt(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, longest: Time) {
     let Some(given) = transport.base_rtt.filter(|_| refers_to_round_trip(transport)) else { return };
     let (less, more) = (given.0.saturating_mul(BASE_RTT_FACTOR), longest.0.saturating_mul(BASE_RTT_FACTOR));
@@ -231,7 +231,7 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
     longest
 }
 
-/// The number of a node: hosts first, then switches.
+/// Number of a node: hosts come first, then switches.
 fn place(topology: &Topology, node: Node) -> usize {
     match node {
         Node::Host(host) => host as usize,
@@ -239,7 +239,7 @@ fn place(topology: &Topology, node: Node) -> usize {
     }
 }
 
-/// One host of every switch and kind of cable: the others are as far from everything.
+/// One host of every switch and kind of cable: the other hosts have the same distances.
 fn one_host_of_each_kind(topology: &Topology) -> Vec<usize> {
     let mut kinds = Vec::new();
     let mut sources = Vec::new();

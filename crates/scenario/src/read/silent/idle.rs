@@ -47,7 +47,7 @@ pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
     workloads.iter().any(|spec| spec.kind == TRACE || is_custom(&spec.kind))
 }
 
-/// Warns if senders use other priorities than the lossless ones.
+/// Warns if senders use other priorities than the lossless priorities.
 fn warn_about_lossless_priorities(check: &ScenarioCheck<'_>) {
     let scenario = check.scenario;
     let lossless = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
@@ -136,7 +136,7 @@ fn warn_about_tags(check: &ScenarioCheck<'_>) {
     check.note(&key_at(check, switch, "policy"), message, "one of its mechanisms is idle", help);
 }
 
-/// Whether a switch treats packets with the tag `unscheduled` otherwise than the rest.
+/// Whether a switch treats packets with the tag `unscheduled` otherwise than other packets.
 fn favours_unscheduled(switch: &SwitchSpec) -> bool {
     let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let Some(ParamValue::Ratio(favoured)) = param("unscheduled_alpha") else { return false };
@@ -149,7 +149,7 @@ fn favours_unscheduled(switch: &SwitchSpec) -> bool {
     !is_off && differs
 }
 
-/// LossPass, and no flow that may evict or none that can be evicted.
+/// Warns of LossPass if no flow may evict packets or no flow's packets can be evicted.
 fn warn_about_classes(check: &ScenarioCheck<'_>) {
     if priorities_are_unknown(&check.scenario.workloads) {
         return;
@@ -157,7 +157,7 @@ fn warn_about_classes(check: &ScenarioCheck<'_>) {
     let sent = used(check).fold(0, |mask, (_, transport)| mask | data_mask(transport));
     let tags = used(check).any(|(_, transport)| transport.small_bytes > 0);
     let found = check.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
-        // A classifier may send packets elsewhere, and give them the tag.
+        // A classifier may choose other queues for packets, and tag packets as small.
         let applies = switch.policy == "losspass" && switch.classifier.is_none() && sent != 0;
         applies.then(|| idle_class(switch, sent, tags)).flatten().map(|what| (at, what))
     });

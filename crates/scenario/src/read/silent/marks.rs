@@ -16,7 +16,7 @@ const TRIAL_PACKETS: usize = 400_000;
 /// Packets that pass through the full queues of a trial: enough for a rule that marks one in a
 /// thousand.
 const PASSING: usize = 10_000;
-/// Bytes of a trial's packets that no transport says.
+/// Packet size of a trial if no transport gives one (bytes).
 const USUAL_PACKET: u32 = 1_500;
 
 /// Warns of marking rules that cannot mark the sent packets.
@@ -63,7 +63,8 @@ fn marked(switch: &SwitchSpec) -> Option<u32> {
     })
 }
 
-/// Marking that begins at a length which no queue reaches, because the policy drops before.
+/// Warns of marking that begins at a length which no queue reaches, because the policy drops
+/// before.
 fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     let mut tried: Vec<&SwitchSpec> = Vec::new();
     for (at, switch) in check.scenario.switches.iter().enumerate() {
@@ -153,7 +154,7 @@ impl Trial {
         }
         config.marker = Some(marker);
         let core = config.build(&spec.policy, &spec.policy_params).ok()?;
-        // Packets that a policy favours reach further than others.
+        // A policy stores more packets with a favoured tag, so try this tag.
         let is_tagged = used(check).any(|(_, transport)| transport.unscheduled_bytes > 0);
         let tags = if is_tagged { Tags::UNSCHEDULED } else { Tags::NONE };
         Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })

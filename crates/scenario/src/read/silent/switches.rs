@@ -7,7 +7,7 @@ use crate::read::overrides::matches_glob;
 use crate::tree::{Item, Value};
 use bufferlab_core::Profile;
 
-/// Built-in policies that pause senders.
+/// Names of the built-in policies that pause senders.
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_marks(check);
@@ -16,7 +16,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
     let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];
     for look in checks {
-        // A mistake of one switch is probably one of others, too.
+        // A mistake of one switch is probably a mistake of other switches, too.
         let found = check.scenario.switches.iter().enumerate().find_map(|(switch, spec)| {
             look(spec, &check.scenario.topology.switches[switch]).map(|note| (switch, note))
         });
@@ -27,7 +27,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_overrides(check);
 }
 
-/// Looks at a switch and its name.
+/// Check of a switch and its name for a suspicious setting.
 type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
 /// A suspicious setting of a switch.
@@ -62,7 +62,7 @@ fn warn_about_marks(check: &ScenarioCheck<'_>) {
     check.note(&key, message, "marks nothing", help);
 }
 
-/// A ramp of RED that no queue climbs to its end.
+/// Warns of a ramp of RED that no queue climbs to its end.
 fn long_ramp(switch: &SwitchSpec, name: &str) -> Option<Note> {
     let ecn = switch.ecn.as_ref().filter(|ecn| ecn.kind == "red")?;
     let kmax = ecn.params.given_bytes("kmax").filter(|&kmax| kmax > switch.buffer_bytes)?;

@@ -66,7 +66,7 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())
 }
 
-/// Numbers of a list, with the given number of decimals.
+/// Formats the numbers of a list with the given number of decimals.
 pub(crate) fn list(values: impl IntoIterator<Item = f64>, decimals: usize) -> String {
     values.into_iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(", ")
 }

@@ -43,7 +43,7 @@ pub(super) struct Network {
     pub(super) threshold: u64,
     /// Distance from the pause threshold down to the resume threshold, in packets of maximum size.
     pub(super) hysteresis: u64,
-    /// Rate of the cable to h1; `None` if hardly anything leaves.
+    /// Rate of the cable to h1; `None` if h1 receives almost no packets.
     pub(super) drain: Option<BitRate>,
 }
 
@@ -166,7 +166,7 @@ impl Network {
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;
         for spec in &mut scenario.switches {
-            // Any number suffices: the model first only checks whether there is one.
+            // Set any number of bytes: the model first checks only whether headroom is set.
             if let Some(pfc) = spec.pfc.as_mut().filter(|_| self.quanta) {
                 pfc.quanta = Some(u16::MAX);
             }

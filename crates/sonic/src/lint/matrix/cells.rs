@@ -5,7 +5,7 @@ use crate::config::{Assigned, Config, MapKind, Model, Profile};
 use crate::keys::PortName;
 use crate::resolve::Resolved;
 
-/// Whether missing entries of the column are judged.
+/// Whether the configuration uses the column, so that missing entries are findings.
 pub(super) fn is_present(config: &Config, column: &Column) -> bool {
     let names = |kinds: &[MapKind]| {
         let mut all = config.port_qos.values().chain(&config.global_qos);
@@ -322,7 +322,7 @@ fn covers(config: &Config, list: &[String], profile: Option<&Profile>) -> bool {
     let Some(pool) = profile.and_then(|profile| profile.pool.as_ref()) else { return true };
     let of_pool = |name: &String| match config.profiles.get(name) {
         Some(listed) => listed.pool.as_ref().is_some_and(|listed| listed.value == pool.value),
-        // A missing profile is reported as dangling.
+        // Another rule reports a profile that does not exist.
         None => true,
     };
     list.iter().any(of_pool)

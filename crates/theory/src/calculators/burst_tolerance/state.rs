@@ -33,7 +33,7 @@ pub(super) struct BurstGroup {
     pub(super) priority: Option<u32>,
     /// Alpha of the burst: the alpha of the high priority, or of unscheduled packets.
     pub(super) alpha: f64,
-    /// Drain rate of each, divided by the port rate.
+    /// Drain rate of each queue, divided by the port rate.
     pub(super) gamma: f64,
     /// Arrival rate at each queue (bits/s).
     pub(super) rate_bps: f64,
@@ -46,11 +46,11 @@ pub(super) struct BurstState {
     pub(super) buffer_bytes: f64,
     /// Rate of every port (bits/s).
     pub(super) port_rate_bps: f64,
-    /// Ports of the switch.
+    /// Number of ports of the switch.
     pub(super) ports: u32,
     /// Ports with congested queues before the burst, excluding ports of the burst.
     pub(super) congested_ports: u32,
-    /// Congested queues on a port of the burst.
+    /// Number of congested queues on each port that receives the burst.
     pub(super) queues_beside_burst: u32,
     /// Congested queues.
     pub(super) groups: Vec<CongestedGroup>,
@@ -69,9 +69,9 @@ pub(super) struct EvenSwitch {
     pub(super) port_rate_bps: f64,
     /// Ports.
     pub(super) ports: u32,
-    /// Queues of a port.
+    /// Number of queues of each port.
     pub(super) queues: u32,
-    /// Ports with congested queues.
+    /// Number of ports with congested queues.
     pub(super) congested: u32,
     /// Congested queues on each congested port; they share the port evenly.
     pub(super) congested_queues: u32,
@@ -79,9 +79,9 @@ pub(super) struct EvenSwitch {
     pub(super) priorities: u32,
     /// Alpha of the congested queues.
     pub(super) alpha: f64,
-    /// Ports that receive a burst, one queue each.
+    /// Number of ports that receive a burst, on one queue each.
     pub(super) burst_ports: u32,
-    /// Congested queues on each port of the burst.
+    /// Number of congested queues on each port that receives the burst.
     pub(super) queues_beside_burst: u32,
     /// Alpha of the burst.
     pub(super) burst_alpha: f64,
@@ -215,12 +215,12 @@ impl BurstState {
         self.burst.rate_bps / self.port_rate_bps
     }
 
-    /// All congested queues before the burst.
+    /// Number of all queues that are congested before the burst.
     pub(super) fn congested_queues(&self) -> u32 {
         self.groups.iter().map(|group| group.count).sum()
     }
 
-    /// Congested queues of `priority` before the burst.
+    /// Number of queues of `priority` that are congested before the burst.
     pub(super) fn congested_of(&self, priority: u32) -> u32 {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
