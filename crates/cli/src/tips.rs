@@ -27,7 +27,7 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
     if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(_))) {
         error.remove(ContextKind::Suggested);
     }
-    drop_far_value(&mut error);
+    suggest_value(&mut error);
     let command = words.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) => argument.clone(),
@@ -53,15 +53,18 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
     error
 }
 
-/// Removes a suggested value that only begins like the mistake: "foo" is not near "followlqd".
-fn drop_far_value(error: &mut clap::Error) {
-    let (Some(ContextValue::String(written)), Some(ContextValue::String(near))) =
-        (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue))
+/// Replaces clap's guess of a value by the nearest name, if any is near: a common beginning is not
+/// enough ("foo" and "followlqd"), two swapped letters are ("amb" and "abm").
+fn suggest_value(error: &mut clap::Error) {
+    let (Some(ContextValue::String(written)), Some(ContextValue::Strings(known))) =
+        (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue))
     else {
         return;
     };
-    if suggestion(written, [near.as_str()]).is_none() {
-        error.remove(ContextKind::SuggestedValue);
+    let near = suggestion(written, known.iter().map(String::as_str));
+    error.remove(ContextKind::SuggestedValue);
+    if let Some(near) = near {
+        error.insert(ContextKind::SuggestedValue, ContextValue::String(near));
     }
 }
 
@@ -101,7 +104,7 @@ fn for_missing(command: &str, argument: &str) -> Option<String> {
             "for example --vary 'switch.buffer=[\"1 MB\", \"2 MB\"]' or --vary workload.0.load=0.2,0.4"
         }
         "<SCENARIO>" if has(command, "set") => {
-            "`bufferlab new scenario NAME` writes a scenario to start with; the README's first is scenarios/first.toml"
+            "`bufferlab new scenario NAME` writes a scenario to start with"
         }
         _ => return None,
     };
