@@ -9,6 +9,7 @@ from ._derivations import Derivation, Quantity, calculate
 
 __all__ = [
     "alpha",
+    "burst",
     "burst_tolerance",
     "chips",
     "drain_time",
@@ -98,6 +99,82 @@ def burst_tolerance(
             "burst_alpha": burst_alpha,
             "burst_ports": burst_ports,
             "queues_beside_burst": queues_beside_burst,
+            "same_priority": same_priority,
+            "tau": tau,
+        },
+    )
+
+
+def burst(
+    *,
+    policy: Literal["dt", "abm", "plasticine", "edt", "tdt", "losspass", "ideal"] | None = None,
+    burst: Quantity | None = None,
+    buffer: Quantity | None = None,
+    fan_in: int = 16,
+    sender_rate: Quantity | None = None,
+    port_rate: Quantity = "10 Gb/s",
+    ports: int = 32,
+    congested: int = 0,
+    alpha: float = 0.5,
+    burst_alpha: float | None = None,
+    same_priority: bool = False,
+    tau: float = 0.95,
+) -> Derivation:
+    """Calculate the buffer that a burst of many senders needs, or the largest burst that a buffer
+    absorbs, without loss.
+
+    Source: The burst tolerance of each policy (ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10,
+    TDT section VI-A and Eq. 5, LossPass Eq. 6), solved for the buffer: in the fluid model it grows
+    in proportion to the buffer.
+
+    Parameters
+    ----------
+    policy
+        The policy to derive; by default all of them side by side.
+    burst
+        Bytes of all senders together, to find the buffer for them (bytes).
+    buffer
+        Shared buffer, to find the largest burst (bytes).
+    fan_in
+        Senders of the burst, all at the same time.
+    sender_rate
+        Rate at which the packets of each sender arrive (bits per second); by default the rate of
+        the port.
+    port_rate
+        Rate of every port (bits per second).
+    ports
+        Ports of the switch.
+    congested
+        Other ports with a congested queue when the burst arrives.
+    alpha
+        Alpha of the queues.
+    burst_alpha
+        Alpha of the burst; by default alpha.
+    same_priority
+        The burst has the priority of the congested queues instead of a separate priority.
+    tau
+        LossPass: fraction of a full buffer occupied by packets of large flows.
+
+    It takes ``burst`` or ``buffer``.
+
+    >>> from bufferlab import theory
+    >>> answer = theory.burst(burst="4 MB", fan_in=32, port_rate="100 Gb/s", policy="dt", alpha=1.0)
+    >>> print(answer.answers[0].name, "=", answer.answers[0].text)
+    buffer needed = 7.75 MB
+    """
+    return calculate(
+        "burst",
+        {
+            "policy": policy,
+            "burst": burst,
+            "buffer": buffer,
+            "fan_in": fan_in,
+            "sender_rate": sender_rate,
+            "port_rate": port_rate,
+            "ports": ports,
+            "congested": congested,
+            "alpha": alpha,
+            "burst_alpha": burst_alpha,
             "same_priority": same_priority,
             "tau": tau,
         },
@@ -422,10 +499,10 @@ def chips(
     port_rate: Quantity = "10 Gb/s",
     buffer: Quantity | None = None,
 ) -> Derivation:
-    """List the buffer per port and Gb/s of known chips.
+    """List the buffers of known chips, per port and Gb/s.
 
-    Source: The papers, vendors' documents and a public list of switch buffers; each row of the
-    table names its source.
+    Source: The papers, vendors' documents, SONiC's device files and a public list of switch
+    buffers; each row of the table names its source.
 
     Parameters
     ----------

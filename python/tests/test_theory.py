@@ -18,6 +18,10 @@ CASES: list[tuple[Callable[[], theory.Derivation], list[str]]] = [
         ["burst-tolerance", "--policy", "abm", "--ports", "16", "--congested", "2", "--same-priority"],
     ),
     (
+        lambda: theory.burst(policy="dt", burst="4 MB", fan_in=32, port_rate="100 Gb/s", alpha=1.0),
+        ["burst", "--policy", "dt", "--burst", "4 MB", "--fan-in", "32", "--port-rate", "100 Gb/s", "--alpha", "1"],
+    ),
+    (
         lambda: theory.alpha(rate="80 Gb/s", burst="1 MB", others=[0.5, 1.0]),
         ["alpha", "--burst-rate", "80 Gb/s", "--burst", "1 MB", "--others", "0.5,1"],
     ),

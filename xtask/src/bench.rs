@@ -4,8 +4,8 @@
 //! appends lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the
 //! machine and the hour: compare lines of one command.
 
-use crate::python::Build;
-use crate::{ci, output, read, root};
+use crate::program::{self, Build};
+use crate::{output, read, root};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -76,7 +76,7 @@ impl Measured {
 /// # Errors
 /// If a run fails, or its output cannot be parsed.
 pub fn run(runs: u32) -> Result<(), String> {
-    let program = ci::program(Build::Release)?;
+    let program = program::program(Build::Release)?;
     let commit = text(Command::new("git").args(["log", "-1", "--format=%h"]).current_dir(root()))?;
     let date = text(Command::new("date").arg("+%F"))?;
     let compiler = text(Command::new("rustc").arg("--version"))?;

@@ -4,13 +4,15 @@
 //! `tidy` and `generate --check` are not separate steps: they run as tests.
 
 use crate::instructions;
-use crate::python::{self, Build};
+use crate::program::{Build, dctcp_lacks, features, program};
+use crate::python;
 use crate::rtl;
 use crate::site;
 use crate::skips::{self, Outcome};
 use crate::{cargo, output, root, run as spawn, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// A step of CI.
@@ -19,23 +21,39 @@ pub struct Step {
     /// Name of the step on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
+    /// Whether `ci` may run the step beside another one: it uses one core most of the time, and no
+    /// part of it depends on how fast the machine is.
+    beside: bool,
 }
 
-/// All steps, quick ones first.
+const fn alone(name: &'static str, run: fn() -> Result<Outcome, String>) -> Step {
+    Step { name, run, beside: false }
+}
+
+const fn beside(name: &'static str, run: fn() -> Result<Outcome, String>) -> Step {
+    Step { name, run, beside: true }
+}
+
+/// All steps: quick ones first, and last the ones that run two at a time.
 pub const STEPS: &[Step] = &[
-    Step { name: "fmt", run: || passed(spawn(&mut cargo(&["fmt", "--all", "--check"]))) },
-    Step { name: "deny", run: deny },
-    Step { name: "clippy", run: || passed(clippy()) },
-    Step { name: "test", run: || passed(test()) },
-    Step { name: "dctcp", run: dctcp },
-    Step { name: "fuzz", run: || passed(fuzz_step()) },
-    Step { name: "circuits", run: rtl::check },
-    Step { name: "doc", run: || passed(doc()) },
-    Step { name: "smoke", run: || passed(smoke(Build::Dev)) },
-    Step { name: "count", run: instructions::gate },
-    Step { name: "python", run: || passed(python::check(Build::Dev)) },
-    Step { name: "site", run: || passed(site::build()) },
+    alone("fmt", || passed(spawn(&mut cargo(&["fmt", "--all", "--check"])))),
+    alone("deny", deny),
+    alone("clippy", || passed(clippy())),
+    alone("test", || passed(test())),
+    alone("dctcp", dctcp),
+    alone("fuzz", || passed(fuzz_step())),
+    alone("doc", || passed(doc())),
+    // The longest first.
+    beside("walks", || passed(walks())),
+    beside("python", || passed(python::check(Build::Dev))),
+    beside("site", || passed(site::build())),
+    beside("circuits", rtl::check),
+    beside("count", instructions::gate),
+    beside("smoke", || passed(smoke(Build::Dev))),
 ];
+
+/// Steps that run at the same time. More would need more than two cores.
+const LANES: usize = 2;
 
 /// Outcome of a step that is never skipped as a whole.
 fn passed(result: Result<(), String>) -> Result<Outcome, String> {
@@ -82,26 +100,46 @@ pub fn run(step: &Step) -> Result<(), String> {
 }
 
 fn run_steps(steps: &[Step]) -> Result<(), String> {
-    let mut done = Vec::new();
-    let result = steps.iter().try_for_each(|step| {
-        eprintln!("== {}", step.name);
-        let start = Instant::now();
-        let outcome = (step.run)();
-        done.push(Done {
-            name: step.name,
-            seconds: start.elapsed().as_secs_f64(),
-            left_out: skips::take(),
-            outcome,
-        });
-        let done = &done[done.len() - 1];
-        eprintln!("== {}", done.in_words());
-        done.outcome
-            .as_ref()
-            .map(|_| ())
-            .map_err(|why| format!("{why}\nhint: repeat this step with `cargo xtask {}`", step.name))
-    });
+    let parts =
+        [false, true].map(|beside| steps.iter().filter(|step| step.beside == beside).collect::<Vec<_>>());
+    let mut done = run_in_lanes(&parts[0], 1);
+    if done.iter().all(|step| step.outcome.is_ok()) {
+        done.extend(run_in_lanes(&parts[1], LANES));
+    }
     eprint!("{}", summary(steps, &done));
-    result
+    let failed = done.into_iter().find_map(|done| Some((done.name, done.outcome.err()?)));
+    failed
+        .map_or(Ok(()), |(name, why)| Err(format!("{why}\nhint: repeat this step with `cargo xtask {name}`")))
+}
+
+/// Runs steps in their order, `lanes` at a time. After a failure no step starts.
+fn run_in_lanes(steps: &[&Step], lanes: usize) -> Vec<Done> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let lane = || {
+        let mut done = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let Some(step) = steps.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let finished = run_step(step);
+            failed.fetch_or(finished.outcome.is_err(), Ordering::Relaxed);
+            done.push(finished);
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        let done = lanes.into_iter().flat_map(|lane| lane.join().expect("a step returns its errors"));
+        done.collect()
+    })
+}
+
+fn run_step(step: &Step) -> Done {
+    eprintln!("== {}", step.name);
+    let start = Instant::now();
+    let outcome = (step.run)();
+    let seconds = start.elapsed().as_secs_f64();
+    let done = Done { name: step.name, seconds, left_out: skips::take(), outcome };
+    eprintln!("== {}", done.in_words());
+    done
 }
 
 /// A completed step.
@@ -132,7 +170,7 @@ fn summary(steps: &[Step], done: &[Done]) -> String {
     for one in done {
         text.push_str(&format!("{}\n", one.in_words()));
     }
-    for step in &steps[done.len()..] {
+    for step in steps.iter().filter(|step| done.iter().all(|done| done.name != step.name)) {
         text.push_str(&format!("{}: not run\n", step.name));
     }
     let mut skipped: Vec<_> = done
@@ -163,29 +201,22 @@ fn clippy() -> Result<(), String> {
     spawn(cargo(&["clippy"]).args(of).args(features()).args(["--", "-D", "warnings"]))
 }
 
-/// All tests except the test of DCTCP, which needs a quiet machine and is the next step.
+/// Test that follows the walk-throughs in `docs/extend`.
+const WALKS: &str = "newcomer::the_walk_throughs_work";
+
+/// All tests except two that are steps themselves: the test of DCTCP needs a quiet machine, and the
+/// walk-throughs wait for one compiler after the other.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked"]);
-    skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))
+    skips::listen(command.args(features()).args(["--", "--skip", "dctcp::", "--skip", WALKS]))
 }
 
-/// The feature `dctcp`, if this machine can build it. Every step of the development build uses it,
-/// so that nothing is built twice.
-fn features() -> &'static [&'static str] {
-    if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
+/// Follows the walk-throughs in a copy of the repository. The command builds as `test` does, so that
+/// nothing is built twice.
+fn walks() -> Result<(), String> {
+    let mut command = cargo(&["test", "--workspace", "--locked", "--test", "suite"]);
+    skips::listen(command.args(features()).args(["--", "--exact", WALKS]))
 }
-
-/// Missing requirements of the feature `dctcp`.
-fn dctcp_lacks() -> Vec<&'static str> {
-    FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
-}
-
-/// Requirements for building and running the testbed's DCTCP, and how to detect them.
-const FOR_DCTCP: [(&str, &str); 3] = [
-    ("the headers of libelf (libelf-dev)", "/usr/include/libelf.h"),
-    ("the headers of zlib (zlib1g-dev)", "/usr/include/zlib.h"),
-    ("clang", "/usr/bin/clang"),
-];
 
 /// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
 /// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
@@ -290,24 +321,6 @@ pub fn soak(options: &[&str]) -> Result<(), String> {
     spawn(Command::new(search).arg("soak").arg("--program").arg(program).args(options).current_dir(root()))
 }
 
-/// The program, built if necessary.
-///
-/// # Errors
-/// If the build fails.
-pub fn program(build: Build) -> Result<PathBuf, String> {
-    let (profile, folder) = match build {
-        Build::Dev => ("dev", "debug"),
-        Build::Release => ("release", "release"),
-    };
-    let mut command = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
-    if matches!(build, Build::Dev) {
-        command.args(features());
-    }
-    spawn(&mut command)?;
-    let target = target()?;
-    Ok(target.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
-}
-
 /// Checks that equal scenarios and seeds give equal bytes in every file except `timing.json`.
 fn same_results(first: &Path, second: &Path) -> Result<(), String> {
     let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
@@ -338,8 +351,7 @@ mod tests {
 
     #[test]
     fn the_summary_names_every_step_and_everything_that_was_skipped() {
-        let step = |name| Step { name, run: || Ok(Outcome::Passed) };
-        let steps = ["fmt", "test", "dctcp", "doc", "site"].map(step);
+        let steps = ["fmt", "test", "dctcp", "doc", "site"].map(|name| alone(name, || Ok(Outcome::Passed)));
         let done = |name, outcome, left_out: &[&str]| Done {
             name,
             seconds: 1.4,
@@ -357,6 +369,28 @@ mod tests {
                         test: the live view: `script` is not installed\ndctcp: DCTCP is not tested without clang\n";
         assert_eq!(summary(&steps, &done), expected);
         assert!(summary(&steps[..1], &done[..1]).ends_with("== skipped\nnothing\n"));
+    }
+
+    #[test]
+    fn a_failure_is_named_and_ends_the_steps_behind_it_whatever_runs_beside_it() {
+        let steps = [
+            beside("slow", || {
+                skips::note("a part of the slow one");
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                Ok(Outcome::Passed)
+            }),
+            alone("first", || Ok(Outcome::Passed)),
+            beside("bad", || Err("it failed".to_owned())),
+            beside("late", || panic!("it starts after a failure")),
+        ];
+        let error = run_steps(&steps).expect_err("a step fails");
+        assert_eq!(error, "it failed\nhint: repeat this step with `cargo xtask bad`");
+        let all: Vec<_> = steps[..3].iter().filter(|step| step.beside).collect();
+        let done = run_in_lanes(&all, LANES);
+        let left_out =
+            |name: &str| done.iter().find(|done| done.name == name).map(|done| done.left_out.clone());
+        assert_eq!(left_out("slow"), Some(vec!["a part of the slow one".to_owned()]));
+        assert_eq!(left_out("bad"), Some(Vec::new()), "each step has its own list");
     }
 
     #[test]

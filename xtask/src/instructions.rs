@@ -5,9 +5,9 @@
 //! simulated durations. The cost of starting cancels out in the difference. The recorded figures
 //! belong to one version of the compiler, which the file names.
 
-use crate::python::Build;
+use crate::program::{self, Build};
 use crate::skips::{self, Outcome};
-use crate::{bench, cargo, ci, output, read, root, run, target};
+use crate::{bench, cargo, output, read, root, run, target};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -131,7 +131,7 @@ fn compiler() -> Result<String, String> {
 fn program(build: Build) -> Result<PathBuf, String> {
     if matches!(build, Build::Release) || std::env::var_os("CARGO_INCREMENTAL").is_some_and(|set| set == "0")
     {
-        return ci::program(build);
+        return program::program(build);
     }
     let folder = target()?.join("count");
     let mut command = cargo(&["build", "--locked", "--package", "bufferlab-cli", "--target-dir"]);

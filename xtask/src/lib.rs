@@ -23,6 +23,7 @@ pub mod dist;
 pub mod generate;
 pub mod instructions;
 pub mod mutants;
+pub mod program;
 pub mod prose;
 pub mod python;
 pub mod rtl;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use xtask::generate::Parts;
 use xtask::{
-    bench, ci, commits, dist, generate, instructions, mutants, prose, python, rtl, same_tables, tidy,
+    bench, ci, commits, dist, generate, instructions, mutants, program, prose, python, rtl, same_tables, tidy,
 };
 
 const USAGE: &str = "\
@@ -98,8 +98,8 @@ fn main() -> ExitCode {
         ["prose", "--sample", seed] => number(seed).and_then(prose::show),
         ["prose"] => prose::list(""),
         ["prose", part] => prose::list(part),
-        ["smoke", "--release"] => ci::smoke(python::Build::Release),
-        ["python", "--release"] => python::check(python::Build::Release),
+        ["smoke", "--release"] => ci::smoke(program::Build::Release),
+        ["python", "--release"] => python::check(program::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -2,6 +2,7 @@
 //!
 //! All packages go into a virtual environment below the target folder, and nowhere else.
 
+use crate::program::{Build, beside_package};
 use crate::{cargo, root, run as spawn, skips, target};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,32 +10,6 @@ use std::process::Command;
 
 /// Python packages for the checks, with exact versions.
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
-
-/// Build profile of the extension module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Build {
-    /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
-    Dev,
-    /// Profile of the packages that users install.
-    Release,
-}
-
-impl Build {
-    fn profile(self) -> &'static str {
-        match self {
-            Self::Dev => "dev",
-            Self::Release => "python",
-        }
-    }
-
-    /// Cargo's folder for programs of that profile.
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Dev => "debug",
-            Self::Release => "python",
-        }
-    }
-}
 
 /// Builds the package, installs it into a virtual environment and checks it: types, stub, tests,
 /// examples.
@@ -47,10 +22,7 @@ pub fn check(build: Build) -> Result<(), String> {
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;
     // A test checks that both front ends give the same bytes for a scenario.
-    let profile = build.profile();
-    spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli", "--profile", profile]))?;
-    let program = format!("bufferlab{}", std::env::consts::EXE_SUFFIX);
-    let program = target.join(build.folder()).join(program);
+    let program = beside_package(build)?;
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
     // The stub and the module must declare the same items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;

@@ -3,8 +3,8 @@
 //! Each checkout runs its scenario files with its release binary, so the scenario format may change
 //! in between. Only tables are compared: manifests, times and reports contain versions and dates.
 
-use crate::python::Build;
-use crate::{ci, root};
+use crate::program::{self, Build};
+use crate::root;
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if !before.is_file() {
         return Err(format!("{} is missing\nhint: run `cargo build --release` there", before.display()));
     }
-    let now = ci::program(Build::Release)?;
+    let now = program::program(Build::Release)?;
     let names = names(only)?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut different = 0;
@@ -67,7 +67,7 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
 /// # Errors
 /// If a table differs, or a run fails.
 pub fn check_threads(counts: &[usize], only: &[&str], quick: bool) -> Result<(), String> {
-    let program = ci::program(Build::Release)?;
+    let program = program::program(Build::Release)?;
     let names = names(only)?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let mut different = 0;

@@ -5,8 +5,9 @@
 //! work in both. MkDocs builds strictly: a link without a target, or a page without a menu entry,
 //! ends the build.
 
+use crate::program::{Build, program};
 use crate::python::Environment;
-use crate::{cargo, output, read, root, run as spawn, target};
+use crate::{output, read, root, run as spawn, target};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
          would put its scheme. What is computed is exact; what runs is drawn from recorded values, whose commit and date are in \
          [the ledger](docs/evidence/reproduction.md).\n",
     );
-    let program = program()?;
+    let program = program(Build::Dev)?;
     for path in experiments()? {
         let id = format!(
             "{}/{}",
@@ -165,12 +166,6 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
         (format!("docs/evidence/paper-scale/{name}/values.csv"), "paper"),
     ];
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
-}
-
-/// The program as built by the tests.
-fn program() -> Result<PathBuf, String> {
-    spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli"]))?;
-    Ok(target()?.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The papers' experiments: by paper and, within it, `fig9` before `fig10`.

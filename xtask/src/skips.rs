@@ -4,15 +4,17 @@
 //! error. The line bypasses the test runner, which discards output of passing tests. Steps listen
 //! to the output of such commands, so that CI can end with a list.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 /// Start of a line that reports a skipped part, with a reason.
 pub const MARK: &str = "SKIPPED ";
 
-/// Parts that were skipped since the last call of [`take`].
-static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+thread_local! {
+    /// Skipped parts of this thread's step since the last [`take`]: two steps may run at a time.
+    static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Records and prints a skipped part.
 pub fn note(what: &str) {
@@ -21,13 +23,13 @@ pub fn note(what: &str) {
 }
 
 fn remember(what: &str) {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+    SEEN.with_borrow_mut(|seen| seen.push(what.to_owned()));
 }
 
 /// Skipped parts since the last call: each part once, with its count if above one.
 #[must_use]
 pub fn take() -> Vec<String> {
-    let all = std::mem::take(&mut *SEEN.lock().unwrap_or_else(PoisonError::into_inner));
+    let all = SEEN.take();
     let mut counted: Vec<(String, usize)> = Vec::new();
     for what in all {
         match counted.iter_mut().find(|(known, _)| *known == what) {
@@ -48,10 +50,14 @@ pub fn listen(command: &mut Command) -> Result<(), String> {
     let started = command_of(command).spawn();
     let mut child = started.map_err(|error| format!("{command:?} cannot start: {error}"))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        scope.spawn(|| pass_on(stdout, std::io::stdout()));
-        scope.spawn(|| pass_on(stderr, std::io::stderr()));
+    let reported = std::thread::scope(|scope| {
+        let both = [
+            scope.spawn(|| pass_on(stdout, std::io::stdout())),
+            scope.spawn(|| pass_on(stderr, std::io::stderr())),
+        ];
+        both.map(|thread| thread.join().unwrap_or_default())
     });
+    reported.iter().flatten().for_each(|what| remember(what));
     let status = child.wait().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
 }
@@ -63,18 +69,20 @@ fn command_of(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Copies lines, and records the lines with the mark.
-fn pass_on(from: Option<impl Read>, mut to: impl Write) {
-    let Some(from) = from else { return };
+/// Copies lines; returns the texts behind the mark.
+fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
+    let mut reported = Vec::new();
+    let Some(from) = from else { return reported };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
         // A closed output must not stop the command.
         let _ = to.write_all(&line);
         if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
-            remember(what);
+            reported.push(what.to_owned());
         }
         line.clear();
     }
+    reported
 }
 
 /// Outcome of a step without failures.

@@ -325,6 +325,10 @@ pub(crate) struct WatchArgs {
     pub(crate) snapshot_length: u32,
 }
 
+/// Registered policies in one argument.
+#[derive(Clone, Debug)]
+pub(crate) struct TestbedPolicies(pub(crate) Vec<&'static PolicyInfo>);
+
 /// `testbed run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TestbedRunArgs {
@@ -332,8 +336,8 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) scenario: PathBuf,
     /// Run these policies one after the other, the baseline first [default: the scenario's own
     /// policy, with its parameters]
-    #[arg(long, value_name = "NAMES", num_args = 1.., value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
-    pub(crate) policies: Vec<&'static PolicyInfo>,
+    #[arg(long, value_name = "NAMES", num_args = 1.., ignore_case = true, value_parser = policies_parser())]
+    pub(crate) policies: Vec<TestbedPolicies>,
     /// Repeat the run with the seeds from 1 to COUNT [default: once, with the scenario's seed]
     #[arg(long, value_name = "COUNT")]
     pub(crate) seeds: Option<NonZero<u32>>,
@@ -944,6 +948,9 @@ pub(crate) struct ReportArgs {
     /// Print the means with their intervals as a table for a document instead of the report's path
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "steady"])]
     pub(crate) table: Option<Table>,
+    /// List the names and titles of all metrics of the folder
+    #[arg(long, conflicts_with_all = ["json", "steady", "drawn"])]
+    pub(crate) list_metrics: bool,
     /// Rename a policy, and in figures of a sweep a key or a metric (repeatable): --label dt="DT"
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = parse_label, requires = "drawn")]
     pub(crate) labels: Vec<(String, String)>,
@@ -957,8 +964,10 @@ pub(crate) struct ReportArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Table {
     /// Pipes, as GitHub and pandoc read them
+    #[value(alias = "md")]
     Markdown,
     /// A tabular with the rules of booktabs
+    #[value(alias = "tex")]
     Latex,
 }
 
@@ -1083,6 +1092,14 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
         .map(|name| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted"))
 }
 
+/// Parser of names or aliases of registered policies, between commas.
+fn policies_parser() -> impl TypedValueParser<Value = TestbedPolicies> {
+    let known =
+        |name: String| find_policy(&name.to_lowercase()).expect("only names of the registry are accepted");
+    Listed(Trimmed(PossibleValuesParser::new(policy_names())))
+        .map(move |names| TestbedPolicies(names.into_iter().map(known).collect()))
+}
+
 /// Parser of names or aliases of registered policies, or `all`, between commas.
 fn choice_parser() -> impl TypedValueParser<Value = PolicyList> {
     let names = policy_names().chain([PossibleValue::new(PolicySelection::ALL)]);
@@ -1115,6 +1132,14 @@ enum Mistyped {
     Vary,
     #[error("one of the values is empty")]
     EmptyValue,
+    #[error(
+        "a key has one value, not a range; `bufferlab sweep SCENARIO --vary 'KEY=[\"1 MB\", \"2 MB\"]'` tries several"
+    )]
+    Range,
+    #[error(
+        "list the values instead of a range, such as --vary 'switch.buffer=[\"1 MB\", \"1.5 MB\", \"2 MB\"]'"
+    )]
+    VaryRange,
 }
 
 /// Reads a number of at least one.
@@ -1128,8 +1153,11 @@ fn seed<T: FromStr>(text: &str) -> Result<T, Mistyped> {
 }
 
 fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
-    let (key, values) = parse_override(text).map_err(|_| Mistyped::Vary)?;
+    let (key, values) = key_and_value(text).ok_or(Mistyped::Vary)?;
     let values = split_values(&values);
+    if values.iter().any(|value| is_range(value)) {
+        return Err(Mistyped::VaryRange);
+    }
     if values.iter().any(String::is_empty) {
         return Err(Mistyped::EmptyValue);
     }
@@ -1152,8 +1180,19 @@ fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
 }
 
 fn parse_override(text: &str) -> Result<(String, String), Mistyped> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(Mistyped::Override),
-    }
+    let (key, value) = key_and_value(text).ok_or(Mistyped::Override)?;
+    if is_range(&value) { Err(Mistyped::Range) } else { Ok((key, value)) }
+}
+
+fn key_and_value(text: &str) -> Option<(String, String)> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
+    Some((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Whether a value is a range of numbers, such as "1MB..2MB". No key has one.
+fn is_range(value: &str) -> bool {
+    let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
+    value
+        .split_once("..")
+        .is_some_and(|(from, to)| is_number(from) && is_number(to.trim_start_matches(['.', '='])))
 }

@@ -32,7 +32,8 @@ fn summary(scenario: &Scenario) -> String {
     let mut text = String::new();
     let topology = &scenario.topology;
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "{}: {}", scenario.name, scenario.description);
+    let title = [scenario.name.as_str(), &scenario.description].map(str::trim);
+    let _ = writeln!(text, "{}", title.join(": ").trim_end_matches(": "));
     let _ = writeln!(
         text,
         "profile {}, seed {}; flows arrive for {}, then at most {} to finish",

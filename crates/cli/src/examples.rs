@@ -202,6 +202,8 @@ Examples:
   bufferlab theory list
   # Calculate alphas that absorb a burst
   bufferlab theory alpha --burst-rate '50 Gb/s' --burst '1 MB'
+  # Calculate the buffer for an incast
+  bufferlab theory burst --burst '4 MB' --fan-in 32
   # Replay the largest bursts packet by packet
   bufferlab theory burst-tolerance --verify";
 

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
-use crate::{error, inform, interrupt, print, say, say_report};
+use crate::{error, inform, interrupt, metrics, print, say, say_report};
 use bufferlab_lab::{
     Destination, Execution, FigureRequest, Job, Load, Plan, SWEEP_HTML, SweepPlan, plan_compare, plan_run,
 };
@@ -104,6 +104,11 @@ fn compare_until(
             return failed(&plan, &failures);
         }
         let report = Report::load_without(out, &plan.policies, &hidden).map_err(error::report)?;
+        if let Some(metric) = &args.metric
+            && report.comparison.metric(metric).is_none()
+        {
+            return Err(metrics::unknown(metric, &metrics::of(&report), out));
+        }
         let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
         inform(&in_words(&look));
         if look.is_enough || seeds.get() == most {
@@ -237,6 +242,9 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     if args.steady {
         return without_beginning(report, args.json);
     }
+    if args.list_metrics {
+        return print(&metrics::list(&metrics::of(&report)));
+    }
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     let names = [report.comparison.policies.clone(), report.shown_labels()].concat();
@@ -247,8 +255,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     }
     if let Some(table) = args.table {
         let text = report.document_table(table.format(), &args.metrics, &args.labels);
-        let help = "the column `metric` of comparison.csv has the names";
-        return print(&text.map_err(|name| miette!(help = help, "there is no metric \"{name}\""))?);
+        return print(&text.map_err(|name| metrics::unknown(name, &metrics::of(&report), &args.dir))?);
     }
     if args.json {
         return print(&report.json().map_err(error::report)?);
@@ -263,6 +270,13 @@ fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
         return Err(miette!(help = help, "{} is a sweep, and --steady applies to runs", args.dir.display()));
     }
     let outcome = sweep.finish().map_err(error::plan)?;
+    let known = metrics::of_sweep(sweep.out())?;
+    if args.list_metrics {
+        return print(&metrics::list(&known));
+    }
+    if let Some(name) = args.metrics.iter().find(|name| known.iter().all(|metric| metric.id != **name)) {
+        return Err(metrics::unknown(name, &known, sweep.out()));
+    }
     if let Some(folder) = &args.figures {
         let (metrics, labels) = (args.metrics.clone(), args.labels.clone());
         let wanted = FigureRequest { style: args.style.of_figures(), metrics, labels };

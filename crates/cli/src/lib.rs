@@ -30,6 +30,7 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod live;
 mod manual;
+mod metrics;
 mod new;
 mod policy;
 mod progress;
@@ -45,6 +46,7 @@ mod switch;
 mod testbed;
 mod theory;
 mod theory_args;
+mod tips;
 mod verify;
 mod view;
 #[cfg(target_os = "linux")]
@@ -56,7 +58,6 @@ use anstream::{AutoStream, ColorChoice};
 use args::{Args, Colour, Command, PolicyCommand};
 use bufferlab_units::printable;
 use clap::Parser;
-use clap::error::{ContextKind, ContextValue};
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
@@ -71,7 +72,11 @@ use std::time::SystemTime;
 /// stderr and Ctrl-C. If the arguments are wrong or ask for help, it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| refuse(&without_escape_tip(error)));
+    let args = Args::try_parse().unwrap_or_else(|error| {
+        let words: Vec<_> =
+            std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        refuse(&tips::with_tip(error, &words))
+    });
     QUIET.store(args.quiet, Ordering::Relaxed);
     match args.color {
         Colour::Always => ColorChoice::Always.write_global(),
@@ -94,14 +99,6 @@ pub fn main() -> ExitCode {
             if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
-}
-
-/// Removes the tip to pass an unknown option as a value: no command takes such a value.
-fn without_escape_tip(mut error: clap::Error) -> clap::Error {
-    if matches!(error.get(ContextKind::Suggested), Some(ContextValue::StyledStrs(_))) {
-        error.remove(ContextKind::Suggested);
-    }
-    error
 }
 
 /// Prints the mistake in the arguments, or the help they ask for, and ends the process.

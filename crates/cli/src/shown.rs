@@ -1,5 +1,7 @@
-//! Errors without control characters: no text quoted from an input can steer the terminal.
+//! Errors for people: amounts of bytes are readable, and no text quoted from an input can steer the
+//! terminal.
 
+use bufferlab_report::format::readable;
 use bufferlab_units::{is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler, Severity, SourceCode};
 use std::error::Error;
@@ -30,7 +32,31 @@ struct Copy {
 }
 
 fn text(part: &dyn fmt::Display) -> String {
-    printable(&part.to_string()).into_owned()
+    with_sizes(&printable(&part.to_string()))
+}
+
+/// Rewrites amounts of bytes, such as `1053866 B`, as in all texts for people. Other numbers, such
+/// as ports and seeds, stay as they are, and so does text in quotes and backticks, which may be
+/// typed.
+fn with_sizes(text: &str) -> String {
+    const UNIT: &str = " B";
+    let mut out = String::with_capacity(text.len() + 8);
+    let (mut rest, mut quotes) = (text, 0);
+    while let Some(at) = rest.find(UNIT) {
+        let (before, behind) = rest.split_at(at);
+        let number = before.len() - before.chars().rev().take_while(char::is_ascii_digit).count();
+        let (before, number) = before.split_at(number);
+        quotes += before.matches(['"', '`']).count();
+        let begins = before.chars().next_back().is_none_or(|c| " (+-−~".contains(c));
+        let ends = !behind[UNIT.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '/');
+        out.push_str(before);
+        match begins && ends && quotes % 2 == 0 && !number.is_empty() {
+            true => out.push_str(&readable(&format!("{number}{UNIT}"))),
+            false => out.push_str(&format!("{number}{UNIT}")),
+        }
+        rest = &behind[UNIT.len()..];
+    }
+    out + rest
 }
 
 impl Copy {
@@ -159,5 +185,28 @@ impl Diagnostic for Copy {
 
     fn diagnostic_source(&self) -> Option<&dyn Diagnostic> {
         self.cause.as_deref().filter(|_| self.is_diagnostic).map(|cause| -> &dyn Diagnostic { cause })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sizes_get_separators_and_units() {
+        for (text, wanted) in [
+            ("the queue needs 165432 B of 3156992 B", "the queue needs 165.432 KB of 3,156,992 B"),
+            (
+                "4 ports × 1053866 B = 4215464 B leave nothing",
+                "4 ports × 1,053,866 B = 4,215,464 B leave nothing",
+            ),
+            ("if it is in bytes: buffer = \"100000 B\"", "if it is in bytes: buffer = \"100000 B\""),
+            ("write `100000 B`, not 100000 B", "write `100000 B`, not 100 KB"),
+            ("port 50051 is in use, seed 123456", "port 50051 is in use, seed 123456"),
+            ("1500 B, x100000 B, 100000 Bytes, 100000 B/s", "1500 B, x100000 B, 100000 Bytes, 100000 B/s"),
+            ("200000 to 800000 B", "200000 to 800 KB"),
+        ] {
+            assert_eq!(with_sizes(text), wanted);
+        }
     }
 }

@@ -14,6 +14,7 @@ use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
 use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, memo, nvidia};
 use miette::{Report, miette};
 use serde::Serialize;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// A command about configurations.
@@ -203,7 +204,13 @@ fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
         let page = memo::html(&config, &options).map_err(|error| miette!("{error}"))?;
         pages.push_str(&readable(&page));
     }
-    let Some(path) = out else { return print(&pages) };
+    let Some(path) = out else {
+        print(&pages)?;
+        if std::io::stdout().is_terminal() {
+            inform("this is a page for a browser: --out memo.html writes it into a file");
+        }
+        return Ok(());
+    };
     bufferlab_results::write_whole(path, pages.as_bytes()).map_err(|error| {
         miette!(help = "give a file that can be written", "cannot write {}: {error}", path.display())
     })?;

@@ -84,7 +84,7 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
         ([], true) => DEMO_POLICIES.map(|(name, _)| name.to_owned()).to_vec(),
         ([], false) => vec![own.clone()],
-        (chosen, _) => chosen.iter().map(|info| info.name.to_owned()).collect(),
+        (chosen, _) => chosen.iter().flat_map(|list| &list.0).map(|info| info.name.to_owned()).collect(),
     };
     let count = args.seeds.map_or(1, |seeds| seeds.get().into());
     bufferlab_lab::SEEDS

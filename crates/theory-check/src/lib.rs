@@ -16,6 +16,7 @@
 
 mod alpha;
 mod bench;
+mod burst;
 mod burst_tolerance;
 mod chips;
 mod drain_time;
@@ -70,6 +71,7 @@ impl Asked<'_> {
 /// The replay of every built-in calculator, in the calculators' order.
 pub static REPLAYS: &[ReplayInfo] = &[
     burst_tolerance::REPLAY,
+    burst::REPLAY,
     alpha::REPLAY,
     shares::REPLAY,
     guarantees::REPLAY,

@@ -17,6 +17,7 @@
 
 mod alpha;
 mod amount;
+mod burst;
 mod burst_tolerance;
 mod calculator;
 mod chips;
@@ -39,6 +40,7 @@ use bufferlab_params::Registry;
 /// Every calculator, in the order in which they are listed.
 pub static CALCULATORS: Registry<CalculatorInfo> = Registry::new(&[
     &burst_tolerance::INFO,
+    &burst::INFO,
     &alpha::INFO,
     &shares::INFO,
     &guarantees::INFO,

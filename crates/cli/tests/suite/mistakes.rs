@@ -302,3 +302,98 @@ fn a_file_is_no_folder_of_results() {
     let desk = Desk::with_tiny();
     names(&desk, 1, &["verify", "tiny.toml"], &["give a folder of results, not a file"]);
 }
+
+#[test]
+fn an_option_of_another_command_or_program_is_answered_with_the_one_that_is_meant() {
+    let desk = Desk::with_tiny();
+    let compare = "`bufferlab sweep SCENARIO --vary KEY=VALUES` tries several values";
+    let cases: [(&[&str], &str); 12] = [
+        (&["run", "tiny.toml", "--vary", "switch.buffer=1MB"], compare),
+        (
+            &["compare", "tiny.toml", "--vary", "switch.buffer=1MB,2MB"],
+            "tip: `--set KEY=VALUE` changes a key",
+        ),
+        (&["play", "--port", "80"], "the port of the page is --listen N"),
+        (&["view", "results", "--port=80"], "the port of the page is --listen N"),
+        (&["run", "tiny.toml", "--policy", "cs"], "`--set switch.policy=NAME` chooses the policy"),
+        (&["run", "tiny.toml", "--policies", "cs"], "SCENARIO --policies NAMES` compares several"),
+        (&["run", "tiny.toml", "--duration", "1 ms"], "`--set duration=VALUE` changes this key"),
+        (&["check", "tiny.toml", "--buffer=1MB"], "`--set switch.buffer=VALUE` changes this key"),
+        (&["run", "tiny.toml", "-o", "x"], "the folder of the results is --out DIR"),
+        (&["run", "tiny.toml", "other.toml"], "`bufferlab run` takes one scenario"),
+        (&["sweep", "tiny.toml"], "for example --vary 'switch.buffer=[\"1 MB\", \"2 MB\"]'"),
+        (&["run"], "`bufferlab new scenario NAME` writes a scenario to start with"),
+    ];
+    for (args, tip) in cases {
+        names(&desk, 2, args, &[tip]);
+        let shown = desk.terminal(args);
+        assert!(!shown.contains("similar") && !shown.contains("--verify"), "one tip is enough:\n{shown}");
+    }
+    // Clap's own guess stays where it is right.
+    names(&desk, 2, &["run", "tiny.toml", "--output", "x"], &["similar argument exists: '--out'"]);
+    let far = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,foo"]);
+    assert!(far.contains("invalid value 'foo'") && !far.contains("similar"), "{far}");
+    names(&desk, 2, &["compare", "tiny.toml", "--policies", "dt,amb"], &["similar value exists: 'abm'"]);
+}
+
+#[test]
+fn a_range_is_answered_with_a_list_of_values() {
+    let desk = Desk::with_tiny();
+    for range in ["switch.buffer=1MB..2MB", "duration=1 ms..=2 ms", "workload.0.fan_in=1..3"] {
+        names(
+            &desk,
+            2,
+            &["run", "tiny.toml", "--set", range],
+            &["one value, not a range", "bufferlab sweep"],
+        );
+        names(&desk, 2, &["sweep", "tiny.toml", "--vary", range], &["list the values instead of a range"]);
+    }
+    // Paths may hold two dots.
+    names(&desk, 1, &["run", "tiny.toml", "--set", "workload.0.file=../1..2.csv"], &["workload.0.file"]);
+}
+
+#[test]
+fn an_unknown_metric_is_answered_with_the_nearest_and_the_list() {
+    let desk = Desk::with_tiny();
+    let compare = ["compare", "tiny.toml", "--policies", "dt,cs", "--until-interval", "50%", "--metric"];
+    let list = "bufferlab report results/tiny-compare --list-metrics";
+    names(
+        &desk,
+        1,
+        &[&compare[..], &["qct"]].concat(),
+        &["there is no metric \"qct\"", list, "qct_mean_ms\"?"],
+    );
+    let shown = desk.terminal(&[&compare[..], &["switches.lost_precent"]].concat());
+    assert!(
+        shown.contains("did you mean \"switches.lost_percent\"?") && shown.lines().count() < 6,
+        "{shown}"
+    );
+    let listed = desk.succeed(&["report", "results/tiny-compare", "--list-metrics"]);
+    assert!(listed.contains("switches.lost_percent") && listed.contains("packets lost"), "{listed}");
+    let table = ["report", "results/tiny-compare", "--table", "md", "--metric"];
+    names(&desk, 1, &[&table[..], &["foo"]].concat(), &["there is no metric \"foo\"", list]);
+    desk.succeed(&[&table[..], &["switches.lost_percent"]].concat());
+    desk.succeed(&["sweep", "tiny.toml", "--vary", "workload.0.fan_in=2,3", "--out", "sweep"]);
+    let listed = desk.succeed(&["report", "sweep", "--list-metrics"]);
+    assert!(listed.starts_with("all.") && listed.contains("switches.lost_percent"), "{listed}");
+    let table = ["report", "sweep", "--table", "md", "--metric", "lost"];
+    names(&desk, 1, &table, &["bufferlab report sweep --list-metrics", "did you mean \"switches.lost_"]);
+}
+
+#[test]
+fn an_empty_name_in_a_list_of_the_testbed_is_left_out() {
+    let desk = Desk::with_tiny();
+    let run = ["testbed", "run", "absent.toml", "--policies", "dt,", "cs"];
+    names(&desk, 1, &run, &["absent.toml"]);
+    names(&desk, 2, &["testbed", "run", "demo", "--policies", "dt,amb"], &["similar value exists: 'abm'"]);
+}
+
+#[test]
+fn sizes_in_errors_and_warnings_are_readable() {
+    let desk = Desk::with_tiny();
+    let set = "switch.policy=smxq(limit=\"1234567 B\")";
+    let shown = desk.terminal(&["check", "tiny.toml", "--set", set]);
+    assert!(!shown.contains("200000 B"), "{shown}");
+    let long = ["run", "tiny.toml", "--set", "switch.policy=losspass(port_buffer=\"1234567 B\")"];
+    names(&desk, 1, &long, &["1,234,567 B for a port exceed the buffer of 200 KB"]);
+}

@@ -27,6 +27,73 @@ fn every_calculator_shows_its_derivation_and_then_the_answer() {
     shows!(desk, "tdt_parameters", ["tdt-parameters", "--buffer", "1 MB", "--ports", "16"]);
 }
 
+/// The calculated buffer, and a buffer that is smaller by a few percent, in whole simulations of an
+/// incast: the first one loses nothing, the second one does.
+#[test]
+fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
+    let desk = Desk::new();
+    let args = ["burst", "--burst", "4 MB", "--fan-in", "32", "--port-rate", "100 Gb/s", "--policy", "dt"];
+    shows!(desk, "burst", [&args[..], &["--alpha", "1"]].concat());
+    shows!(desk, "burst_largest", ["burst", "--buffer", "64 MB", "--fan-in", "32", "--congested", "4"]);
+    let sender =
+        |host| format!("  {{ src = \"h{host}\", dst = \"h16\", start = \"0 ms\", size = \"86800 B\" }},\n");
+    let senders: String = (0..16).map(sender).collect();
+    for (policy, alpha, share) in [("dt", 1.0, 2.0), ("dt", 0.5, 3.0), ("ideal", 1.0, 1.0)] {
+        // Sixteen senders of 62 packets with 1,454 B each, on the wire: 15 parts of 16 are stored.
+        let burst: u64 = 16 * 62 * 1_454;
+        let size = format!("{burst} B");
+        let alpha = alpha.to_string();
+        let asked = ["--burst", &size, "--fan-in", "16", "--policy", policy, "--alpha", &alpha, "--json"];
+        let text = desk.succeed(&[&["theory", "burst"], &asked[..]].concat());
+        let answer: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let answers = answer["answers"].as_array().expect("a list");
+        let needed = answers.iter().find(|found| found["name"] == "buffer needed").expect("it is answered");
+        let needed = needed["value"].as_f64().expect("a number");
+        let expected = burst as f64 * 15.0 / 16.0 * share;
+        assert!((needed / expected - 1.0).abs() < 1e-6, "{needed}, {expected}");
+        let lost = |buffer: f64| {
+            let policy = if policy == "ideal" { "cs".to_owned() } else { format!("dt(alpha={alpha})") };
+            let buffer = format!("buffer = \"{} B\"\npolicy = \"{policy}\"", buffer as u64);
+            desk.write("incast.toml", &INCAST.replace("BUFFER", &buffer).replace("SENDERS", &senders));
+            let text = desk.succeed(&["run", "incast.toml", "--json", "--out", "incast", "--replace"]);
+            let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+            let metrics = results["metrics"].as_array().expect("a list");
+            let is_lost = |row: &&serde_json::Value| row["metric"]["id"] == "switches.lost_percent";
+            let lost = metrics.iter().find(is_lost).expect("it is there");
+            lost["cells"][0]["values"][0].as_f64().expect("a number")
+        };
+        // Two packets for the burst, in terms of the buffer.
+        let slack = 3.0 * 1_454.0 * share;
+        assert_eq!(lost(needed + slack), 0.0, "{policy} {alpha}");
+        assert!(lost(needed - 4.0 * slack) > 0.0, "{policy} {alpha}");
+    }
+}
+
+/// One query to sixteen servers, whose answers come at line rate.
+const INCAST: &str = r#"name = "incast"
+duration = "1 ms"
+drain = "50 ms"
+
+[topology]
+kind = "single_switch"
+hosts = 17
+rate = "10 Gb/s"
+delay = "1 us"
+
+[switch]
+BUFFER
+
+[[transport]]
+congestion_control = "newreno"
+initial_window = "whole"
+
+[[workload]]
+kind = "bursts"
+class = "answers"
+bursts = [
+SENDERS]
+"#;
+
 #[test]
 fn burst_tolerance_is_compared_or_derived_for_a_policy() {
     let desk = Desk::new();

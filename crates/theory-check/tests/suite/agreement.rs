@@ -105,6 +105,7 @@ fn defaults_agree_and_what_is_left_out_has_a_reason() {
                 ("rate".to_owned(), ParamValue::Rate(BitRate::gbps(50))),
                 ("burst".to_owned(), ParamValue::Bytes(1_000_000)),
             ],
+            "burst" => vec![("burst".to_owned(), ParamValue::Bytes(1_000_000))],
             _ => Vec::new(),
         };
         let found = verify(calculator, &given).expect("defaults have an answer");

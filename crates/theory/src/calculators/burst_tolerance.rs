@@ -11,7 +11,8 @@ use crate::forms::traffic_aware::Bursts;
 use crate::forms::{Domain, check, losspass};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::BitRate;
-use state::{BurstState, EvenSwitch, PORTS_MAX, QUEUES_MAX};
+use state::{BurstState, QUEUES_MAX};
+pub(super) use state::{EvenSwitch, PORTS_MAX};
 use thresholds::thresholds;
 
 /// Answers `lossless for`, `arrived` and `stored` for a policy; without a policy a table of all
@@ -116,7 +117,7 @@ fn run(params: &Params) -> Domain<Derivation> {
 choices! {
     /// The compared policies and the upper bound for all of them, in the order of the table. Names
     /// are those of the policy registry.
-    enum Policy {
+    pub(super) enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",
         Plasticine = "plasticine": "Plasticine, several queues per port",
@@ -130,17 +131,17 @@ choices! {
 
 /// The burst that one policy absorbs without loss.
 #[derive(Clone, Debug, PartialEq)]
-struct Tolerance {
+pub(super) struct Tolerance {
     /// Time before the first loss (seconds); infinite if nothing is lost.
-    lossless_seconds: f64,
+    pub(super) lossless_seconds: f64,
     /// Bytes that have arrived at each queue of the burst by the first loss.
-    arrived_bytes: f64,
+    pub(super) arrived_bytes: f64,
     /// Bytes stored in each queue of the burst at the first loss.
-    stored_bytes: f64,
+    pub(super) stored_bytes: f64,
     /// Bytes stored by other queues when the burst began; for LossPass, at the port of the burst.
     held_before_bytes: f64,
     /// Derivation of the values.
-    derivation: Derivation,
+    pub(super) derivation: Derivation,
 }
 
 /// Burst tolerance of one policy, with its derivation.
@@ -148,7 +149,7 @@ struct Tolerance {
 /// # Errors
 /// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the
 /// burst, as they limit ports.
-fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
+pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));
     let ratio = state.rate_ratio();

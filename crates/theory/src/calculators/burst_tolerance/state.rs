@@ -5,12 +5,12 @@ use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, sha
 
 /// Largest number of ports, or queues of a port, in a calculation: above any real switch, and the
 /// product of both fits a `u32`.
-pub(super) const PORTS_MAX: u32 = 65_536;
+pub(in crate::calculators) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
 /// Equal congested queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct CongestedGroup {
+pub(in crate::calculators) struct CongestedGroup {
     /// Number of queues.
     pub(super) count: u32,
     /// Priority of the queues; in ABM, queues of one priority share its alpha.
@@ -26,7 +26,7 @@ pub(super) struct CongestedGroup {
 
 /// Queues that receive the burst, each on a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BurstGroup {
+pub(in crate::calculators) struct BurstGroup {
     /// Number of queues.
     pub(super) count: u32,
     /// Priority; `None` is a priority without congested queues.
@@ -41,7 +41,7 @@ pub(super) struct BurstGroup {
 
 /// The switch, its congested queues and the burst.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BurstState {
+pub(in crate::calculators) struct BurstState {
     /// Shared buffer (bytes).
     pub(super) buffer_bytes: f64,
     /// Rate of every port (bits/s).
@@ -62,36 +62,36 @@ pub(super) struct BurstState {
 
 /// A switch with identical ports, as described on the command line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct EvenSwitch {
+pub(in crate::calculators) struct EvenSwitch {
     /// Shared buffer (bytes).
-    pub(super) buffer_bytes: f64,
+    pub(in crate::calculators) buffer_bytes: f64,
     /// Rate of every port (bits/s).
-    pub(super) port_rate_bps: f64,
+    pub(in crate::calculators) port_rate_bps: f64,
     /// Ports.
-    pub(super) ports: u32,
+    pub(in crate::calculators) ports: u32,
     /// Number of queues of each port.
-    pub(super) queues: u32,
+    pub(in crate::calculators) queues: u32,
     /// Number of ports with congested queues.
-    pub(super) congested: u32,
+    pub(in crate::calculators) congested: u32,
     /// Congested queues on each congested port; they share the port evenly.
-    pub(super) congested_queues: u32,
+    pub(in crate::calculators) congested_queues: u32,
     /// Number of priorities, assigned in turn to the congested queues of a port.
-    pub(super) priorities: u32,
+    pub(in crate::calculators) priorities: u32,
     /// Alpha of the congested queues.
-    pub(super) alpha: f64,
+    pub(in crate::calculators) alpha: f64,
     /// Number of ports that receive a burst, on one queue each.
-    pub(super) burst_ports: u32,
+    pub(in crate::calculators) burst_ports: u32,
     /// Number of congested queues on each port that receives the burst.
-    pub(super) queues_beside_burst: u32,
+    pub(in crate::calculators) queues_beside_burst: u32,
     /// Alpha of the burst.
-    pub(super) burst_alpha: f64,
+    pub(in crate::calculators) burst_alpha: f64,
     /// Whether the burst has priority 0 like the congested queues; otherwise its priority has no
     /// other congested queue.
-    pub(super) same_priority: bool,
+    pub(in crate::calculators) same_priority: bool,
     /// Arrival rate at each port of a burst (bits/s).
-    pub(super) rate_bps: f64,
+    pub(in crate::calculators) rate_bps: f64,
     /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
-    pub(super) tau: f64,
+    pub(in crate::calculators) tau: f64,
 }
 
 impl EvenSwitch {
@@ -100,7 +100,7 @@ impl EvenSwitch {
     /// # Errors
     /// Returns the errors of [`Self::check`]. Also refuses a burst that is not faster than the
     /// port's drain rate.
-    pub(super) fn state(&self) -> Domain<BurstState> {
+    pub(in crate::calculators) fn state(&self) -> Domain<BurstState> {
         self.check()?;
         let beside = f64::from(self.queues_beside_burst);
         let gamma = 1.0 / (1.0 + beside);

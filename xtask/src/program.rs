@@ -1,0 +1,71 @@
+//! The program as all steps of CI build it, so that nothing is built twice.
+
+use crate::{cargo, run as spawn, target};
+use std::path::{Path, PathBuf};
+
+/// Build profile of the program and of Python's extension module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
+    Dev,
+    /// The profile of installed packages.
+    Release,
+}
+
+impl Build {
+    /// Name of the profile of the extension module.
+    pub(crate) fn profile(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => "python",
+        }
+    }
+}
+
+/// The program, built if necessary.
+///
+/// # Errors
+/// If the build fails.
+pub fn program(build: Build) -> Result<PathBuf, String> {
+    match build {
+        Build::Dev => built("dev", "debug", features()),
+        Build::Release => built("release", "release", &[]),
+    }
+}
+
+/// The program that is compared with the Python package: in the package's profile, whose libraries
+/// are built already.
+///
+/// # Errors
+/// If the build fails.
+pub(crate) fn beside_package(build: Build) -> Result<PathBuf, String> {
+    match build {
+        Build::Dev => program(build),
+        Build::Release => built("python", "python", &[]),
+    }
+}
+
+/// Builds the program with a profile, whose programs are in this folder.
+fn built(profile: &str, folder: &str, features: &[&str]) -> Result<PathBuf, String> {
+    let mut command = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
+    spawn(command.args(features))?;
+    Ok(target()?.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// The feature `dctcp`, if this machine can build it. Every step of the development build uses it,
+/// so that nothing is built twice.
+pub(crate) fn features() -> &'static [&'static str] {
+    if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
+}
+
+/// Missing requirements of the feature `dctcp`.
+pub(crate) fn dctcp_lacks() -> Vec<&'static str> {
+    FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
+}
+
+/// Requirements for building and running the testbed's DCTCP, and how to detect them.
+const FOR_DCTCP: [(&str, &str); 3] = [
+    ("the headers of libelf (libelf-dev)", "/usr/include/libelf.h"),
+    ("the headers of zlib (zlib1g-dev)", "/usr/include/zlib.h"),
+    ("clang", "/usr/bin/clang"),
+];
