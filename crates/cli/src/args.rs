@@ -830,7 +830,7 @@ impl From<EventKind> for ExplainedEvent {
 /// `reproduce`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
+    /// Experiments (`abm/fig6`), papers (`tdt`), statements (`REV-F7a-1`), or `all`
     #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why"])]
     pub(crate) names: Vec<String>,
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
@@ -848,8 +848,9 @@ pub(crate) struct ReproduceArgs {
     /// runs are reused, so a repeated command resumes
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
-    /// Redraw an experiment's panels from the `values.csv` of an earlier command; run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
+    /// Run nothing: draw panels and compute effects from means, those of `recorded` results, of a
+    /// folder such as `claims/values`, or of the `values.csv` of an earlier command
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
     /// List the experiments and their estimated times on this machine
     #[arg(long)]

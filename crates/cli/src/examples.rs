@@ -49,6 +49,9 @@ Examples:
   # Reproduce a figure, or all figures of a paper
   bufferlab reproduce abm/fig6
   bufferlab reproduce tdt --jobs 2
+  # Run only what judges a statement, or compute it from the recorded values
+  bufferlab reproduce REV-F7a-1 ABM-SET-1
+  bufferlab reproduce REV-F7a-1 --values recorded
   # Find the reading that decides a claim
   bufferlab reproduce --why REV-F7a-1";
 

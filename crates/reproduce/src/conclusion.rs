@@ -1,6 +1,7 @@
 //! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
 //! verdicts from recorded ones.
 
+use crate::estimates::values_name;
 use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
 use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
@@ -88,6 +89,8 @@ fn record(
     let others = kept.recall(keep.table, |_| true)?;
     kept.update(renewed);
     write_whole(keep.table, to_csv("verdicts.csv", kept.records().chain(&others))?)?;
+    // The runs of single statements are neither the cost nor the values of their experiment.
+    let whole = || results.iter().filter(|result| result.plan.rows.is_empty());
     let table = keep.table.with_file_name("costs.csv");
     let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {
         Ok(text) => Cost::read_all(&table, &text)?,
@@ -97,7 +100,7 @@ fn record(
         }
         Err(error) => return Err(ReproduceError::io("read", &table)(error)),
     };
-    for cost in results.iter().filter_map(|result| output::cost(result, keep.date)) {
+    for cost in whole().filter_map(|result| output::cost(result, keep.date)) {
         costs.retain(|known| known.key() != cost.key());
         costs.push(cost);
     }
@@ -105,12 +108,10 @@ fn record(
     write_whole(&table, costs_csv(&costs)?)?;
     // The values suffice to draw every chart again without a run.
     let folder = keep.table.with_file_name("values");
-    for result in
-        results.iter().filter(|result| !result.runs.is_empty() && result.failures().next().is_none())
-    {
+    for result in whole().filter(|result| !result.runs.is_empty() && result.failures().next().is_none()) {
         std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
-        let (name, plan) = (result.experiment().id.replace('/', "-"), &result.plan);
-        let file = format!("{name}.{}.{}.csv", plan.scale.name(), plan.profile_name());
+        let plan = &result.plan;
+        let file = values_name(&plan.experiment.id, plan.scale.name(), plan.profile_name());
         write_whole(&folder.join(file), Estimates::from_results(result).csv())?;
     }
     Ok(())

@@ -28,6 +28,7 @@ mod plan;
 mod real;
 mod reasons;
 mod registry;
+mod rows;
 mod run;
 mod table;
 mod tally;
@@ -48,7 +49,7 @@ pub use experiment::{
     Scale, ScaleName, Variant,
 };
 pub use fingerprint::{Behaviours, Fingerprints, void_changed};
-pub use judge::{Judged, Measured, judge};
+pub use judge::{Judged, Measured, effects_of_means, judge};
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs,
     recorded_costs,
@@ -63,6 +64,7 @@ pub use real::{
 };
 pub use reasons::{Owner, Reason};
 pub use registry::{Registry, unpack_scenarios};
+pub use rows::{Checked, Selection};
 pub use run::{Missing, Results, gather, missing, run};
 pub use table::TableError;
 pub use tally::Tally;

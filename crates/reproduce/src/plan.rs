@@ -36,6 +36,8 @@ pub struct Plan {
     pub first_seed: u32,
     /// Additional overrides, applied last, by variant and axis values.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
+    /// The only statements that the plan is for; empty: all of the experiment.
+    pub rows: Vec<String>,
 }
 
 impl Plan {
@@ -54,6 +56,7 @@ impl Plan {
             points,
             first_seed: 0,
             extra: BTreeMap::new(),
+            rows: Vec::new(),
         })
     }
 
@@ -113,8 +116,8 @@ impl Plan {
         }
     }
 
-    /// Folder of the experiment's output: its name, with `-artifact` for the artifact's reading,
-    /// and with the first seed if it is not 0.
+    /// Folder of the experiment's output: its name, with the single statements of the plan, with
+    /// `-artifact` for the artifact's reading, and with the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -122,7 +125,12 @@ impl Plan {
             0 => String::new(),
             first => format!("-seeds-from-{first}"),
         };
-        format!("{}{reading}{seeds}", self.experiment.id)
+        let rows = match self.rows.as_slice() {
+            [] => String::new(),
+            [one] => format!("-{one}"),
+            [one, more @ ..] => format!("-{one}-and-{}-more", more.len()),
+        };
+        format!("{}{rows}{reading}{seeds}", self.experiment.id)
     }
 
     /// The runs and the scale of the plan.
