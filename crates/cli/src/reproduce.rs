@@ -13,9 +13,9 @@ use bufferlab_reproduce::expression::Values;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     Checked, ClaimCheck, Conclusion, Cost, Estimates, Evidence, Experiment, Keep, Ledger, Plan, Registry,
-    ReproduceError, Results, ScaleName, Selection, Verdict, conclude, disagreements, effects_of_means,
-    estimated_costs, key_quotes, multiverse, open_readings, record_ablations, record_universes,
-    recorded_costs, run, verdicts_json, why,
+    ReproduceError, Results, ScaleName, Selection, Survival, Verdict, conclude_with_sets, disagreements,
+    effects_of_means, estimated_costs, key_quotes, multiverse, open_readings, record_ablations,
+    record_universes, recorded_costs, run, verdicts_json, why, write_package,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -29,6 +29,11 @@ use std::sync::Arc;
 
 /// `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
+    if let Some(folder) = &args.package {
+        let files = write_package(folder).map_err(error::reproduce)?;
+        inform(&format!("{files} files are in {0}; `bufferlab verify {0}` checks them", folder.display()));
+        return Ok(());
+    }
     let _claim = if args.list { None } else { Some(Claim::folder(&args.out).map_err(error::results)?) };
     let registry = match &args.registry {
         Some(folder) => Registry::load(folder),
@@ -60,24 +65,41 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         return readings(args, &selected, scale);
     }
     let plans = plans(&selected, (scale, profile), args).map_err(error::reproduce)?;
+    judge_runs(args, &registry, &plans, (&ledger, &tested))
+}
+
+/// Executes the runs of all sets of seeds, judges them, and prints the verdicts.
+fn judge_runs(
+    args: &ReproduceArgs,
+    registry: &Registry,
+    plans: &[Plan],
+    recorded: (&Ledger, &[Checked<'_>]),
+) -> miette::Result<()> {
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
-    let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
+    let sets = 0..args.seed_sets.get();
+    let of_sets = sets.flat_map(|set| plans.iter().map(move |plan| plan.clone().from_set(set))).collect();
+    let (mut results, board) = run(of_sets, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
-    let failed = results.iter().flat_map(Results::failures).count();
-    if interrupt::requested() && failed > 0 {
+    let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
+    if interrupt::requested() && !failures.is_empty() {
         let runs = results.iter().map(|result| result.runs.len()).sum();
-        return Err(interrupt::report(&args.out, runs - failed, runs));
+        return Err(interrupt::report(&args.out, runs - failures.len(), runs));
+    }
+    let mut others: Vec<Vec<Results>> = Vec::new();
+    while results.len() > plans.len() {
+        others.insert(0, results.split_off(results.len() - plans.len()));
     }
     let keep =
         args.record.as_deref().map(|table| Keep { table, date: args.date.as_deref().unwrap_or_default() });
-    let found = conclude(&registry, &results, &args.out, keep).map_err(error::reproduce)?;
-    report(args, (&results, &found), (&ledger, &tested))?;
+    let found = conclude_with_sets(registry, (&results, &others), &args.out, keep);
+    let found = found.map_err(error::reproduce)?;
+    report(args, (&results, &found), recorded)?;
     clear_away(&args.out);
     if !results.is_empty() {
         inform(&format!("figures, values and the ledger are in {}", args.out.display()));
     }
-    complete(&results, &tested)
+    complete(&failures, recorded.1)
 }
 
 /// The plans of whole experiments, then those of single statements.
@@ -113,12 +135,30 @@ fn report(
     if results.iter().any(|result| result.plan.rows.is_empty()) {
         print(&verdict_counts(found, results))?;
     }
-    Ok(())
+    print(&survival(&found.survivals))
+}
+
+/// How many verdicts change with other sets of seeds, and which.
+fn survival(survivals: &[Survival]) -> String {
+    if survivals.is_empty() {
+        return String::new();
+    }
+    let changed: Vec<_> = survivals.iter().filter(|one| one.changes()).collect();
+    let turned = survivals.iter().filter(|one| one.turns()).count();
+    let all = survivals.len();
+    let mut text = format!(
+        "\n{} of {all} statements change with other seeds, {turned} of them from PASS to FAIL\n",
+        changed.len()
+    );
+    for one in changed {
+        let verdicts: Vec<_> = one.verdicts.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "  {:<12} {}", one.id, verdicts.join(", "));
+    }
+    text
 }
 
 /// The error for runs that failed, or for a test of the program that does not hold.
-fn complete(results: &[Results], tested: &[Checked<'_>]) -> miette::Result<()> {
-    let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
+fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
     if !failures.is_empty() {
         let help = "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
         return Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")));

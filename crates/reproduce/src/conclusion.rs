@@ -3,6 +3,7 @@
 
 use crate::estimates::values_name;
 use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
+use crate::seed_sets::{Survival, survive};
 use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
@@ -16,6 +17,8 @@ pub struct Conclusion {
     /// Every statement of the registry. If the registry judges statements of the papers, all
     /// statements of the papers are included.
     pub ledger: Ledger,
+    /// Verdicts with other sets of seeds, if there were any.
+    pub survivals: Vec<Survival>,
 }
 
 /// Destination of recorded verdicts: a file, and the date of the record.
@@ -43,6 +46,20 @@ pub fn conclude(
     folder: &Path,
     keep: Option<Keep<'_>>,
 ) -> Result<Conclusion, ReproduceError> {
+    conclude_with_sets(registry, (results, &[]), folder, keep)
+}
+
+/// Judges runs like [`conclude`], and again with other sets of seeds: `others` has the results of
+/// each set, in the order of `results`. What passes must pass with every set.
+///
+/// # Errors
+/// The errors of [`conclude`].
+pub fn conclude_with_sets(
+    registry: &Registry,
+    (results, others): (&[Results], &[Vec<Results>]),
+    folder: &Path,
+    keep: Option<Keep<'_>>,
+) -> Result<Conclusion, ReproduceError> {
     let mut ledger = Ledger::recorded()?.with_study(&registry.experiments);
     let commit = bufferlab_lab::commit();
     ledger.recall(&folder.join("verdicts.csv"), |record| commit == Some(record.commit.as_str()))?;
@@ -50,9 +67,12 @@ pub fn conclude(
         ledger.recall(keep.table, |_| true)?;
     }
     let (mut judged, mut renewed) = (Vec::with_capacity(results.len()), Vec::new());
-    for result in results {
-        let verdicts: Vec<_> =
-            result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
+    let mut survivals = Vec::new();
+    for (place, result) in results.iter().enumerate() {
+        let verdicts = result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
+        let of_sets: Vec<&Results> = others.iter().filter_map(|set| set.get(place)).collect();
+        let (verdicts, of_result) = survive(verdicts, &of_sets);
+        survivals.extend(of_result.into_iter().filter(|_| !of_sets.is_empty()));
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
         // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
@@ -69,7 +89,7 @@ pub fn conclude(
     if let Some(keep) = keep {
         record(registry, &renewed, results, keep)?;
     }
-    Ok(Conclusion { judged, ledger })
+    Ok(Conclusion { judged, ledger, survivals })
 }
 
 /// Writes the table of verdicts, the table of costs, and the values of every experiment.

@@ -69,6 +69,9 @@ pub enum ReproduceError {
     /// A chart cannot be drawn.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A folder with checksums cannot be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] RunError),
@@ -101,6 +104,7 @@ impl ReproduceError {
                 "lower --seeds or the experiment's `seeds`, or name fewer experiments at a time"
             }
             Self::Report(error) => error.hint(),
+            Self::Results(error) => error.hint(),
             Self::Threads(_) => "run fewer at a time with --jobs",
         }
     }

@@ -1,19 +1,17 @@
 //! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
+use crate::registry::CLAIMS;
 use crate::table::{Cells, CsvRow, lines};
 use crate::{Axis, Experiment, ReproduceError, Results, Runs, ScaleName, TableError};
 use bufferlab_core::Profile;
 use bufferlab_params::{quoted_list, suggestion};
 use bufferlab_report::Estimate;
-use include_dir::{Dir, File, include_dir};
+use include_dir::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Recorded values of experiments.
-static VALUES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../claims/values");
 
 /// Name of the file with an experiment's recorded values.
 pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
@@ -72,7 +70,7 @@ impl Estimates {
         profile: Profile,
     ) -> Result<Option<Self>, ReproduceError> {
         let name = values_name(&experiment.id, scale.name(), profile.word());
-        let text = VALUES.get_file(&name).and_then(File::contents_utf8);
+        let text = CLAIMS.get_file(format!("values/{name}")).and_then(File::contents_utf8);
         text.map(|text| Self::parse(experiment, &format!("claims/values/{name}"), text)).transpose()
     }
 

@@ -1,6 +1,8 @@
 //! Plans: the runs that an experiment needs.
 
-use crate::{Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
+use crate::{
+    Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, SEED_SET, Scale, ScaleName,
+};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::Value;
 use bufferlab_lab::{RUNS, SEEDS};
@@ -94,6 +96,13 @@ impl Plan {
     /// Shifts the seeds of all runs by `first_seed`.
     #[must_use]
     pub fn from_seed(self, first_seed: u32) -> Self {
+        Self { first_seed, ..self }
+    }
+
+    /// Moves all seeds to those of another set: 0 keeps them.
+    #[must_use]
+    pub fn from_set(self, set: u32) -> Self {
+        let first_seed = self.first_seed.saturating_add(set.saturating_mul(SEED_SET));
         Self { first_seed, ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use bufferlab_core::Profile;
 use bufferlab_reproduce::{
-    Behaviours, Checked, Estimates, Fingerprints, Ledger, Plan, Registry, ScaleName, Selection,
+    Behaviours, Checked, Estimates, Fingerprints, Ledger, Plan, Registry, ScaleName, Selection, write_package,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -66,7 +66,8 @@ fn the_runs_of_a_statement_give_the_fingerprint_of_its_figure() {
     let behaviours = Behaviours::recorded().unwrap_or_else(|error| panic!("{error}"));
     let mut fewer = 0;
     for experiment in registry().experiments.iter().filter(|one| !one.claims().is_empty()) {
-        let whole = Plan::new(experiment, ScaleName::Quick, Some(1)).expect("every experiment has this scale");
+        let whole =
+            Plan::new(experiment, ScaleName::Quick, Some(1)).expect("every experiment has this scale");
         let whole = whole.under(Profile::Paper);
         let of_whole = Fingerprints::new(&whole, &behaviours).unwrap_or_else(|why| panic!("{why}"));
         for claim in experiment.claims() {
@@ -98,7 +99,8 @@ fn the_program_runs_every_test_of_the_theory_that_judges_a_statement() {
     assert!(computed.others.is_empty() && computed.ran.iter().all(|(_, found)| found.is_ok()));
     assert_eq!(computed.lines(), ["computed here, holds: leaves are oversubscribed 4 to 1 and 5 to 1"]);
     let recorded = Checked::new(row("TDT-F8a-1"), &registry).lines().join("\n");
-    for part in ["recorded: first packet 0.481", "cargo test -p bufferlab-conformance tdt_f8a_1", "tdt/fig8"] {
+    for part in ["recorded: first packet 0.481", "cargo test -p bufferlab-conformance tdt_f8a_1", "tdt/fig8"]
+    {
         assert!(recorded.contains(part), "{recorded}");
     }
 }
@@ -111,4 +113,36 @@ fn recorded_values_are_those_of_todays_experiments() {
         found += usize::from(recorded.unwrap_or_else(|error| panic!("{error}")).is_some());
     }
     assert!(found >= 30, "{found} experiments have recorded values");
+}
+
+/// The package of a version is always the same, and a changed byte in it is noticed.
+#[test]
+fn the_data_package_is_complete_and_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, again) = (folder.path().join("first"), folder.path().join("again"));
+    let files = write_package(&first).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(write_package(&again).unwrap_or_else(|error| panic!("{error}")), files);
+    let inspect =
+        |folder: &Path| bufferlab_results::inspect(folder).unwrap_or_else(|error| panic!("{error}"));
+    let (of_first, of_again) = (inspect(&first), inspect(&again));
+    assert_eq!((of_first.files, of_first.problems.len()), (files, 0), "{:?}", of_first.problems);
+    assert_eq!(of_first.bytes, of_again.bytes);
+    let names = [
+        "CITATION.cff",
+        "fingerprints.csv",
+        "claims/claims.csv",
+        "claims/verdicts.csv",
+        "claims/values/tdt-fig14.quick.paper.csv",
+        "experiments/reverie/fig7.toml",
+        "scenarios/reverie-reduced.toml",
+    ];
+    for name in names {
+        let read = |folder: &Path| std::fs::read(folder.join(name)).expect("written");
+        assert!(read(&first) == read(&again), "{name}");
+    }
+    let verdicts = again.join("claims/verdicts.csv");
+    let text = std::fs::read_to_string(&verdicts).expect("written");
+    std::fs::write(&verdicts, text.replacen("PASS", "FAIL", 1)).expect("writable");
+    let problems = inspect(&again).problems;
+    assert!(problems.len() == 1 && problems[0].1.contains("verdicts.csv"), "{problems:?}");
 }
