@@ -25,6 +25,7 @@ mod metric;
 mod multiverse;
 pub mod output;
 mod package;
+mod pages;
 mod plan;
 mod real;
 mod reasons;
@@ -60,12 +61,13 @@ pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use multiverse::{OpenReading, Universe, UniverseRow, multiverse, open_readings, record_universes};
 pub use package::write_package;
+pub use pages::paper_page;
 pub use plan::{Plan, Point};
 pub use real::{
     MOST_LATENESS_US, RealPage, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown,
     record_real,
 };
-pub use reasons::{Owner, Reason};
+pub use reasons::{Owner, Reason, arguments_markdown};
 pub use registry::{Registry, unpack_scenarios};
 pub use rows::{Checked, Selection};
 pub use run::{Missing, Results, gather, missing, run};

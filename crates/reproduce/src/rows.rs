@@ -74,7 +74,7 @@ fn unknown(name: &str, registry: &Registry, ledger: &Ledger) -> ReproduceError {
         let pairs = id.bytes().zip(name.bytes());
         pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
     };
-    // Statements of one figure differ in their last letters only: the longest common beginning wins.
+    // Statements of one figure differ in their last letters only: the longest common start wins.
     let longest = claims.iter().rev().max_by_key(common).filter(|id| common(id) >= "ABM-F".len());
     let near = longest.map(|id| (*id).to_owned());
     let near = near.or_else(|| suggestion(name, claims.iter().copied().chain(others)));

@@ -1,7 +1,7 @@
 //! Statements of the papers that closed forms and the fluid model decide, as functions.
 //!
-//! Every function is a test of this crate. A program runs it by its name, so that a reader can check
-//! a statement without the source tree. The comment above a function names its statements.
+//! Every function is a test of this crate. A program runs it by its name, so that a reader can
+//! check a statement without the source tree. The comment above a function names its statements.
 
 mod abm;
 mod bounds;
