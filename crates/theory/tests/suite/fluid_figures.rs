@@ -1,7 +1,7 @@
 //! Shapes and values of the computed figures against the papers. Comments contain claim ids.
 
 use crate::fluid_support::{near, sonic};
-use bufferlab_theory::figures::{FIGURES, Scale, Series};
+use bufferlab_theory::figures::{FIGURES, Figure, Scale, Series, find};
 use bufferlab_theory::statements::support::{at, panel, panels};
 
 fn falls(series: &Series) -> bool {
