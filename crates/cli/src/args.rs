@@ -834,8 +834,8 @@ impl From<EventKind> for ExplainedEvent {
 /// `reproduce`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments (`abm/fig6`), papers (`tdt`), or `all`
-    #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why"])]
+    /// Experiments (`abm/fig6`), papers (`tdt`), statements (`REV-F7a-1`), or `all`
+    #[arg(value_name = "NAMES", required_unless_present_any = ["list", "why", "package"])]
     pub(crate) names: Vec<String>,
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
@@ -852,12 +852,17 @@ pub(crate) struct ReproduceArgs {
     /// runs are reused, so a repeated command resumes
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
-    /// Redraw an experiment's panels from the `values.csv` of an earlier command; run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
+    /// Run nothing: draw panels and compute effects from means, those of `recorded` results, of a
+    /// folder such as `claims/values`, or of the `values.csv` of an earlier command
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
     /// List the experiments and their estimated times on this machine
     #[arg(long)]
     pub(crate) list: bool,
+    /// Write the data package into this folder: statements, verdicts, values, experiments,
+    /// scenarios, fingerprints and checksums, which `bufferlab verify` checks; run nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "list", "why", "readings", "values", "json", "record"])]
+    pub(crate) package: Option<PathBuf>,
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
@@ -872,6 +877,10 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = seed::<u32>)]
     #[arg(conflicts_with_all = ["record", "why", "list"])]
     pub(crate) first_seed: u32,
+    /// Judge with this many sets of seeds: what passes must pass with each of them
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
+    #[arg(conflicts_with_all = ["first_seed", "why", "list", "readings", "values"])]
+    pub(crate) seed_sets: NonZero<u32>,
     /// Write the results into this folder, and reuse its finished runs
     #[arg(long, value_name = "DIR", default_value = "results/reproduce")]
     pub(crate) out: PathBuf,

@@ -49,6 +49,13 @@ Examples:
   # Reproduce a figure, or all figures of a paper
   bufferlab reproduce abm/fig6
   bufferlab reproduce tdt --jobs 2
+  # Run only what judges a statement, or compute it from the recorded values
+  bufferlab reproduce REV-F7a-1 ABM-SET-1
+  bufferlab reproduce REV-F7a-1 --values recorded
+  # Judge with three sets of seeds
+  bufferlab reproduce TDT-F14a-1 --seed-sets 3
+  # Write the data package, and check it
+  bufferlab reproduce --package data && bufferlab verify data
   # Find the reading that decides a claim
   bufferlab reproduce --why REV-F7a-1";
 

@@ -9,11 +9,13 @@ use crate::{inform, interrupt, print};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
+use bufferlab_reproduce::expression::Values;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
-    ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disagreements, estimated_costs, key_quotes, multiverse, open_readings,
-    record_ablations, record_universes, recorded_costs, run, verdicts_json, why,
+    Checked, ClaimCheck, Conclusion, Cost, Estimates, Evidence, Experiment, Keep, Ledger, Plan, Registry,
+    ReproduceError, Results, ScaleName, Selection, Survival, Verdict, conclude_with_sets, disagreements,
+    effects_of_means, estimated_costs, key_quotes, multiverse, open_readings, record_ablations,
+    record_universes, recorded_costs, run, verdicts_json, why, write_package,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -23,9 +25,15 @@ use miette::miette;
 use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 
 /// `reproduce`.
 pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
+    if let Some(folder) = &args.package {
+        let files = write_package(folder).map_err(error::reproduce)?;
+        inform(&format!("{files} files are in {0}; `bufferlab verify {0}` checks them", folder.display()));
+        return Ok(());
+    }
     let _claim = if args.list { None } else { Some(Claim::folder(&args.out).map_err(error::results)?) };
     let registry = match &args.registry {
         Some(folder) => Registry::load(folder),
@@ -47,72 +55,195 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     if !args.why.is_empty() {
         return ablations(args, &registry, scale);
     }
-    let selected = registry.select(&args.names).map_err(error::reproduce)?;
+    let ledger = Ledger::recorded().map_err(error::reproduce)?;
+    let selected = Selection::new(&args.names, &registry, &ledger).map_err(error::reproduce)?;
+    let tested: Vec<_> = selected.tested.iter().map(|row| Checked::new(row, &registry)).collect();
     if let Some(values) = &args.values {
-        return redraw(args, &selected, values);
+        return redraw(args, (&selected, scale, profile), &tested, values);
     }
     if args.readings {
         return readings(args, &selected, scale);
     }
-    let plans = Plan::all(selected, scale, seeds, profile).map_err(error::reproduce)?;
-    let plans = plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect();
+    let plans = plans(&selected, (scale, profile), args).map_err(error::reproduce)?;
+    judge_runs(args, &registry, &plans, (&ledger, &tested))
+}
+
+/// Executes the runs of all sets of seeds, judges them, and prints the verdicts.
+fn judge_runs(
+    args: &ReproduceArgs,
+    registry: &Registry,
+    plans: &[Plan],
+    recorded: (&Ledger, &[Checked<'_>]),
+) -> miette::Result<()> {
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
-    let (results, board) = run(plans, &args.out, &how, Board::new).map_err(error::reproduce)?;
+    let sets = 0..args.seed_sets.get();
+    let of_sets = sets.flat_map(|set| plans.iter().map(move |plan| plan.clone().from_set(set))).collect();
+    let (mut results, board) = run(of_sets, &args.out, &how, Board::new).map_err(error::reproduce)?;
     board.clear();
-    let failed = results.iter().flat_map(Results::failures).count();
-    if interrupt::requested() && failed > 0 {
+    let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
+    if interrupt::requested() && !failures.is_empty() {
         let runs = results.iter().map(|result| result.runs.len()).sum();
-        return Err(interrupt::report(&args.out, runs - failed, runs));
+        return Err(interrupt::report(&args.out, runs - failures.len(), runs));
+    }
+    let mut others: Vec<Vec<Results>> = Vec::new();
+    while results.len() > plans.len() {
+        others.insert(0, results.split_off(results.len() - plans.len()));
     }
     let keep =
         args.record.as_deref().map(|table| Keep { table, date: args.date.as_deref().unwrap_or_default() });
-    let found = conclude(&registry, &results, &args.out, keep).map_err(error::reproduce)?;
-    let text = describe(&results, &found);
-    let failures: Vec<String> = results.iter().flat_map(Results::failures).map(ToString::to_string).collect();
-    if args.json {
-        print(&verdicts_json(&results, &found))?;
-    } else {
-        print(&text)?;
-        let is_own = args.registry.is_some();
-        for result in results.iter().filter(|result| is_own || result.experiment().claims().is_empty()) {
-            print(&values_text(&Estimates::from_results(result)))?;
-        }
-        print(&verdict_counts(&found, &results))?;
-    }
+    let found = conclude_with_sets(registry, (&results, &others), &args.out, keep);
+    let found = found.map_err(error::reproduce)?;
+    report(args, (&results, &found), recorded)?;
     clear_away(&args.out);
-    inform(&format!("figures, values and the ledger are in {}", args.out.display()));
-    if failures.is_empty() {
-        return Ok(());
+    if !results.is_empty() {
+        inform(&format!("figures, values and the ledger are in {}", args.out.display()));
     }
-    let help =
-        "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
-    Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
+    complete(&failures, recorded.1)
 }
 
-/// Executes `reproduce NAME --values FILE`.
-fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miette::Result<()> {
-    let [experiment] = selected else {
-        let help =
-            "for example `bufferlab reproduce abm/fig6 --values results/reproduce/abm/fig6/values.csv`";
-        return Err(miette!(help = help, "--values draws one experiment, and {} are named", selected.len()));
-    };
-    let panels = panels(&Estimates::read(experiment, values).map_err(error::reproduce)?);
+/// The plans of whole experiments, then those of single statements.
+fn plans(
+    selected: &Selection<'_>,
+    (scale, profile): (ScaleName, Option<Profile>),
+    args: &ReproduceArgs,
+) -> Result<Vec<Plan>, ReproduceError> {
+    let seeds = args.seeds.map(|seeds| seeds.get());
+    let mut plans = Plan::all(selected.experiments.iter().copied(), scale, seeds, profile)?;
+    for (experiment, ids) in &selected.parts {
+        let of_part = Plan::all([*experiment], scale, seeds, profile)?;
+        plans.extend(of_part.into_iter().map(|plan| plan.only_rows(ids)));
+    }
+    Ok(plans.into_iter().map(|plan| plan.from_seed(args.first_seed)).collect())
+}
+
+/// Prints the verdicts of a command.
+fn report(
+    args: &ReproduceArgs,
+    (results, found): (&[Results], &Conclusion),
+    (recorded, tested): (&Ledger, &[Checked<'_>]),
+) -> miette::Result<()> {
+    if args.json {
+        return print(&verdicts_json(results, found, tested));
+    }
+    print(&describe(results, found, recorded))?;
+    print(&describe_tested(tested))?;
+    let is_own = args.registry.is_some();
+    for result in results.iter().filter(|result| is_own || result.experiment().claims().is_empty()) {
+        print(&values_text(&Estimates::from_results(result)))?;
+    }
+    if results.iter().any(|result| result.plan.rows.is_empty()) {
+        print(&verdict_counts(found, results))?;
+    }
+    print(&survival(&found.survivals))
+}
+
+/// How many verdicts change with other sets of seeds, and which.
+fn survival(survivals: &[Survival]) -> String {
+    if survivals.is_empty() {
+        return String::new();
+    }
+    let changed: Vec<_> = survivals.iter().filter(|one| one.changes()).collect();
+    let turned = survivals.iter().filter(|one| one.turns()).count();
+    let all = survivals.len();
+    let mut text = format!(
+        "\n{} of {all} statements change with other seeds, {turned} of them from PASS to FAIL\n",
+        changed.len()
+    );
+    for one in changed {
+        let verdicts: Vec<_> = one.verdicts.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "  {:<12} {}", one.id, verdicts.join(", "));
+    }
+    text
+}
+
+/// The error for runs that failed, or for a test of the program that does not hold.
+fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
+    if !failures.is_empty() {
+        let help = "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
+        return Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")));
+    }
+    let wrong = tested.iter().find(|one| one.ran.iter().any(|(_, found)| found.is_err()));
+    wrong.map_or(Ok(()), |one| {
+        let help = "this is a bug in bufferlab, please report it";
+        Err(miette!(help = help, "{} does not hold as its test says", one.row.claim.id))
+    })
+}
+
+/// Executes `reproduce NAMES --values FILE`: draws experiments from recorded means, and computes
+/// the effects of their statements from these.
+fn redraw(
+    args: &ReproduceArgs,
+    (selected, scale, profile): (&Selection<'_>, ScaleName, Option<Profile>),
+    tested: &[Checked<'_>],
+    values: &Path,
+) -> miette::Result<()> {
+    let whole = selected.experiments.iter().map(|one| (*one, Vec::new()));
+    let all: Vec<_> = whole.chain(selected.parts.iter().cloned()).collect();
+    let is_file = values.as_os_str() != RECORDED && !values.is_dir();
+    if is_file && all.len() > 1 {
+        let help = "name one experiment, or give `recorded` or a folder such as claims/values";
+        return Err(miette!(help = help, "--values FILE draws one experiment, and {} are named", all.len()));
+    }
+    let mut missing = Vec::new();
+    for (experiment, rows) in &all {
+        let profile = profile.unwrap_or(Profile::Paper);
+        let estimates = match values {
+            recorded if recorded.as_os_str() == RECORDED => Estimates::recorded(experiment, scale, profile),
+            folder if folder.is_dir() => Estimates::in_folder(experiment, folder, scale, profile),
+            file => Estimates::read(experiment, file).map(Some),
+        };
+        let Some(estimates) = estimates.map_err(error::reproduce)? else {
+            missing.push(experiment.id.as_str());
+            continue;
+        };
+        draw(args, &estimates, rows)?;
+    }
+    print(&describe_tested(tested))?;
+    clear_away(&args.out);
+    if !missing.is_empty() {
+        let scale = if scale == ScaleName::Paper { "paper" } else { "quick" };
+        let text = format!("no values are recorded at scale {scale} for {}", missing.join(", "));
+        if missing.len() == all.len() {
+            let help = "leave --values out to run it; a computed figure needs no values";
+            return Err(miette!(help = help, "{text}"));
+        }
+        inform(&text);
+    }
+    Ok(())
+}
+
+/// Value of `--values` for the values that are part of the program.
+const RECORDED: &str = "recorded";
+
+/// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
+/// empty).
+fn draw(args: &ReproduceArgs, estimates: &Estimates, rows: &[String]) -> miette::Result<()> {
+    let experiment = estimates.experiment();
+    let panels = panels(estimates);
     let folder = args.out.join(&experiment.id);
     write_panels(&folder, &panels).map_err(error::reproduce)?;
-    clear_away(&args.out);
+    let means: Arc<dyn Values> = Arc::new(estimates.clone());
+    let mut text = format!("{} {}: {}\n", experiment.id, experiment.figure, experiment.title);
+    for claim in experiment.claims().iter().filter(|claim| rows.is_empty() || rows.contains(&claim.id)) {
+        let _ = writeln!(text, "  {:<12} {}", claim.id, effects_of_means(claim, &means));
+    }
+    print(&text)?;
     inform(&format!("{} panels are in {}", panels.len(), folder.display()));
     Ok(())
 }
 
 /// Executes `reproduce NAMES --readings`.
-fn readings(args: &ReproduceArgs, selected: &[&Experiment], scale: ScaleName) -> miette::Result<()> {
+fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) -> miette::Result<()> {
     let open = open_readings().map_err(error::reproduce)?;
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     let seeds = args.seeds.map(|seeds| seeds.get());
     interrupt::listen();
     let mut judged = 0;
-    for experiment in selected.iter().filter(|one| !one.claims().is_empty()) {
+    let parts = selected.parts.iter().map(|(one, ids)| one.only_claims(ids));
+    let whole = selected.experiments.iter().map(|one| Experiment::clone(one));
+    let all: Vec<Experiment> = whole.chain(parts).collect();
+    for experiment in all.iter().filter(|one| !one.claims().is_empty()) {
         let found = multiverse(experiment, &open, (scale, seeds), (&args.out, &how), Board::new)
             .map_err(error::reproduce)?;
         judged += found.len();
@@ -201,21 +332,56 @@ fn named_claims<'a>(
 }
 
 /// The verdicts of each experiment with their claims, and the number of claims that tests check.
-fn describe(results: &[Results], found: &Conclusion) -> String {
+/// Single statements also have their `recorded` verdict.
+fn describe(results: &[Results], found: &Conclusion, recorded: &Ledger) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {
-        let experiment = result.experiment();
-        let _ = writeln!(text, "{} {}: {}", experiment.id, experiment.figure, experiment.title);
+        let (experiment, plan) = (result.experiment(), &result.plan);
+        let is_part = !plan.rows.is_empty();
+        let runs = if is_part { format!(" ({} runs)", plan.points.len()) } else { String::new() };
+        let _ = writeln!(text, "{} {}: {}{runs}", experiment.id, experiment.figure, experiment.title);
         for judged in verdicts {
             let _ = writeln!(text, "  {:<13} {:<12} {}", judged.verdict, judged.id, judged.measured());
             if let Some(claim) = found.ledger.claim(&judged.id) {
                 let _ = writeln!(text, "  {:<26} {}", "", claim.statement());
             }
+            if is_part && let Some(line) = recorded_line(recorded, &judged.id) {
+                let _ = writeln!(text, "  {:<26} {line}", "");
+            }
         }
-        let tested = checked(experiment);
+        let tested = if is_part { 0 } else { checked(experiment) };
         if tested > 0 {
             let verb = if tested == 1 { "statement about it is" } else { "statements about it are" };
             let _ = writeln!(text, "  {tested} {verb} checked by tests; its page says what they found");
+        }
+    }
+    text
+}
+
+/// The recorded verdict of a statement.
+fn recorded_line(recorded: &Ledger, id: &str) -> Option<String> {
+    let row = recorded.rows.iter().find(|row| row.claim.id == id)?;
+    match row.evidence() {
+        Evidence::Runs(record) => Some(format!(
+            "recorded: {} {} ({} seeds, scale {}, {})",
+            record.verdict, record.measured, record.seeds, record.scale, record.date
+        )),
+        Evidence::Test(test) => Some(format!("recorded by a test: {} {}", test.verdict, test.measured)),
+        Evidence::None => None,
+    }
+}
+
+/// The statements that tests judge, each with its findings.
+fn describe_tested(tested: &[Checked<'_>]) -> String {
+    let mut text = String::new();
+    for one in tested {
+        let claim = &one.row.claim;
+        let _ = writeln!(text, "{} {}: {}", claim.paper, claim.figure_table_section, claim.statement());
+        let mut lines = one.lines().into_iter();
+        let first = lines.next().unwrap_or_default();
+        let _ = writeln!(text, "  {:<13} {:<12} {first}", one.verdict(), claim.id);
+        for line in lines {
+            let _ = writeln!(text, "  {:<26} {line}", "");
         }
     }
     text

@@ -14,7 +14,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
     for dir in &args.dirs {
         let found =
             inspect(dir).map_err(|error| miette::miette!(help = error.hint().to_owned(), "{error}"))?;
-        if found.runs == 0 && found.problems.is_empty() {
+        if found.runs == 0 && found.files == 0 && found.problems.is_empty() {
             return Err(miette::miette!(
                 help = "give the folder of a run, a comparison or a sweep, or one above them",
                 "there is no result of a run in {}",

@@ -205,5 +205,5 @@ fn conclusion(
         let (id, figure, title) = (&experiment.id, &experiment.figure, &experiment.title);
         (id.clone(), figure.clone(), title.clone(), out.join(result.plan.folder()), plain.collect(), failures)
     };
-    Ok((results.iter().zip(&found.judged).map(one).collect(), verdicts_json(results, &found)))
+    Ok((results.iter().zip(&found.judged).map(one).collect(), verdicts_json(results, &found, &[])))
 }

@@ -1,7 +1,9 @@
 //! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
 //! verdicts from recorded ones.
 
+use crate::estimates::values_name;
 use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
+use crate::seed_sets::{Survival, survive};
 use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
@@ -15,6 +17,8 @@ pub struct Conclusion {
     /// Every statement of the registry. If the registry judges statements of the papers, all
     /// statements of the papers are included.
     pub ledger: Ledger,
+    /// Verdicts with other sets of seeds, if there were any.
+    pub survivals: Vec<Survival>,
 }
 
 /// Destination of recorded verdicts: a file, and the date of the record.
@@ -42,6 +46,20 @@ pub fn conclude(
     folder: &Path,
     keep: Option<Keep<'_>>,
 ) -> Result<Conclusion, ReproduceError> {
+    conclude_with_sets(registry, (results, &[]), folder, keep)
+}
+
+/// Judges runs like [`conclude`], and again with other sets of seeds: `others` has the results of
+/// each set, in the order of `results`. What passes must pass with every set.
+///
+/// # Errors
+/// The errors of [`conclude`].
+pub fn conclude_with_sets(
+    registry: &Registry,
+    (results, others): (&[Results], &[Vec<Results>]),
+    folder: &Path,
+    keep: Option<Keep<'_>>,
+) -> Result<Conclusion, ReproduceError> {
     let mut ledger = Ledger::recorded()?.with_study(&registry.experiments);
     let commit = bufferlab_lab::commit();
     ledger.recall(&folder.join("verdicts.csv"), |record| commit == Some(record.commit.as_str()))?;
@@ -49,9 +67,12 @@ pub fn conclude(
         ledger.recall(keep.table, |_| true)?;
     }
     let (mut judged, mut renewed) = (Vec::with_capacity(results.len()), Vec::new());
-    for result in results {
-        let verdicts: Vec<_> =
-            result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
+    let mut survivals = Vec::new();
+    for (place, result) in results.iter().enumerate() {
+        let verdicts = result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
+        let of_sets: Vec<&Results> = others.iter().filter_map(|set| set.get(place)).collect();
+        let (verdicts, of_result) = survive(verdicts, &of_sets);
+        survivals.extend(of_result.into_iter().filter(|_| !of_sets.is_empty()));
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
         // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
@@ -68,7 +89,7 @@ pub fn conclude(
     if let Some(keep) = keep {
         record(registry, &renewed, results, keep)?;
     }
-    Ok(Conclusion { judged, ledger })
+    Ok(Conclusion { judged, ledger, survivals })
 }
 
 /// Writes the table of verdicts, the table of costs, and the values of every experiment.
@@ -88,6 +109,8 @@ fn record(
     let others = kept.recall(keep.table, |_| true)?;
     kept.update(renewed);
     write_whole(keep.table, to_csv("verdicts.csv", kept.records().chain(&others))?)?;
+    // The runs of single statements are neither the cost nor the values of their experiment.
+    let whole = || results.iter().filter(|result| result.plan.rows.is_empty());
     let table = keep.table.with_file_name("costs.csv");
     let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {
         Ok(text) => Cost::read_all(&table, &text)?,
@@ -97,7 +120,7 @@ fn record(
         }
         Err(error) => return Err(ReproduceError::io("read", &table)(error)),
     };
-    for cost in results.iter().filter_map(|result| output::cost(result, keep.date)) {
+    for cost in whole().filter_map(|result| output::cost(result, keep.date)) {
         costs.retain(|known| known.key() != cost.key());
         costs.push(cost);
     }
@@ -105,12 +128,10 @@ fn record(
     write_whole(&table, costs_csv(&costs)?)?;
     // The values suffice to draw every chart again without a run.
     let folder = keep.table.with_file_name("values");
-    for result in
-        results.iter().filter(|result| !result.runs.is_empty() && result.failures().next().is_none())
-    {
+    for result in whole().filter(|result| !result.runs.is_empty() && result.failures().next().is_none()) {
         std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
-        let (name, plan) = (result.experiment().id.replace('/', "-"), &result.plan);
-        let file = format!("{name}.{}.{}.csv", plan.scale.name(), plan.profile_name());
+        let plan = &result.plan;
+        let file = values_name(&plan.experiment.id, plan.scale.name(), plan.profile_name());
         write_whole(&folder.join(file), Estimates::from_results(result).csv())?;
     }
     Ok(())

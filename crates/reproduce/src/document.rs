@@ -2,7 +2,7 @@
 //! changes its meaning or is removed.
 
 use crate::real::{RealRecord, RealRuns, RealStudy};
-use crate::{Conclusion, Judged, Results};
+use crate::{Checked, Conclusion, Judged, Results};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
@@ -16,6 +16,25 @@ struct VerdictsFile {
     format_version: u32,
     /// Experiments, in the order in which they ran.
     experiments: Vec<ExperimentRecord>,
+    /// Named statements that tests judge.
+    tested: Vec<TestedRecord>,
+}
+
+/// A statement that tests judge.
+#[derive(Serialize, JsonSchema)]
+struct TestedRecord {
+    /// Number of the statement: `ABM-SET-1`.
+    id: String,
+    /// Verdict: of the tests that ran here, else the recorded one.
+    verdict: String,
+    /// Claim of the paper.
+    statement: String,
+    /// Recorded result as text.
+    measured: String,
+    /// Tests that ran here: they are part of the program.
+    computed: Vec<String>,
+    /// Tests that need the source tree.
+    needs_source: Vec<String>,
 }
 
 /// An experiment with its verdicts.
@@ -64,9 +83,10 @@ fn text<T: Serialize>(file: &T) -> String {
     serde_json::to_string_pretty(file).expect("plain fields have a form in JSON") + "\n"
 }
 
-/// Formats the output of `reproduce --json`: the verdict on every statement of `results`.
+/// Formats the output of `reproduce --json`: the verdict on every statement of `results`, and on
+/// the named statements that tests judge.
 #[must_use]
-pub fn verdicts_json(results: &[Results], found: &Conclusion) -> String {
+pub fn verdicts_json(results: &[Results], found: &Conclusion, tested: &[Checked<'_>]) -> String {
     let statement = |judged: &Judged| StatementRecord {
         id: judged.id.clone(),
         verdict: judged.verdict.to_string(),
@@ -89,7 +109,22 @@ pub fn verdicts_json(results: &[Results], found: &Conclusion) -> String {
         format: "bufferlab-verdicts",
         format_version: 1,
         experiments: experiments.collect(),
+        tested: tested.iter().map(TestedRecord::from_checked).collect(),
     })
+}
+
+impl TestedRecord {
+    fn from_checked(checked: &Checked<'_>) -> Self {
+        let row = checked.row;
+        Self {
+            id: row.claim.id.clone(),
+            verdict: checked.verdict().to_string(),
+            statement: row.claim.statement(),
+            measured: row.test.as_ref().map_or_else(String::new, |test| test.measured.clone()),
+            computed: checked.ran.iter().map(|(test, _)| test.clone()).collect(),
+            needs_source: checked.others.clone(),
+        }
+    }
 }
 
 impl EffectRecord {

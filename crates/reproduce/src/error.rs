@@ -37,8 +37,8 @@ pub enum ReproduceError {
         /// Error of the CSV writer.
         source: csv::Error,
     },
-    /// No experiment or paper has the given name.
-    #[error("there is no experiment or paper \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
+    /// No experiment, paper or statement has the given name.
+    #[error("there is no experiment, paper or statement \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
     Unknown {
         /// Name that the user gave.
         name: String,
@@ -69,6 +69,9 @@ pub enum ReproduceError {
     /// A chart cannot be drawn.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A folder with checksums cannot be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] RunError),
@@ -89,7 +92,9 @@ impl ReproduceError {
             Self::Experiment(_) => "docs/reference/experiments.md explains the keys of an experiment",
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",
             Self::Unwritable { .. } | Self::Figure(_) => "please report it",
-            Self::Unknown { .. } => "`bufferlab reproduce --list` shows all of them",
+            Self::Unknown { .. } => {
+                "`bufferlab reproduce --list` shows the experiments, docs/evidence/reproduction the statements"
+            }
             Self::NoRuns(_) => "what is computed is drawn at once: leave the table of values out",
             Self::NoReading => {
                 "leave --profile out; docs/evidence/reproduction.md says which papers have a public simulator"
@@ -99,6 +104,7 @@ impl ReproduceError {
                 "lower --seeds or the experiment's `seeds`, or name fewer experiments at a time"
             }
             Self::Report(error) => error.hint(),
+            Self::Results(error) => error.hint(),
             Self::Threads(_) => "run fewer at a time with --jobs",
         }
     }

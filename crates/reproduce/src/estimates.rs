@@ -1,14 +1,22 @@
 //! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
+use crate::registry::CLAIMS;
 use crate::table::{Cells, CsvRow, lines};
-use crate::{Axis, Experiment, ReproduceError, Results, Runs, TableError};
+use crate::{Axis, Experiment, ReproduceError, Results, Runs, ScaleName, TableError};
+use bufferlab_core::Profile;
 use bufferlab_params::{quoted_list, suggestion};
 use bufferlab_report::Estimate;
+use include_dir::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Name of the file with an experiment's recorded values.
+pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
+    format!("{}.{scale}.{profile}.csv", id.replace('/', "-"))
+}
 
 /// Mean and interval over the seeds, for every metric, variant and combination of axis values.
 #[derive(Clone, Debug)]
@@ -47,13 +55,46 @@ impl Estimates {
     /// If the file cannot be read, or has a variant, metric or axis value that the experiment
     /// lacks.
     pub fn read(experiment: &Experiment, file: &Path) -> Result<Self, ReproduceError> {
-        let runs = experiment.runs().ok_or_else(|| ReproduceError::NoRuns(experiment.id.clone()))?;
         let text = std::fs::read_to_string(file).map_err(ReproduceError::io("read", file))?;
-        let name = file.display().to_string();
+        Self::parse(experiment, &file.display().to_string(), &text)
+    }
+
+    /// Reads the recorded estimates of an experiment, which are part of the program; `None` if it
+    /// has none at this scale and under this profile.
+    ///
+    /// # Errors
+    /// If the record has a variant, metric or axis value that the experiment lacks.
+    pub fn recorded(
+        experiment: &Experiment,
+        scale: ScaleName,
+        profile: Profile,
+    ) -> Result<Option<Self>, ReproduceError> {
+        let name = values_name(&experiment.id, scale.name(), profile.word());
+        let text = CLAIMS.get_file(format!("values/{name}")).and_then(File::contents_utf8);
+        text.map(|text| Self::parse(experiment, &format!("claims/values/{name}"), text)).transpose()
+    }
+
+    /// Reads the estimates of an experiment from a folder of recorded values, such as
+    /// `claims/values`; `None` if the folder has none at this scale and under this profile.
+    ///
+    /// # Errors
+    /// The errors of [`Estimates::read`].
+    pub fn in_folder(
+        experiment: &Experiment,
+        folder: &Path,
+        scale: ScaleName,
+        profile: Profile,
+    ) -> Result<Option<Self>, ReproduceError> {
+        let file = folder.join(values_name(&experiment.id, scale.name(), profile.word()));
+        if file.is_file() { Self::read(experiment, &file).map(Some) } else { Ok(None) }
+    }
+
+    fn parse(experiment: &Experiment, name: &str, text: &str) -> Result<Self, ReproduceError> {
+        let runs = experiment.runs().ok_or_else(|| ReproduceError::NoRuns(experiment.id.clone()))?;
         let mut estimates =
             Self { experiment: Arc::new(experiment.clone()), grid: Vec::new(), cells: BTreeMap::new() };
-        for (line, row) in lines::<Line>(&name, &text)? {
-            let (key, estimate) = row.place(runs, &name, line)?;
+        for (line, row) in lines::<Line>(name, text)? {
+            let (key, estimate) = row.place(runs, name, line)?;
             if !estimates.grid.contains(&key.2) {
                 estimates.grid.push(key.2.clone());
             }

@@ -307,7 +307,15 @@ impl Experiment {
         }
     }
 
-    /// The analytical figure; `None` if the experiment needs runs.
+    /// The runs, to change them; `None` for an analytical figure.
+    pub(crate) fn runs_mut(&mut self) -> Option<&mut Runs> {
+        match &mut self.content {
+            Content::Runs(runs) => Some(runs),
+            Content::Figure(_) => None,
+        }
+    }
+
+    /// The analytical figure; `None` for an experiment with runs.
     #[must_use]
     pub fn analytical(&self) -> Option<&'static Entry> {
         match self.content {

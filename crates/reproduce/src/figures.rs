@@ -7,12 +7,12 @@ use std::fmt::Write;
 
 const FIGURES: &str = include_str!("../../../claims/figures.csv");
 
-/// A figure or table of a paper.
+/// A figure, table or algorithm of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperFigure {
     /// Name of the paper in experiment ids: abm.
     pub paper: String,
-    /// Name of the figure in the paper: `Fig. 6` or `Table 1`.
+    /// Name of the figure in the paper: `Fig. 6`, `Table 1` or `Alg. 1`.
     pub figure: String,
     /// Content of the figure in one line.
     pub shows: String,
@@ -33,12 +33,23 @@ impl CsvRow for PaperFigure {
     }
 }
 
-/// A reference to a figure or table: `Fig. 12a` is panel a of Fig. 12.
+/// Kind of a numbered part of a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FigureKind {
+    /// A figure.
+    Figure,
+    /// A table.
+    Table,
+    /// An algorithm.
+    Algorithm,
+}
+
+/// A reference to a figure, table or algorithm: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FigureRef {
-    /// Whether the place is a table of the paper.
-    pub is_table: bool,
-    /// Number of the figure or table.
+    /// Kind of the part.
+    pub kind: FigureKind,
+    /// Number of the figure, table or algorithm.
     pub number: u32,
     /// Letter of the panel; `None`: the whole figure.
     pub letter: Option<char>,
@@ -48,14 +59,19 @@ impl FigureRef {
     /// Name of the figure without the panel, as in [`PaperFigure::figure`].
     #[must_use]
     pub fn full_label(&self) -> String {
-        format!("{} {}", if self.is_table { "Table" } else { "Fig." }, self.number)
+        let kind = match self.kind {
+            FigureKind::Figure => "Fig.",
+            FigureKind::Table => "Table",
+            FigureKind::Algorithm => "Alg.",
+        };
+        format!("{kind} {}", self.number)
     }
 
     /// Whether two references are equal, or one is a panel of the other.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
-        (self.is_table, self.number) == (other.is_table, other.number) && letters
+        (self.kind, self.number) == (other.kind, other.number) && letters
     }
 }
 
@@ -67,18 +83,20 @@ pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
     Ok(rows("claims/figures.csv", FIGURES)?)
 }
 
-/// Finds the figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
+/// Finds the figures, tables and algorithms that a text names: `Figs. 10b,10e`, `§8, Fig. 11`,
+/// `Fig. 9d vs 9a`.
 #[must_use]
 pub fn places(text: &str) -> Vec<FigureRef> {
-    let (mut found, mut is_table): (Vec<FigureRef>, _) = (Vec::new(), None);
+    let (mut found, mut kind): (Vec<FigureRef>, _) = (Vec::new(), None);
     for word in text.split([' ', ',', ';', '/']).filter(|word| !word.is_empty()) {
         match word {
-            "Fig." | "Figs." => is_table = Some(false),
-            "Table" | "Tables" => is_table = Some(true),
+            "Fig." | "Figs." => kind = Some(FigureKind::Figure),
+            "Table" | "Tables" => kind = Some(FigureKind::Table),
+            "Alg." => kind = Some(FigureKind::Algorithm),
             "and" | "vs" | "to" => {}
-            _ => match (is_table, numbered(word), found.last()) {
-                (Some(is_table), Some((number, letters)), _) => {
-                    let place = |letter| FigureRef { is_table, number, letter };
+            _ => match (kind, numbered(word), found.last()) {
+                (Some(kind), Some((number, letters)), _) => {
+                    let place = |letter| FigureRef { kind, number, letter };
                     if letters.is_empty() {
                         found.push(place(None));
                     }
@@ -89,7 +107,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
                     let letter = word.chars().next();
                     found.push(FigureRef { letter, ..last.clone() });
                 }
-                _ => is_table = None,
+                _ => kind = None,
             },
         }
     }
@@ -128,31 +146,28 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> V
     ledger.rows.iter().filter(about).collect()
 }
 
-/// Every figure and table of a paper (`abm`) with the experiment that shows it, as a table in
-/// Markdown.
+/// Every figure, table and algorithm of the papers with the experiments that show it or the reason
+/// why it is conceptual, and the number of statements about it, as CSV.
 ///
 /// # Errors
 /// If the table of figures is damaged.
-pub fn figures_markdown(
-    paper: &str,
-    experiments: &[Experiment],
-    ledger: &Ledger,
-) -> Result<String, ReproduceError> {
-    let mut text =
-        String::from("| figure | shows | here | statements | checked by tests |\n|---|---|---|---|---|\n");
-    for figure in paper_figures()?.into_iter().filter(|figure| figure.paper == paper) {
-        let shown = places(&figure.figure);
-        let names: Vec<_> = showing(experiments, &figure).map(|one| format!("`{}`", one.id)).collect();
-        let here = if figure.conceptual.is_empty() {
-            names.join(", ")
-        } else {
-            format!("conceptual: {}", figure.conceptual)
-        };
-        let rows = statements(ledger, &figure.paper, &shown);
+pub fn figures_csv(experiments: &[Experiment], ledger: &Ledger) -> Result<String, ReproduceError> {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut text = String::from("paper,figure,shows,experiments,conceptual,statements,judged_by_tests\n");
+    for figure in paper_figures()? {
+        let names: Vec<_> = showing(experiments, &figure).map(|one| one.id.as_str()).collect();
+        let rows = statements(ledger, &figure.paper, &places(&figure.figure));
         let tests = rows.iter().filter(|row| row.test.is_some()).count();
+        let (shows, conceptual) = (quoted(&figure.shows), quoted(&figure.conceptual));
         // Writing into a string cannot fail.
-        let _ =
-            writeln!(text, "| {} | {} | {here} | {} | {tests} |", figure.figure, figure.shows, rows.len());
+        let _ = writeln!(
+            text,
+            "{},{},{shows},{},{conceptual},{},{tests}",
+            figure.paper,
+            figure.figure,
+            names.join(" "),
+            rows.len()
+        );
     }
     Ok(text)
 }
@@ -194,6 +209,7 @@ mod tests {
         assert_eq!(labels("Table 1"), "Table 1");
         assert_eq!(labels("Fig. 9c, §I"), "Fig. 9c");
         assert_eq!(labels("Fig. 4 top"), "Fig. 4");
+        assert_eq!(labels("Alg. 1 l.6-10"), "Alg. 1");
         assert_eq!(labels("Eqs. 33-34,44-45"), "");
     }
 

@@ -72,6 +72,21 @@ pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
     }
 }
 
+/// The effects of a statement from means, such as recorded values: in one line, without intervals
+/// and without a verdict.
+#[must_use]
+pub fn effects_of_means(claim: &ClaimCheck, means: &Arc<dyn Values>) -> String {
+    let of_condition = |condition: &Condition| match condition.over_seeds {
+        OverSeeds::Mean => match expression::evaluate(&condition.effect, means) {
+            Ok(mean) => in_words(condition, &Estimate { seeds: 0, mean, half_width: None }),
+            Err(why) => why.to_string(),
+        },
+        OverSeeds::Each | OverSeeds::Largest => "it needs every seed, not the means".to_owned(),
+    };
+    let texts: Vec<String> = claim.conditions.iter().map(of_condition).collect();
+    if texts.is_empty() { claim.not_checkable.clone().unwrap_or_default() } else { texts.join("; ") }
+}
+
 fn measure(condition: &Condition, results: &Results) -> Measured {
     let estimate = match estimate(&condition.effect, condition.over_seeds, results) {
         Ok(estimate) => estimate,

@@ -403,8 +403,6 @@ mod tests {
             "{}",
             beside.rows_markdown()
         );
-        let paper = beside.paper_markdown("ABM (SIGCOMM 2022)");
-        assert!(paper.ends_with("| FAIL |  |  | real packets: STRONG |\n"), "{paper}");
         let table = String::from_utf8(beside.paper_csv("ABM (SIGCOMM 2022)").expect("rows")).expect("text");
         assert!(table.ends_with(",FAIL,,,\"abm/fig6, 3 seeds\",real packets: STRONG\n"), "{table}");
         let error = simulated.beside_real(vec![real("ABM-1")]).expect_err("no such statement").to_string();

@@ -24,11 +24,15 @@ mod mark;
 mod metric;
 mod multiverse;
 pub mod output;
+mod package;
+mod pages;
 mod plan;
 mod real;
 mod reasons;
 mod registry;
+mod rows;
 mod run;
+mod seed_sets;
 mod table;
 mod tally;
 mod theory;
@@ -38,7 +42,7 @@ mod why;
 pub use ablations::{AblationRow, KeyQuote, ablations_markdown, disagreements, key_quotes, record_ablations};
 pub use bufferlab_experiment::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
-pub use conclusion::{Conclusion, Keep, conclude};
+pub use conclusion::{Conclusion, Keep, conclude, conclude_with_sets};
 pub use course::{Course, CourseLine};
 pub use document::{real_verdicts_json, real_verdicts_schema, verdicts_json, verdicts_schema};
 pub use error::{FailureCause, ReproduceError, RunFailure};
@@ -48,7 +52,7 @@ pub use experiment::{
     Scale, ScaleName, Variant,
 };
 pub use fingerprint::{Behaviours, Fingerprints, void_changed};
-pub use judge::{Judged, Measured, judge};
+pub use judge::{Judged, Measured, effects_of_means, judge};
 pub use ledger::{
     Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs,
     recorded_costs,
@@ -56,14 +60,18 @@ pub use ledger::{
 pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use multiverse::{OpenReading, Universe, UniverseRow, multiverse, open_readings, record_universes};
+pub use package::write_package;
+pub use pages::paper_page;
 pub use plan::{Plan, Point};
 pub use real::{
     MOST_LATENESS_US, RealPage, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown,
     record_real,
 };
-pub use reasons::{Owner, Reason};
+pub use reasons::{Owner, Reason, arguments_markdown};
 pub use registry::{Registry, unpack_scenarios};
+pub use rows::{Checked, Selection};
 pub use run::{Missing, Results, gather, missing, run};
+pub use seed_sets::{SEED_SET, Survival};
 pub use table::TableError;
 pub use tally::Tally;
 pub use theory::{theory_csv, theory_panels};

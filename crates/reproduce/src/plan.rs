@@ -1,6 +1,8 @@
 //! Plans: the runs that an experiment needs.
 
-use crate::{Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
+use crate::{
+    Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, SEED_SET, Scale, ScaleName,
+};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::Value;
 use bufferlab_lab::{RUNS, SEEDS};
@@ -36,6 +38,8 @@ pub struct Plan {
     pub first_seed: u32,
     /// Additional overrides, applied last, by variant and axis values.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
+    /// The only statements that the plan is for; empty: all of the experiment.
+    pub rows: Vec<String>,
 }
 
 impl Plan {
@@ -54,6 +58,7 @@ impl Plan {
             points,
             first_seed: 0,
             extra: BTreeMap::new(),
+            rows: Vec::new(),
         })
     }
 
@@ -94,6 +99,13 @@ impl Plan {
         Self { first_seed, ..self }
     }
 
+    /// Moves all seeds to those of another set: 0 keeps them.
+    #[must_use]
+    pub fn from_set(self, set: u32) -> Self {
+        let first_seed = self.first_seed.saturating_add(set.saturating_mul(SEED_SET));
+        Self { first_seed, ..self }
+    }
+
     /// Changes the reading to `profile`: sets the scenario's key `profile`, and for the artifact
     /// applies the experiment's `[artifact]`.
     #[must_use]
@@ -113,8 +125,8 @@ impl Plan {
         }
     }
 
-    /// Folder of the experiment's output: its name, with `-artifact` for the artifact's reading,
-    /// and with the first seed if it is not 0.
+    /// Folder of the experiment's output: its name, with the single statements of the plan, with
+    /// `-artifact` for the artifact's reading, and with the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -122,7 +134,12 @@ impl Plan {
             0 => String::new(),
             first => format!("-seeds-from-{first}"),
         };
-        format!("{}{reading}{seeds}", self.experiment.id)
+        let rows = match self.rows.as_slice() {
+            [] => String::new(),
+            [one] => format!("-{one}"),
+            [one, more @ ..] => format!("-{one}-and-{}-more", more.len()),
+        };
+        format!("{}{rows}{reading}{seeds}", self.experiment.id)
     }
 
     /// The runs and the scale of the plan.

@@ -1,11 +1,14 @@
-//! Reasons why statements do not hold here: `claims/reasons.csv`.
+//! Reasons why statements do not hold here: `claims/reasons.csv`, and in full for some of them:
+//! `claims/arguments.csv`.
 //!
 //! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an
 //! owner and the run that shows it.
 
-use crate::TableError;
-use crate::table::{Cells, CsvRow};
+use crate::table::{Cells, CsvRow, rows};
+use crate::{Evidence, Ledger, LedgerRow, ReproduceError, TableError};
 use std::fmt;
+
+const ARGUMENTS: &str = include_str!("../../../claims/arguments.csv");
 
 /// The side that must change for the statement to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,4 +70,68 @@ impl CsvRow for Reason {
         }
         Ok(Self { id: cells.text("id"), owner, why: cells.text("why"), run: cells.text("run") })
     }
+}
+
+/// The measured result of a row, without criteria and the paper's numbers.
+pub(crate) fn result(row: &LedgerRow) -> String {
+    let measured = match row.evidence() {
+        Evidence::Test(test) => &test.measured,
+        Evidence::Runs(run) => &run.measured,
+        Evidence::None => return String::new(),
+    };
+    let mut parts = Vec::new();
+    for part in measured.split("; ") {
+        // "; paper: 60 %)" ends a criterion.
+        if part.starts_with("paper: ") {
+            continue;
+        }
+        parts.push(part.split(" (criterion").next().unwrap_or(part));
+    }
+    parts.join("; ")
+}
+
+/// A row of `claims/arguments.csv`.
+struct Argument {
+    /// Number of the statement.
+    id: String,
+    /// Why the verdict stands, what speaks against it, and what would decide.
+    text: String,
+}
+
+impl CsvRow for Argument {
+    const COLUMNS: &'static [&'static str] = &["id", "argument"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self { id: cells.text("id"), text: cells.text("argument") })
+    }
+}
+
+/// The rows that are argued in full and still do not hold, as a list in Markdown: statement,
+/// verdict, result and argument.
+///
+/// # Errors
+/// If the table of arguments is damaged, or names an unknown statement.
+pub fn arguments_markdown(ledger: &Ledger) -> Result<String, ReproduceError> {
+    let mut text = String::new();
+    for (line, one) in (2..).zip(rows::<Argument>("claims/arguments.csv", ARGUMENTS)?) {
+        let row = ledger.rows.iter().find(|row| row.claim.id == one.id);
+        let row = row.ok_or_else(|| TableError {
+            file: "claims/arguments.csv".to_owned(),
+            line,
+            column: Some("id".to_owned()),
+            why: format!("claims/claims.csv has no claim {}", one.id),
+        })?;
+        let verdict = row.evidence().verdict();
+        if verdict.needs_reason() {
+            let owner = row.reason().map_or_else(String::new, |reason| format!(", {}", reason.owner));
+            text.push_str(&format!(
+                "* **{}, {verdict}{owner}.** \"{}\". Here {}. {}\n",
+                one.id,
+                row.claim.statement(),
+                result(row),
+                one.text
+            ));
+        }
+    }
+    Ok(text)
 }

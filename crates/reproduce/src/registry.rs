@@ -8,9 +8,14 @@ use include_dir::{Dir, File, include_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
-static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../testbeds");
-static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
+/// Statements, verdicts and values.
+pub(crate) static CLAIMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../claims");
+/// Experiments of the papers.
+pub(crate) static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+/// Experiments with real packets.
+pub(crate) static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../testbeds");
+/// Scenarios of all experiments.
+pub(crate) static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
 /// Experiments by name.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@
 //! pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
-use crate::expression::{Traced, ValueError, Values, evaluate};
 use crate::plan::check_runs;
+use crate::rows::queries;
 use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::{Item, Value, parse};
@@ -18,7 +18,6 @@ use bufferlab_lab::{Execution, Watcher};
 use bufferlab_scenario::Setting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Number of single changes that are also tried in pairs.
 const PAIRED: usize = 4;
@@ -126,31 +125,10 @@ pub fn why<W: Watcher>(
 
 /// Restricts a plan to the points that the statement depends on.
 pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
-    /// A source of equal values, to record which points an effect queries. The first axis has the
-    /// values of the plan.
-    struct Same(Vec<(String, f64)>);
-    impl Values for Same {
-        fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {
-            Ok(1.0)
-        }
-        fn first_axis(&self) -> Vec<(String, f64)> {
-            self.0.clone()
-        }
-    }
     let Some(runs) = plan.experiment.runs() else { return plan };
-    let first: BTreeSet<usize> =
-        plan.points.iter().filter_map(|point| point.places.first().copied()).collect();
-    let of_axis = |place: usize| (runs.axes[0].values[place].label.clone(), runs.axes[0].values[place].x);
-    let traced = Arc::new(Traced::new(Arc::new(Same(first.into_iter().map(of_axis).collect()))));
-    let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
-    for condition in &claim.conditions {
-        // An effect that fails on equal values (a correlation) has still queried all of its points.
-        for script in std::iter::once(&condition.effect).chain(&condition.guard) {
-            let _ = evaluate(script, &values);
-        }
-    }
+    let scripts = claim.conditions.iter().flat_map(|one| std::iter::once(&one.effect).chain(&one.guard));
     let asked: BTreeSet<(String, Vec<String>)> =
-        traced.questions().into_iter().map(|(_, variant, places)| (variant, places)).collect();
+        queries(&plan, scripts).into_iter().map(|(_, variant, places)| (variant, places)).collect();
     let label = |point: &Point| -> (String, Vec<String>) {
         let places =
             runs.axes.iter().zip(&point.places).map(|(axis, &place)| axis.values[place].label.clone());

@@ -21,6 +21,7 @@ mod redis;
 #[path = "../../../operator/tests/suite/server.rs"]
 mod server;
 mod sonic;
+mod statements;
 mod stdin;
 mod stdout_is_data;
 mod support;

@@ -42,35 +42,6 @@ impl Ledger {
         text
     }
 
-    /// The rows of one paper that do not hold as printed, in Markdown, for the paper's page. Rows
-    /// that wait for a run are only named.
-    ///
-    /// [`paper_csv`](Self::paper_csv) has all rows and their evidence.
-    #[must_use]
-    pub fn paper_markdown(&self, paper: &str) -> String {
-        let mut text = String::from(
-            "| claim | where | statement | verdict | here | why | also |\n|---|---|---|---|---|---|---|\n",
-        );
-        let waits = |verdict| matches!(verdict, Verdict::Void | Verdict::NotRun);
-        let shown = |row: &&LedgerRow| {
-            let verdict = row.evidence().verdict();
-            !verdict.holds() && !waits(verdict)
-        };
-        for row in self.rows_of(paper).filter(shown) {
-            let [claim, place, statement, verdict, here, why, _, also] = short(row).map(|text| cell(&text));
-            let _ =
-                writeln!(text, "| {claim} | {place} | {statement} | {verdict} | {here} | {why} | {also} |");
-        }
-        for waiting in Verdict::ALL.into_iter().filter(|verdict| waits(*verdict)) {
-            let rows = self.rows_of(paper).filter(|row| row.evidence().verdict() == waiting);
-            let ids: Vec<_> = rows.map(|row| row.claim.id.as_str()).collect();
-            if !ids.is_empty() {
-                let _ = writeln!(text, "\n{waiting}: {}.", ids.join(", "));
-            }
-        }
-        text
-    }
-
     /// All rows of one paper as CSV, with the evidence for each verdict and the verdicts of other
     /// scales, of the artifact's reading and of real packets. `claims/` has the rest.
     ///

@@ -2,4 +2,5 @@
 
 mod ledger;
 mod mistakes;
+mod rows;
 mod running;

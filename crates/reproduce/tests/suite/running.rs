@@ -178,6 +178,29 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
 }
 
+/// The runs of one statement give the verdict that all runs of its figure give, and the figure
+/// reuses them.
+#[test]
+fn a_statement_alone_is_judged_as_in_its_figure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (alone, out) = (folder.path().join("alone"), folder.path().join("out"));
+    let whole = reproduce(folder.path(), &out);
+    let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
+    for id in ["right", "wrong", "vacuous", "guarded", "uncontrolled", "tied"] {
+        let part = whole.plan.clone().only_rows(&[id.to_owned()]);
+        assert!(part.points.len() < whole.plan.points.len(), "{id}");
+        let (results, _) =
+            run(vec![part], &alone, &how, |_| Unwatched).unwrap_or_else(|error| panic!("{error}"));
+        let claim = whole.experiment().claims().iter().find(|claim| claim.id == id).expect("a claim");
+        assert_eq!(judge(claim, &results[0]), judge(claim, &whole), "{id}");
+        let page = alone.join(results[0].plan.folder());
+        write_experiment(&page, &results[0], &[judge(claim, &results[0])], |_| None)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert!(page.ends_with(format!("star-{id}")) && page.join("figure.html").is_file());
+    }
+    assert!(bufferlab_reproduce::missing(&[whole.plan.clone()], &alone).expect("readable").len() < 3);
+}
+
 /// A custom study has a separate ledger, in which later commands find earlier verdicts.
 #[test]
 fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
@@ -261,7 +284,7 @@ fn a_study_of_the_papers_keeps_all_of_their_statements() {
     let both: Vec<_> = of_papers.experiments.iter().chain(&registry.experiments).cloned().collect();
     assert_eq!(papers().with_study(&both).rows.len(), papers().rows.len() + 8);
     let error = of_papers.select(&["abm/fig66".to_owned()]).expect_err("no such figure").to_string();
-    assert_eq!(error, "there is no experiment or paper \"abm/fig66\"; did you mean \"abm/fig6\"?");
+    assert_eq!(error, "there is no experiment, paper or statement \"abm/fig66\"; did you mean \"abm/fig6\"?");
     let error = of_papers.select(&["fig14".to_owned()]).expect_err("no such figure").to_string();
     assert!(error.ends_with("did you mean \"tdt/fig14\"?"), "{error}");
 }

@@ -1,24 +1,8 @@
-//! Shapes and values of the computed figures against the papers' claims. Comments contain claim
-//! ids.
+//! Shapes and values of the computed figures against the papers. Comments contain claim ids.
 
 use crate::fluid_support::{near, sonic};
 use bufferlab_theory::figures::{FIGURES, Figure, Scale, Series, find};
-
-fn panels(name: &str) -> Vec<Figure> {
-    find(name).expect("it is listed").panels().expect("in domain")
-}
-
-/// Panel `name` of its figure.
-fn panel(figure: &str, name: &str) -> Figure {
-    panels(figure).into_iter().find(|panel| panel.name == name).unwrap_or_else(|| panic!("no panel {name}"))
-}
-
-fn at(figure: &Figure, series: &str, x: f64) -> f64 {
-    let find = |found: &&Series| found.name == series;
-    let series =
-        figure.series.iter().find(find).unwrap_or_else(|| panic!("no series {series} in {}", figure.name));
-    series.at(x).expect("it has points")
-}
+use bufferlab_theory::statements::support::{at, panel, panels};
 
 fn falls(series: &Series) -> bool {
     series.points.windows(2).all(|pair| pair[1].1 < pair[0].1)
@@ -91,37 +75,6 @@ fn abm_figure_5_has_the_worked_values() {
     assert!((at(arrived, "1 port", 40.0) - 701.0).abs() < 1.0);
 }
 
-/// Claim: ABM-F5a-1, ABM-F5b-1, ABM-F5c-1, ABM-F5d-1
-#[test]
-fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() {
-    let at_40 = |panel: &Figure| panel.series.iter().map(|s| s.at(40.0).expect("points")).collect::<Vec<_>>();
-    // ABM-F5a-1: at least a factor of two, but not monotone: more ports drain faster.
-    let ports = panel("abm-5", "abm-5a");
-    let values = at_40(&ports);
-    assert!(values.iter().copied().fold(0.0, f64::max) > 2.0 * values.iter().copied().fold(1e9, f64::min));
-    assert!(
-        at(&ports, "16 ports", 20.0) > at(&ports, "4 ports", 20.0),
-        "not monotone in the number of ports"
-    );
-    // ABM-F5b-1: 684, 513, 342, 205 kB.
-    let values = at_40(&panel("abm-5", "abm-5b"));
-    for (found, expected) in values.iter().zip([684.0, 513.0, 342.0, 205.0]) {
-        assert!((found - expected).abs() < 1.0, "{values:?}");
-    }
-    // ABM-F5c-1, ABM-F5d-1: the curve of one queue is the floor.
-    for name in ["abm-5c", "abm-5d"] {
-        let panel = panel("abm-5", name);
-        for (index, &(rate, floor)) in panel.series[0].points.iter().enumerate() {
-            let others = panel.series.iter().map(|series| series.points[index].1);
-            assert!(others.into_iter().all(|value| value >= floor - 1e-6), "{name}, r = {rate}");
-        }
-    }
-    let values = at_40(&panel("abm-5", "abm-5d"));
-    for (found, expected) in values.iter().zip([684.0, 820.0, 911.0, 965.0]) {
-        assert!((found - expected).abs() < 1.0, "{values:?}");
-    }
-}
-
 #[test]
 fn plasticine_figure_3_has_its_two_phases() {
     // PLA-F3-1, with t0 = 2.
@@ -148,26 +101,6 @@ fn plasticine_figure_4_tends_to_nothing() {
     assert!(falls(&figure.series[0]));
     for n in [0.0_f64, 7.0, 50.0] {
         assert!(near(at(&figure, "Dynamic Thresholds", n), 200.0 / (3.0 + n), 1e-9));
-    }
-}
-
-/// Claim: PLA-F16-1, PLA-F16-2
-#[test]
-fn plasticine_figure_16_has_no_floor_for_dynamic_thresholds_and_one_for_plasticine() {
-    // PLA-F16-1: spread of three at r = 40.
-    let values: Vec<f64> = ["plasticine-16a", "plasticine-16c"]
-        .into_iter()
-        .flat_map(|name| panel("plasticine-16", name).series)
-        .map(|series| series.at(40.0).expect("points"))
-        .collect();
-    assert!(values.iter().copied().fold(0.0, f64::max) > 3.0 * values.iter().copied().fold(1e9, f64::min));
-    // PLA-F16-2.
-    for name in ["plasticine-16b", "plasticine-16d"] {
-        let panel = panel("plasticine-16", name);
-        assert!((panel.series[0].at(40.0).expect("points") - 684.0).abs() < 1.0);
-        for (index, &(_, floor)) in panel.series[0].points.iter().enumerate() {
-            assert!(panel.series.iter().all(|series| series.points[index].1 >= floor - 1e-6));
-        }
     }
 }
 

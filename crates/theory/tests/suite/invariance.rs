@@ -1,13 +1,13 @@
 //! Answers do not depend on the order of equal inputs, nor on the number of groups that describe
 //! them.
 
-use crate::support::{assert_ratio, between, some_alpha, some_count, some_queues};
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_theory::forms::transient::{
     NewQueues, OldQueues, Touch, case_1_limit, first_touch, t1_case_1, t1_case_2,
 };
+use bufferlab_theory::statements::support::{assert_ratio, between, some_alpha, some_count, some_queues};
 use bufferlab_units::{BitRate, RandomStream};
 
 const STATES: u32 = 20_000;

@@ -1,10 +1,5 @@
 //! Closed forms and the fluid model against worked numbers, packets and the papers.
 
-mod bounds;
-mod claims_abm;
-mod claims_losspass_tdt;
-mod claims_plasticine;
-mod claims_reverie;
 mod domains;
 mod fluid_examples;
 mod fluid_figures;
@@ -14,5 +9,4 @@ mod fluid_thresholds;
 mod invariance;
 mod packets;
 mod packets_against_fluid;
-mod support;
 mod worked_numbers;

@@ -1,6 +1,5 @@
 //! Worked examples of the notes on the papers' algorithms, number by number.
 
-use crate::support::{assert_close, assert_ratio};
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
 use bufferlab_theory::forms::sonic::Pools;
 use bufferlab_theory::forms::traffic_aware::Bursts;
@@ -9,6 +8,7 @@ use bufferlab_theory::forms::{
     DomainError, abm, dimensions, dynamic_threshold, losspass, plasticine, plasticine_pisa, reverie,
     traffic_aware,
 };
+use bufferlab_theory::statements::support::{assert_close, assert_ratio};
 
 type Tested = Result<(), DomainError>;
 

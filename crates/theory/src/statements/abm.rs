@@ -1,17 +1,39 @@
-//! Claims of the ABM paper that closed forms decide. Each test names its claims.
+//! Statements of the ABM paper that closed forms decide. Each function names its statements.
 
-use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count, some_queues};
-use bufferlab_theory::forms::abm::{self, BurstPriority};
-use bufferlab_theory::forms::dynamic_threshold::{self, Burst, CongestedQueues};
-use bufferlab_theory::forms::traffic_aware::Bursts;
-use bufferlab_theory::forms::transient::{NewQueues, OldQueues, Regime, Trajectory, first_touch};
-use bufferlab_theory::forms::{DomainError, dimensions};
+use super::Tested;
+use super::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count, some_queues};
+use crate::forms::abm::{self, BurstPriority};
+use crate::forms::dynamic_threshold::{self, Burst, CongestedQueues};
+use crate::forms::traffic_aware::Bursts;
+use crate::forms::transient::{NewQueues, OldQueues, Regime, Trajectory, first_touch};
+use crate::forms::{DomainError, dimensions};
 use bufferlab_units::RandomStream;
 
-type Tested = Result<(), DomainError>;
+super::checks! {
+    leaves_are_oversubscribed_4_to_1_and_5_to_1,
+    eight_links_of_10_us_are_an_rtt_of_80_us,
+    buffers_of_leaves_follow_from_the_figure_per_port_and_gigabit,
+    the_lower_of_two_thresholds_decides,
+    dynamic_thresholds_settle_at_alpha_over_one_plus_all_alphas,
+    dynamic_thresholds_leave_less_than_2_percent_free_with_100_queues,
+    a_high_alpha_does_not_protect_from_many_low_ones,
+    thresholds_fall_alpha_times_as_fast_as_the_occupancy_rises,
+    equation_8_is_equation_39_and_tdt_equations_7_and_8,
+    the_threshold_of_abm_is_alpha_over_the_congested_queues_times_the_drain_rate,
+    the_steady_state_of_abm_is_a_fixed_point,
+    theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_gamma,
+    theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest,
+    equation_10_is_a_lower_bound_and_exact_when_every_gamma_is_1,
+    equation_11_is_equation_39_with_the_priorities_present_before_the_burst,
+    theorem_4_agrees_with_integration_wherever_all_queues_follow,
+    theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_the_ports,
+    integration_agrees_with_the_first_loss_between_the_cases_and_beyond_rejoining,
+    equation_35_does_not_depend_on_the_number_of_low_queues_and_is_below_equation_34,
+    a_threshold_rises_when_the_affected_queues_drain_faster_than_the_burst_fills,
+}
 
 /// Claim: ABM-SET-1, PLA-SET-1
-#[test]
+#[cfg_attr(test, test)]
 fn leaves_are_oversubscribed_4_to_1_and_5_to_1() -> Tested {
     assert_eq!(dimensions::oversubscription(32, 10e9, 8, 10e9)?, 4.0);
     assert_eq!(dimensions::oversubscription(40, 1e9, 8, 1e9)?, 5.0);
@@ -19,7 +41,7 @@ fn leaves_are_oversubscribed_4_to_1_and_5_to_1() -> Tested {
 }
 
 /// Claim: ABM-SET-2
-#[test]
+#[cfg_attr(test, test)]
 fn eight_links_of_10_us_are_an_rtt_of_80_us() -> Tested {
     let rtt = dimensions::base_rtt(8, 10e-6, 0, 0.0, 10e9)?;
     assert_ratio(rtt, 80e-6, 1e-12);
@@ -29,7 +51,7 @@ fn eight_links_of_10_us_are_an_rtt_of_80_us() -> Tested {
 }
 
 /// Claim: ABM-SET-3, REV-SET-2
-#[test]
+#[cfg_attr(test, test)]
 fn buffers_of_leaves_follow_from_the_figure_per_port_and_gigabit() -> Tested {
     assert_close(dimensions::buffer_bytes(40, 10.0, 9.6e3)?, 3.84e6, 1e-12);
     assert_close(dimensions::buffer_bytes(40, 10.0, 9.6 * 1024.0)?, 3_932_160.0, 1e-12);
@@ -40,7 +62,7 @@ fn buffers_of_leaves_follow_from_the_figure_per_port_and_gigabit() -> Tested {
 }
 
 /// Claim: ABM-E4-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_lower_of_two_thresholds_decides() -> Tested {
     assert_eq!(dynamic_threshold::effective_threshold(30.0, 20.0)?, 20.0);
     assert_eq!(dynamic_threshold::effective_threshold(10.0, 20.0)?, 10.0);
@@ -49,7 +71,7 @@ fn the_lower_of_two_thresholds_decides() -> Tested {
 }
 
 /// Claim: ABM-E6-1
-#[test]
+#[cfg_attr(test, test)]
 fn dynamic_thresholds_settle_at_alpha_over_one_plus_all_alphas() -> Tested {
     let groups = [CongestedQueues { count: 3, alpha: 0.5 }, CongestedQueues { count: 2, alpha: 2.0 }];
     let each = dynamic_threshold::steady_state(7.0, &[0.5, 0.5, 0.5, 2.0, 2.0])?;
@@ -62,7 +84,7 @@ fn dynamic_thresholds_settle_at_alpha_over_one_plus_all_alphas() -> Tested {
 }
 
 /// Claim: ABM-F4-1
-#[test]
+#[cfg_attr(test, test)]
 fn dynamic_thresholds_leave_less_than_2_percent_free_with_100_queues() -> Tested {
     let free = |count| dynamic_threshold::steady_free(1.0, &[CongestedQueues { count, alpha: 0.5 }]);
     for count in 1..200 {
@@ -74,7 +96,7 @@ fn dynamic_thresholds_leave_less_than_2_percent_free_with_100_queues() -> Tested
 }
 
 /// Claim: ABM-F4-2, PLA-F4-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_high_alpha_does_not_protect_from_many_low_ones() -> Tested {
     let mut last = f64::INFINITY;
     for (count, share) in [(0, 0.667), (1, 0.5), (3, 0.333), (10, 0.154), (100, 0.019)] {
@@ -89,7 +111,7 @@ fn a_high_alpha_does_not_protect_from_many_low_ones() -> Tested {
 }
 
 /// Claim: ABM-E7-1
-#[test]
+#[cfg_attr(test, test)]
 fn thresholds_fall_alpha_times_as_fast_as_the_occupancy_rises() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-E7-1", 0);
     for _ in 0..1000 {
@@ -102,7 +124,7 @@ fn thresholds_fall_alpha_times_as_fast_as_the_occupancy_rises() -> Tested {
 }
 
 /// Claim: ABM-E8-1
-#[test]
+#[cfg_attr(test, test)]
 fn equation_8_is_equation_39_and_tdt_equations_7_and_8() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-E8-1", 0);
     let mut compared = 0;
@@ -128,7 +150,7 @@ fn equation_8_is_equation_39_and_tdt_equations_7_and_8() -> Tested {
 }
 
 /// Claim: ABM-E9-1, PLA-E3-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_threshold_of_abm_is_alpha_over_the_congested_queues_times_the_drain_rate() -> Tested {
     assert_close(abm::threshold(0.5, 4, 0.25, 1000.0, 200.0)?, 25.0, 1e-12);
     assert_eq!(abm::threshold(0.5, 0, 1.0, 1000.0, 200.0)?, abm::threshold(0.5, 1, 1.0, 1000.0, 200.0)?);
@@ -140,7 +162,7 @@ fn the_threshold_of_abm_is_alpha_over_the_congested_queues_times_the_drain_rate(
 }
 
 /// Claim: ABM-E15-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_steady_state_of_abm_is_a_fixed_point() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-E15-1", 0);
     for _ in 0..1000 {
@@ -158,7 +180,7 @@ fn the_steady_state_of_abm_is_a_fixed_point() -> Tested {
 }
 
 /// Claim: ABM-T1-1 (REFUTED as printed)
-#[test]
+#[cfg_attr(test, test)]
 fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_gamma() -> Tested {
     let omega = abm::omega(0.5, 1, 0.5)?;
     let held = abm::steady_state(1.0, &[omega, omega])?.thresholds[0];
@@ -172,7 +194,7 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
 }
 
 /// Claim: ABM-T3-1 (REFUTED as printed for unequal alphas)
-#[test]
+#[cfg_attr(test, test)]
 fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -> Tested {
     // Two queues of one port, round robin: each drains at half the rate.
     let omegas = [abm::omega(20.0, 1, 0.5)?, abm::omega(0.5, 1, 0.5)?];
@@ -198,7 +220,7 @@ fn low_queues(alpha: f64, count: u32, gamma: f64) -> Result<[OldQueues; 1], Doma
 }
 
 /// Claim: ABM-E10-1
-#[test]
+#[cfg_attr(test, test)]
 fn equation_10_is_a_lower_bound_and_exact_when_every_gamma_is_1() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-E10-1", 0);
     for _ in 0..10_000 {
@@ -217,7 +239,7 @@ fn equation_10_is_a_lower_bound_and_exact_when_every_gamma_is_1() -> Tested {
 }
 
 /// Claim: ABM-E11-1
-#[test]
+#[cfg_attr(test, test)]
 fn equation_11_is_equation_39_with_the_priorities_present_before_the_burst() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-E11-1", 0);
     let mut compared = 0;
@@ -244,7 +266,7 @@ fn equation_11_is_equation_39_with_the_priorities_present_before_the_burst() -> 
 }
 
 /// Claim: ABM-T4-1, PLA-E39-1
-#[test]
+#[cfg_attr(test, test)]
 fn theorem_4_agrees_with_integration_wherever_all_queues_follow() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T4-1", 0);
     let mut compared = 0;
@@ -281,7 +303,7 @@ fn some_new(stream: &mut RandomStream) -> NewQueues {
 }
 
 /// Claim: ABM-T5-1, PLA-E46-1
-#[test]
+#[cfg_attr(test, test)]
 fn theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_the_ports() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T5-1", 0);
     let mut compared = 0;
@@ -309,7 +331,7 @@ fn theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_th
     Ok(())
 }
 
-#[test]
+#[cfg_attr(test, test)]
 fn integration_agrees_with_the_first_loss_between_the_cases_and_beyond_rejoining() -> Tested {
     let mut stream = RandomStream::new(1, "any mix", 0);
     let (mut mixed, mut rejoined) = (0, 0);
@@ -327,7 +349,7 @@ fn integration_agrees_with_the_first_loss_between_the_cases_and_beyond_rejoining
 }
 
 /// Claim: ABM-E34-1
-#[test]
+#[cfg_attr(test, test)]
 fn equation_35_does_not_depend_on_the_number_of_low_queues_and_is_below_equation_34() -> Tested {
     let new = NewQueues { count: 2, omega: abm::omega(20.0, 2, 1.0)?, arrival_rate: 1.5, drain_rate: 1.0 };
     let bound = abm::t1_bound_case_1(1.0, 0.5, &new)?;
@@ -344,7 +366,7 @@ fn equation_35_does_not_depend_on_the_number_of_low_queues_and_is_below_equation
     Ok(())
 }
 
-#[test]
+#[cfg_attr(test, test)]
 fn a_threshold_rises_when_the_affected_queues_drain_faster_than_the_burst_fills() -> Tested {
     // Erratum E-ABM-5: the printed "dT/dt <= 0" is false here.
     let old = [OldQueues { count: 1, omega_before: 2.0, omega: 1.0, drain_rate: 1.0 }];

@@ -1,13 +1,31 @@
-//! Claims of the Plasticine paper that closed forms decide. Each test names its claims.
+//! Statements of the Plasticine paper that closed forms decide. Each function names its statements.
 
-use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
-use bufferlab_theory::forms::plasticine::{self, BurstToAbsorb};
-use bufferlab_theory::forms::traffic_aware::Bursts;
-use bufferlab_theory::forms::transient::{NewQueues, OldQueues, Regime, first_touch};
-use bufferlab_theory::forms::{DomainError, abm, dimensions, dynamic_threshold, plasticine_pisa};
+use super::Tested;
+use super::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
+use crate::forms::plasticine::{self, BurstToAbsorb};
+use crate::forms::traffic_aware::Bursts;
+use crate::forms::transient::{NewQueues, OldQueues, Regime, first_touch};
+use crate::forms::{DomainError, abm, dimensions, dynamic_threshold, plasticine_pisa};
 use bufferlab_units::RandomStream;
 
-type Tested = Result<(), DomainError>;
+super::checks! {
+    figure_2_red_and_yellow_queues_share_60_packets,
+    equation_2_gives_the_occupancy_of_any_set_of_queues,
+    figure_5a_five_yellow_queues_hold_10_packets_each,
+    figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_queues_have_ports_of_their_own,
+    five_ports_drain_five_times_as_fast_and_the_burst_reaches_its_steady_share,
+    figure_6_plasticine_gives_red_30_and_one_port_2_or_with_one_factor_6_packets_per_queue,
+    figure_6c_plasticine_absorbs_24_or_37_5_packets_where_dynamic_thresholds_absorb_8,
+    with_one_queue_per_port_a_long_flow_meets_a_lower_threshold_than_a_short_one_in_the_same_queue,
+    two_priorities_hold_at_most_what_equation_4_says,
+    at_the_bound_of_equation_5_the_first_loss_is_at_the_steady_share_and_above_it_earlier,
+    the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary,
+    one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below_it_is_not,
+    the_border_of_the_cases_is_the_same_in_plasticine_abm_and_tdt,
+    alphas_of_three_quarters_and_one_take_at_most_43_and_50_percent,
+    a_copy_of_all_queue_lengths_takes_a_pass_per_queue_of_the_device,
+    a_wide_area_path_of_1_gigabit_and_10_ms_holds_more_than_the_buffer,
+}
 
 /// The paper's buffer of 60 packets.
 const PACKETS: f64 = 60.0;
@@ -16,7 +34,7 @@ const PACKETS: f64 = 60.0;
 const INCAST: NewQueues = NewQueues { count: 1, omega: 2.0, arrival_rate: 5.0, drain_rate: 1.0 };
 
 /// Claim: PLA-F2a-1, PLA-F2b-1, PLA-F2c-1, PLA-F2d-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_2_red_and_yellow_queues_share_60_packets() -> Tested {
     let steady = |alphas: &[f64]| dynamic_threshold::steady_state(PACKETS, alphas);
     let one = steady(&[1.0])?;
@@ -30,7 +48,7 @@ fn figure_2_red_and_yellow_queues_share_60_packets() -> Tested {
 }
 
 /// Claim: PLA-E2-1
-#[test]
+#[cfg_attr(test, test)]
 fn equation_2_gives_the_occupancy_of_any_set_of_queues() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-E2-1", 0);
     for _ in 0..1000 {
@@ -43,7 +61,7 @@ fn equation_2_gives_the_occupancy_of_any_set_of_queues() -> Tested {
 }
 
 /// Claim: PLA-F5a-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_5a_five_yellow_queues_hold_10_packets_each() -> Tested {
     let state = dynamic_threshold::steady_state(PACKETS, &[1.0; 5])?;
     assert_eq!((state.thresholds, state.free), (vec![10.0; 5], 10.0));
@@ -51,7 +69,7 @@ fn figure_5a_five_yellow_queues_hold_10_packets_each() -> Tested {
 }
 
 /// Claim: PLA-F5b-1, PLA-F5b-2 (REFUTED as printed)
-#[test]
+#[cfg_attr(test, test)]
 fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_queues_have_ports_of_their_own()
 -> Tested {
     let shared = first_touch(PACKETS, &[OldQueues::unchanged(5, 1.0, 0.2)], &INCAST)?;
@@ -73,7 +91,7 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
 }
 
 /// Claim: PLA-F5b-3
-#[test]
+#[cfg_attr(test, test)]
 fn five_ports_drain_five_times_as_fast_and_the_burst_reaches_its_steady_share() -> Tested {
     let shared = [OldQueues::unchanged(5, 1.0, 0.2)];
     let apart = [OldQueues::unchanged(5, 1.0, 1.0)];
@@ -88,7 +106,7 @@ fn five_ports_drain_five_times_as_fast_and_the_burst_reaches_its_steady_share() 
 }
 
 /// Claim: PLA-F6a-1, PLA-F6b-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_6_plasticine_gives_red_30_and_one_port_2_or_with_one_factor_6_packets_per_queue() -> Tested {
     let third = plasticine::omega(1.0, 3, 1.0)?;
     let state = plasticine::steady_state(PACKETS, &[third, third, third, 2.0])?;
@@ -101,7 +119,7 @@ fn figure_6_plasticine_gives_red_30_and_one_port_2_or_with_one_factor_6_packets_
 }
 
 /// Claim: PLA-F6c-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_6c_plasticine_absorbs_24_or_37_5_packets_where_dynamic_thresholds_absorb_8() -> Tested {
     let stored = |omega| {
         let old = [OldQueues::unchanged(5, omega, 0.2)];
@@ -121,7 +139,7 @@ fn figure_6c_plasticine_absorbs_24_or_37_5_packets_where_dynamic_thresholds_abso
 }
 
 /// Claim: PLA-E3-2
-#[test]
+#[cfg_attr(test, test)]
 fn with_one_queue_per_port_a_long_flow_meets_a_lower_threshold_than_a_short_one_in_the_same_queue() -> Tested
 {
     let (long, short) = (
@@ -136,7 +154,7 @@ fn with_one_queue_per_port_a_long_flow_meets_a_lower_threshold_than_a_short_one_
 }
 
 /// Claim: PLA-E4-1, PLA-E4-2, PLA-E21-1
-#[test]
+#[cfg_attr(test, test)]
 fn two_priorities_hold_at_most_what_equation_4_says() -> Tested {
     assert_close(plasticine::occupancy_max(1.0, &[0.5, 20.0])?, 20.5 / 21.5, 1e-12);
     assert_close(plasticine::free_min(1.0, &[0.5, 20.0])?, 1.0 / 21.5, 1e-12);
@@ -144,7 +162,7 @@ fn two_priorities_hold_at_most_what_equation_4_says() -> Tested {
 }
 
 /// Claim: PLA-E5-1
-#[test]
+#[cfg_attr(test, test)]
 fn at_the_bound_of_equation_5_the_first_loss_is_at_the_steady_share_and_above_it_earlier() -> Tested {
     for (rate, alpha) in [(3.0, 1.0), (4.0, 0.5), (5.0, 1.0 / 3.0), (10.0, 0.125)] {
         assert_ratio(plasticine::alpha_low_without_loss(rate)?, alpha, 1e-12);
@@ -176,7 +194,7 @@ fn lossless_for(burst: BurstToAbsorb, low: f64, high: f64) -> Result<f64, Domain
 }
 
 /// Claim: PLA-E6-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-E6-1", 0);
     for _ in 0..10_000 {
@@ -197,7 +215,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
 }
 
 /// Claim: PLA-E7-1
-#[test]
+#[cfg_attr(test, test)]
 fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below_it_is_not() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-E7-1", 0);
     let (mut case_1, mut case_2) = (0, 0);
@@ -231,7 +249,7 @@ fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below
 }
 
 /// Claim: PLA-E33-1, TDT-C1-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_border_of_the_cases_is_the_same_in_plasticine_abm_and_tdt() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-E33-1", 0);
     for _ in 0..1000 {
@@ -256,7 +274,7 @@ fn the_border_of_the_cases_is_the_same_in_plasticine_abm_and_tdt() -> Tested {
 }
 
 /// Claim: PLA-A2-1, PLA-A2-2
-#[test]
+#[cfg_attr(test, test)]
 fn alphas_of_three_quarters_and_one_take_at_most_43_and_50_percent() -> Tested {
     assert_close(plasticine::share_max(0.75)?, 0.428_57, 1e-5);
     assert_eq!(plasticine::share_max(1.0)?, 0.5);
@@ -264,7 +282,7 @@ fn alphas_of_three_quarters_and_one_take_at_most_43_and_50_percent() -> Tested {
 }
 
 /// Claim: PLA-HW-2
-#[test]
+#[cfg_attr(test, test)]
 fn a_copy_of_all_queue_lengths_takes_a_pass_per_queue_of_the_device() -> Tested {
     assert_eq!(plasticine_pisa::passes_of_a_copy(32, 8)?, 256);
     assert_eq!(plasticine_pisa::passes_of_a_copy(1, 1)?, 1);
@@ -272,7 +290,7 @@ fn a_copy_of_all_queue_lengths_takes_a_pass_per_queue_of_the_device() -> Tested 
 }
 
 /// Claim: PLA-SET-2
-#[test]
+#[cfg_attr(test, test)]
 fn a_wide_area_path_of_1_gigabit_and_10_ms_holds_more_than_the_buffer() -> Tested {
     let held = dimensions::bandwidth_delay_bytes(1e9, 10e-3)?;
     assert_close(held, 1.25e6, 1e-12);

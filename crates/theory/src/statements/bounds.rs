@@ -1,14 +1,26 @@
 //! Bounds on 100,000 random states and more. Each test reports the smallest slack, so that a bound
 //! that no state approaches is noticed.
 
-use crate::support::{between, some_alpha, some_count};
-use bufferlab_theory::forms::dynamic_threshold::{share_alone, steady_state};
-use bufferlab_theory::forms::traffic_aware::Bursts;
-use bufferlab_theory::forms::transient::{NewQueues, OldQueues};
-use bufferlab_theory::forms::{DomainError, abm, plasticine, plasticine_pisa, reverie};
+use super::Tested;
+use super::support::{between, some_alpha, some_count};
+use crate::forms::dynamic_threshold::{share_alone, steady_state};
+use crate::forms::traffic_aware::Bursts;
+use crate::forms::transient::{NewQueues, OldQueues};
+use crate::forms::{DomainError, abm, plasticine, plasticine_pisa, reverie};
 use bufferlab_units::RandomStream;
 
-type Tested = Result<(), DomainError>;
+super::checks! {
+    lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_full_rate,
+    theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed,
+    with_several_queues_of_a_priority_on_a_port_the_drain_time_is_not_divided_by_their_number,
+    plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_priority,
+    the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues,
+    edt_is_never_below_dynamic_thresholds_and_equation_14_never_binds,
+    property_1_of_reverie_has_no_mismatch_as_corrected_and_many_as_printed,
+    theorem_2_of_reverie_bounds_what_is_idle,
+    a_shift_stays_within_the_square_root_of_2_and_the_table_is_small,
+    a_queue_never_takes_more_than_its_share_alone,
+}
 
 const STATES: u32 = 100_000;
 const ROUNDING: f64 = 1e-9;
@@ -63,7 +75,7 @@ impl Switch {
 }
 
 /// Claim: ABM-L1-1
-#[test]
+#[cfg_attr(test, test)]
 fn lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_full_rate() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-L1-1", 0);
     let mut at_full_rate = 0;
@@ -83,7 +95,7 @@ fn lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_fu
 }
 
 /// Claim: ABM-T1-1, ABM-T2-1, ABM-T3-1
-#[test]
+#[cfg_attr(test, test)]
 fn theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T1-1", 0);
     // Minimum of (held / guarantee), maximum of (held / maximum) and of (drain time / bound), and
@@ -114,7 +126,7 @@ fn theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed() -> Tes
     Ok(())
 }
 
-#[test]
+#[cfg_attr(test, test)]
 fn with_several_queues_of_a_priority_on_a_port_the_drain_time_is_not_divided_by_their_number() -> Tested {
     let omega = abm::omega(0.5, 4, 0.25)?;
     let drain_time = steady_state(1.0, &[omega; 4])?.thresholds[0] / 0.25;
@@ -124,7 +136,7 @@ fn with_several_queues_of_a_priority_on_a_port_the_drain_time_is_not_divided_by_
 }
 
 /// Claim: PLA-E4-1, PLA-E4-2, PLA-E14-1, PLA-E21-1
-#[test]
+#[cfg_attr(test, test)]
 fn plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_priority() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-E4-1", 0);
     let mut fullest = 0.0_f64;
@@ -164,7 +176,7 @@ fn plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_pri
     Ok(())
 }
 
-#[test]
+#[cfg_attr(test, test)]
 fn the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues() -> Tested {
     // Compares Eqs. 35 and 40, which have sums of alphas, with Eqs. 34 and 39, which have omegas.
     let mut stream = RandomStream::new(1, "lower bounds", 0);
@@ -192,7 +204,7 @@ fn the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues() -> Tes
 }
 
 /// Claim: TDT-E5-1, TDT-E13-1
-#[test]
+#[cfg_attr(test, test)]
 fn edt_is_never_below_dynamic_thresholds_and_equation_14_never_binds() -> Tested {
     let mut stream = RandomStream::new(1, "TDT-E5-1", 0);
     let mut case_2 = 0;
@@ -221,7 +233,7 @@ fn edt_is_never_below_dynamic_thresholds_and_equation_14_never_binds() -> Tested
 }
 
 /// Claim: REV-P1-1
-#[test]
+#[cfg_attr(test, test)]
 fn property_1_of_reverie_has_no_mismatch_as_corrected_and_many_as_printed() -> Tested {
     let mut stream = RandomStream::new(1, "REV-P1-1", 0);
     let (mut mismatches, mut printed, mut below) = (0, 0, 0);
@@ -244,7 +256,7 @@ fn property_1_of_reverie_has_no_mismatch_as_corrected_and_many_as_printed() -> T
 }
 
 /// Claim: REV-T2-1
-#[test]
+#[cfg_attr(test, test)]
 fn theorem_2_of_reverie_bounds_what_is_idle() -> Tested {
     let mut stream = RandomStream::new(1, "REV-T2-1", 0);
     for _ in 0..STATES {
@@ -267,7 +279,7 @@ fn theorem_2_of_reverie_bounds_what_is_idle() -> Tested {
 }
 
 /// Claim: PLA-HW-3, PLA-HW-4
-#[test]
+#[cfg_attr(test, test)]
 fn a_shift_stays_within_the_square_root_of_2_and_the_table_is_small() -> Tested {
     let mut stream = RandomStream::new(1, "PLA-HW-3", 0);
     let (mut high, mut one_sided) = (1.0_f64, 1.0_f64);
@@ -285,7 +297,7 @@ fn a_shift_stays_within_the_square_root_of_2_and_the_table_is_small() -> Tested 
     Ok(())
 }
 
-#[test]
+#[cfg_attr(test, test)]
 fn a_queue_never_takes_more_than_its_share_alone() -> Tested {
     let mut stream = RandomStream::new(1, "share alone", 0);
     for _ in 0..STATES {

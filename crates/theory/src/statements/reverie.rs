@@ -1,11 +1,25 @@
-//! Claims of the Reverie paper that closed forms decide. Each test names its claims.
+//! Statements of the Reverie paper that closed forms decide. Each function names its statements.
 
-use crate::support::{assert_close, assert_ratio, some_alpha, some_count};
-use bufferlab_theory::forms::sonic::{self, Occupancies, PoolSizes, Pools};
-use bufferlab_theory::forms::{DomainError, dimensions, dynamic_threshold, reverie};
+use super::Tested;
+use super::support::{assert_close, assert_ratio, some_alpha, some_count};
+use crate::forms::sonic::{self, Occupancies, PoolSizes, Pools};
+use crate::forms::{dimensions, dynamic_threshold, reverie};
 use bufferlab_units::RandomStream;
 
-type Tested = Result<(), DomainError>;
+super::checks! {
+    eight_links_of_2_us_and_four_packets_at_25_gigabit_are_17_28_us_and_54_kilobytes,
+    a_threshold_is_alpha_times_what_is_free_in_the_pool_of_the_queue,
+    pools_that_break_a_heuristic_are_refused_with_its_number,
+    the_shares_of_sonic_satisfy_all_thresholds_at_once,
+    figure_4_lossy_queues_end_up_with_three_and_a_half_times_as_much,
+    twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues,
+    figure_5a_the_pause_threshold_falls_with_lossless_and_with_lossy_queues,
+    figure_5b_the_drop_threshold_depends_on_lossy_queues_only,
+    a_step_reaches_1_minus_1_over_e_after_the_time_constant,
+    the_threshold_of_reverie_divides_by_the_congested_queues_and_never_by_0,
+    reverie_divides_the_pool_as_the_factors_and_is_the_steady_state_of_one_pool,
+    a_third_to_a_half_of_reveries_pool_is_idle_at_equal_factors,
+}
 
 /// Figure 4's pools, in MB.
 fn pools(lossless_queues: u32, lossy_queues: u32) -> Pools {
@@ -20,7 +34,7 @@ fn pools(lossless_queues: u32, lossy_queues: u32) -> Pools {
 }
 
 /// Claim: REV-SET-1
-#[test]
+#[cfg_attr(test, test)]
 fn eight_links_of_2_us_and_four_packets_at_25_gigabit_are_17_28_us_and_54_kilobytes() -> Tested {
     let rtt = dimensions::base_rtt(8, 2e-6, 4, 1000.0, 25e9)?;
     assert_ratio(rtt, 17.28e-6, 1e-12);
@@ -30,7 +44,7 @@ fn eight_links_of_2_us_and_four_packets_at_25_gigabit_are_17_28_us_and_54_kiloby
 }
 
 /// Claim: REV-E1-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_threshold_is_alpha_times_what_is_free_in_the_pool_of_the_queue() -> Tested {
     let sizes = PoolSizes {
         buffer: 20.0,
@@ -51,7 +65,7 @@ fn a_threshold_is_alpha_times_what_is_free_in_the_pool_of_the_queue() -> Tested 
 }
 
 /// Claim: REV-H1-1
-#[test]
+#[cfg_attr(test, test)]
 fn pools_that_break_a_heuristic_are_refused_with_its_number() -> Tested {
     let good = PoolSizes {
         buffer: 20.0,
@@ -76,7 +90,7 @@ fn pools_that_break_a_heuristic_are_refused_with_its_number() -> Tested {
 }
 
 /// Claim: REV-E10-1, REV-E11-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_shares_of_sonic_satisfy_all_thresholds_at_once() -> Tested {
     let mut stream = RandomStream::new(1, "REV-E11-1", 0);
     for _ in 0..10_000 {
@@ -100,7 +114,7 @@ fn the_shares_of_sonic_satisfy_all_thresholds_at_once() -> Tested {
 }
 
 /// Claim: REV-F4-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_4_lossy_queues_end_up_with_three_and_a_half_times_as_much() -> Tested {
     let ratio = |count| pools(count, count).shares().map(|shares| shares.lossy / shares.lossless);
     for (count, expected) in [(1, 1.27), (10, 2.66), (20, 3.0)] {
@@ -114,7 +128,7 @@ fn figure_4_lossy_queues_end_up_with_three_and_a_half_times_as_much() -> Tested 
 }
 
 /// Claim: REV-F4-2
-#[test]
+#[cfg_attr(test, test)]
 fn twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues() -> Tested {
     let with = |ingress_pool, n, m| Pools { ingress_pool, ..pools(n, m) };
     let many = 1_000_000;
@@ -130,7 +144,7 @@ fn twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues() -> Tes
 }
 
 /// Claim: REV-F5a-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_5a_the_pause_threshold_falls_with_lossless_and_with_lossy_queues() -> Tested {
     let pause = |n, m| pools(n, m).shares().map(|shares| shares.pause_threshold);
     for (n, m, expected) in [(1, 1, 5.5), (10, 1, 1.0), (1, 10, 2.636), (10, 10, 0.479)] {
@@ -145,7 +159,7 @@ fn figure_5a_the_pause_threshold_falls_with_lossless_and_with_lossy_queues() -> 
 }
 
 /// Claim: REV-F5b-1
-#[test]
+#[cfg_attr(test, test)]
 fn figure_5b_the_drop_threshold_depends_on_lossy_queues_only() -> Tested {
     let drop = |n, m| pools(n, m).shares().map(|shares| shares.drop_threshold);
     for m in 1..40 {
@@ -158,7 +172,7 @@ fn figure_5b_the_drop_threshold_depends_on_lossy_queues_only() -> Tested {
 }
 
 /// Claim: REV-E5-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_step_reaches_1_minus_1_over_e_after_the_time_constant() -> Tested {
     let constants =
         [(0.4, 1.09), (0.8, 4.48), (0.9, 9.49), (0.99, 99.5), (0.999, 999.5), (0.999_999, 999_999.5)];
@@ -179,7 +193,7 @@ fn a_step_reaches_1_minus_1_over_e_after_the_time_constant() -> Tested {
 }
 
 /// Claim: REV-E6-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_threshold_of_reverie_divides_by_the_congested_queues_and_never_by_0() -> Tested {
     assert_eq!(reverie::threshold(2.0, 4, 100.0, 60.0)?, 20.0);
     assert_eq!(reverie::threshold(2.0, 0, 100.0, 60.0)?, reverie::threshold(2.0, 1, 100.0, 60.0)?);
@@ -187,7 +201,7 @@ fn the_threshold_of_reverie_divides_by_the_congested_queues_and_never_by_0() -> 
 }
 
 /// Claim: REV-T1-1, REV-T1-2, REV-E13-1, REV-T2-2
-#[test]
+#[cfg_attr(test, test)]
 fn reverie_divides_the_pool_as_the_factors_and_is_the_steady_state_of_one_pool() -> Tested {
     let mut stream = RandomStream::new(1, "REV-T1-1", 0);
     for _ in 0..10_000 {
@@ -208,7 +222,7 @@ fn reverie_divides_the_pool_as_the_factors_and_is_the_steady_state_of_one_pool()
 }
 
 /// Claim: REV-T2-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_third_to_a_half_of_reveries_pool_is_idle_at_equal_factors() -> Tested {
     let (low, high) = reverie::idle(1.0, 1.0, 1.0)?;
     assert_close(low, 1.0 / 3.0, 1e-12);

@@ -1,17 +1,38 @@
-//! Claims of the LossPass and TDT papers that closed forms decide. Each test names its claims.
+//! Statements of the LossPass and TDT papers that closed forms decide. Each function names its
+//! statements.
 
-use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
-use bufferlab_theory::forms::losspass::{self, FullPort};
-use bufferlab_theory::forms::traffic_aware::{self, Bursts, PortState};
-use bufferlab_theory::forms::transient::{NewQueues, OldQueues, first_touch};
-use bufferlab_theory::forms::{DomainError, dimensions, dynamic_threshold};
+use super::Tested;
+use super::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
+use crate::forms::losspass::{self, FullPort};
+use crate::forms::traffic_aware::{self, Bursts, PortState};
+use crate::forms::transient::{NewQueues, OldQueues, first_touch};
+use crate::forms::{dimensions, dynamic_threshold};
 use bufferlab_units::RandomStream;
 
-type Tested = Result<(), DomainError>;
+super::checks! {
+    line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_forbids_it,
+    a_full_packet_would_need_24_of_the_smallest_as_victims,
+    five_cycles_of_800_are_five_eighths_of_a_percent,
+    sixteen_mebibytes_over_four_units_of_eight_ports_are_512_kib_per_port,
+    what_flows_have_in_flight_beyond_the_path_stands_in_the_queue,
+    ecn_leaves_the_buffer_less_threshold_and_a_packet_per_flow,
+    losspass_absorbs_more_than_ecn_iff_the_large_flows_hold_enough,
+    a_trident_2_port_holds_more_than_its_path,
+    thresholds_of_controlled_uncontrolled_and_evacuated_ports,
+    the_closed_forms_of_section_3_agree_with_the_general_solution_and_with_integration,
+    section_6a_dynamic_thresholds_absorb_222_and_edt_533_microseconds,
+    section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milliseconds,
+    section_6a_the_parameters_are_those_of_667_packets_but_for_oc2,
+    at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together,
+    the_largest_burst_of_twice_the_port_rate_is_twice_the_buffer,
+    an_even_split_of_1_megabyte_is_half_a_millisecond_of_a_port,
+    jains_index_is_1_for_equals_and_1_over_n_for_one_who_has_all,
+    a_fifth_of_background_and_a_burst_in_20_milliseconds_are_a_load_of_30_percent,
+}
 
 /// Claim: LP-ALG-1 (REFUTED as printed)
-#[test]
-fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_forbids_it() {
+#[cfg_attr(test, test)]
+fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_forbids_it() -> Tested {
     let mut stream = RandomStream::new(1, "LP-ALG-1", 0);
     let mut cases = 0;
     while cases < 100_000 {
@@ -34,17 +55,18 @@ fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_f
     let port = FullPort { buffer: 100.0, queue_small: 60.0, reserve_large: 30.0, packet: 15.0 };
     assert!(!losspass::may_evict(port) && losspass::may_evict_printed(port));
     assert!(losspass::may_evict(FullPort { packet: 10.0, ..port }));
+    Ok(())
 }
 
 /// Claim: LP-ALG-4
-#[test]
+#[cfg_attr(test, test)]
 fn a_full_packet_would_need_24_of_the_smallest_as_victims() -> Tested {
     assert_eq!(losspass::evictions_needed(1500, 64)?, 24);
     Ok(())
 }
 
 /// Claim: LP-HW-1, LP-HW-2
-#[test]
+#[cfg_attr(test, test)]
 fn five_cycles_of_800_are_five_eighths_of_a_percent() -> Tested {
     assert_close(losspass::added_latency(2, 3, 1)?, 5.0, 1e-12);
     assert_close(losspass::added_latency(2, 3, 800)? * 100.0, 0.625, 1e-12);
@@ -52,14 +74,14 @@ fn five_cycles_of_800_are_five_eighths_of_a_percent() -> Tested {
 }
 
 /// Claim: LP-S21-1
-#[test]
+#[cfg_attr(test, test)]
 fn sixteen_mebibytes_over_four_units_of_eight_ports_are_512_kib_per_port() -> Tested {
     assert_eq!(dynamic_threshold::even_split(16.0 * 1024.0 * 1024.0, 4 * 8)?, 512.0 * 1024.0);
     Ok(())
 }
 
 /// Claim: LP-E3-1
-#[test]
+#[cfg_attr(test, test)]
 fn what_flows_have_in_flight_beyond_the_path_stands_in_the_queue() -> Tested {
     assert_close(losspass::queue_of_flows(4, 20.0, 41.7)?, 38.3, 1e-12);
     assert_eq!(losspass::queue_of_flows(4, 10.0, 41.7)?, 0.0);
@@ -67,7 +89,7 @@ fn what_flows_have_in_flight_beyond_the_path_stands_in_the_queue() -> Tested {
 }
 
 /// Claim: LP-E4-1 (the formula; that flows behave so is for packets), LP-E5-1
-#[test]
+#[cfg_attr(test, test)]
 fn ecn_leaves_the_buffer_less_threshold_and_a_packet_per_flow() -> Tested {
     assert_eq!(losspass::ecn_queue_max(45.0, 4)?, 49.0);
     assert_close(losspass::ecn_burst(128e3 / 1500.0, 45.0, 4)?, 36.333, 1e-4);
@@ -80,7 +102,7 @@ fn ecn_leaves_the_buffer_less_threshold_and_a_packet_per_flow() -> Tested {
 }
 
 /// Claim: LP-E6-1, LP-E6-2
-#[test]
+#[cfg_attr(test, test)]
 fn losspass_absorbs_more_than_ecn_iff_the_large_flows_hold_enough() -> Tested {
     let buffer = 128e3 / 1500.0;
     assert_close(losspass::burst(buffer, 0.95, 0.0, 0.0)?, buffer * 0.95, 1e-12);
@@ -99,7 +121,7 @@ fn losspass_absorbs_more_than_ecn_iff_the_large_flows_hold_enough() -> Tested {
 }
 
 /// Claim: LP-SET-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_trident_2_port_holds_more_than_its_path() -> Tested {
     let path = dimensions::bandwidth_delay_bytes(10e9, 100e-6)?;
     assert_close(path, 125e3, 1e-12);
@@ -120,7 +142,7 @@ const SECTION_6A: Bursts = Bursts {
 };
 
 /// Claim: TDT-E1-1, TDT-E2-1
-#[test]
+#[cfg_attr(test, test)]
 fn thresholds_of_controlled_uncontrolled_and_evacuated_ports() -> Tested {
     let threshold = |state, ports| traffic_aware::threshold(state, 2.0, 600.0, 450.0, ports);
     assert_eq!(threshold(PortState::Normal, 0)?, 300.0);
@@ -145,7 +167,7 @@ fn some_bursts(stream: &mut RandomStream) -> Bursts {
 }
 
 /// Claim: TDT-C1-1, TDT-E3-1, TDT-E7-1, TDT-E13-1
-#[test]
+#[cfg_attr(test, test)]
 fn the_closed_forms_of_section_3_agree_with_the_general_solution_and_with_integration() -> Tested {
     let mut stream = RandomStream::new(1, "TDT-E3-1", 0);
     let (mut case_1, mut case_2) = (0, 0);
@@ -182,7 +204,7 @@ fn the_closed_forms_of_section_3_agree_with_the_general_solution_and_with_integr
 }
 
 /// Claim: TDT-V6A-1, TDT-V6A-2, TDT-V6A-4
-#[test]
+#[cfg_attr(test, test)]
 fn section_6a_dynamic_thresholds_absorb_222_and_edt_533_microseconds() -> Tested {
     let (dt, edt) = (SECTION_6A.dynamic_threshold()?, SECTION_6A.enhanced_dynamic_threshold()?);
     assert_ratio(dt, 2e-3 / 9.0, 1e-12);
@@ -193,7 +215,7 @@ fn section_6a_dynamic_thresholds_absorb_222_and_edt_533_microseconds() -> Tested
 }
 
 /// Claim: TDT-V6A-3 (REFUTED for TDT itself)
-#[test]
+#[cfg_attr(test, test)]
 fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milliseconds() -> Tested {
     assert_ratio(SECTION_6A.ideal()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
@@ -209,7 +231,7 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
 }
 
 /// Claim: TDT-V6A-5, TDT-V6A-6
-#[test]
+#[cfg_attr(test, test)]
 fn section_6a_the_parameters_are_those_of_667_packets_but_for_oc2() -> Tested {
     let packets = (1e6_f64 / 1500.0).round();
     assert_eq!(packets, 667.0);
@@ -222,7 +244,7 @@ fn section_6a_the_parameters_are_those_of_667_packets_but_for_oc2() -> Tested {
 }
 
 /// Claim: TDT-PAR-1
-#[test]
+#[cfg_attr(test, test)]
 fn at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together() -> Tested {
     for ratio in [1.25, 2.0, 3.0, 8.0] {
         let parameters = traffic_aware::parameters(667.0, 16, ratio)?;
@@ -236,7 +258,7 @@ fn at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together() ->
 }
 
 /// Claim: TDT-PAR-2
-#[test]
+#[cfg_attr(test, test)]
 fn the_largest_burst_of_twice_the_port_rate_is_twice_the_buffer() -> Tested {
     let bursts = Bursts { congested: 0, arrival_rate: 2e9, ..SECTION_6A };
     let arrived = bursts.arrival_rate * bursts.ideal()?;
@@ -247,7 +269,7 @@ fn the_largest_burst_of_twice_the_port_rate_is_twice_the_buffer() -> Tested {
 }
 
 /// Claim: TDT-PAR-3
-#[test]
+#[cfg_attr(test, test)]
 fn an_even_split_of_1_megabyte_is_half_a_millisecond_of_a_port() -> Tested {
     let part = dynamic_threshold::even_split(1e6, 16)?;
     assert_ratio(dimensions::sending_seconds(part, 1e9)?, 500e-6, 1e-12);
@@ -255,7 +277,7 @@ fn an_even_split_of_1_megabyte_is_half_a_millisecond_of_a_port() -> Tested {
 }
 
 /// Claim: TDT-E15-1
-#[test]
+#[cfg_attr(test, test)]
 fn jains_index_is_1_for_equals_and_1_over_n_for_one_who_has_all() -> Tested {
     assert_close(traffic_aware::fairness(&[1.0, 1.0, 0.5])?, 25.0 / 27.0, 1e-12);
     assert_close(traffic_aware::fairness(&[3.0; 7])?, 1.0, 1e-12);
@@ -265,7 +287,7 @@ fn jains_index_is_1_for_equals_and_1_over_n_for_one_who_has_all() -> Tested {
 }
 
 /// Claim: TDT-S6B-1
-#[test]
+#[cfg_attr(test, test)]
 fn a_fifth_of_background_and_a_burst_in_20_milliseconds_are_a_load_of_30_percent() -> Tested {
     assert_close(dimensions::load_with_bursts(0.2, 8e9 * 250e-6, 20e-3, 1e9)?, 0.3, 1e-12);
     Ok(())

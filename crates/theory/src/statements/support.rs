@@ -1,9 +1,10 @@
-//! Shared helpers: closeness, random states, and a fluid integration that is independent of the
-//! closed forms.
+//! Helpers of statements and tests: closeness, random states, panels of figures, and a fluid
+//! integration that is independent of the closed forms.
+//!
+//! A helper panics where a statement does not hold.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
-
-use bufferlab_theory::forms::transient::{NewQueues, OldQueues};
+use crate::figures::{Figure, Series, find};
+use crate::forms::transient::{NewQueues, OldQueues};
 use bufferlab_units::RandomStream;
 
 /// Asserts that `found` is within `tolerance` of `expected`, relative to it where it is above 1.
@@ -74,4 +75,22 @@ pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> 
         }
     }
     panic!("no loss within the steps");
+}
+
+/// The panels of a computed figure.
+pub fn panels(name: &str) -> Vec<Figure> {
+    find(name).expect("it is listed").panels().expect("in domain")
+}
+
+/// Panel `name` of its figure.
+pub fn panel(figure: &str, name: &str) -> Figure {
+    panels(figure).into_iter().find(|panel| panel.name == name).unwrap_or_else(|| panic!("no panel {name}"))
+}
+
+/// Value of a line of a panel at `x`.
+pub fn at(figure: &Figure, series: &str, x: f64) -> f64 {
+    let find = |found: &&Series| found.name == series;
+    let series =
+        figure.series.iter().find(find).unwrap_or_else(|| panic!("no series {series} in {}", figure.name));
+    series.at(x).expect("it has points")
 }

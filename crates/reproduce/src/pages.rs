@@ -1,0 +1,253 @@
+//! A page per paper for a stranger: what the paper claims, what held, what did not and why, which
+//! sentences to correct, and how to repeat it.
+
+use crate::figures::name_of;
+use crate::reasons::result;
+use crate::table::{Cells, CsvRow, rows};
+use crate::{Cost, Evidence, Ledger, LedgerRow, ReproduceError, TableError, Verdict};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const PAPERS: &str = include_str!("../../../claims/papers.csv");
+/// Largest number of statements quoted among those that hold.
+const QUOTED: usize = 8;
+
+/// A line of `claims/papers.csv`.
+struct Paper {
+    /// Name of the paper in experiment ids: abm.
+    name: String,
+    /// What the paper claims, in a few sentences.
+    claims: String,
+    /// What decides the results here.
+    setting: String,
+}
+
+impl CsvRow for Paper {
+    const COLUMNS: &'static [&'static str] = &["paper", "claims", "setting"];
+
+    fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
+        Ok(Self { name: cells.text("paper"), claims: cells.text("claims"), setting: cells.text("setting") })
+    }
+}
+
+/// The page of a paper of the ledger, from the title on, in Markdown. `errata` is the text of
+/// `docs/evidence/errata.md`.
+///
+/// # Errors
+/// If the table of papers is damaged or lacks the paper.
+pub fn paper_page(
+    paper: &str,
+    ledger: &Ledger,
+    costs: &[Cost],
+    errata: &str,
+) -> Result<String, ReproduceError> {
+    let name = name_of(paper);
+    let known = rows::<Paper>("claims/papers.csv", PAPERS)?.into_iter().find(|one| one.name == name);
+    let about = known.ok_or_else(|| TableError {
+        file: "claims/papers.csv".to_owned(),
+        line: 1,
+        column: Some("paper".to_owned()),
+        why: format!("there is no {name}"),
+    })?;
+    let of_paper: Vec<&LedgerRow> = ledger.rows.iter().filter(|row| row.claim.paper == paper).collect();
+    let parts = [
+        format!("{}\n", about.claims),
+        format!("## What held\n\n{}", held(&of_paper)),
+        format!("## What did not hold, and why\n\n{}", not_held(&of_paper)),
+        format!("## Sentences to correct\n\n{}", corrections(paper, errata)),
+        format!("## How to repeat it\n\n{}\n\n{}", about.setting, commands(&name, &of_paper, costs)),
+    ];
+    Ok(parts.join("\n"))
+}
+
+/// Kinds of evidence, from the strictest.
+const KINDS: [&str; 4] = ["algebra", "packets through one switch", "simulation in tests", "recorded runs"];
+
+/// Kind of a row's evidence; `None` without evidence.
+fn kind(row: &LedgerRow) -> Option<usize> {
+    match row.evidence() {
+        Evidence::Test(test) if test.test.starts_with("crates/theory/") => Some(0),
+        Evidence::Test(test) if test.test.starts_with("crates/sim/") => Some(2),
+        Evidence::Test(_) => Some(1),
+        Evidence::Runs(_) => Some(3),
+        Evidence::None => None,
+    }
+}
+
+/// Verdicts without valid evidence: the row waits for a run.
+fn waits(row: &LedgerRow) -> bool {
+    matches!(row.evidence().verdict(), Verdict::Void | Verdict::NotRun)
+}
+
+/// Counts by kind of evidence, then the statements that runs confirm.
+fn held(of_paper: &[&LedgerRow]) -> String {
+    let judged: Vec<_> = of_paper.iter().filter(|row| !waits(row)).collect();
+    let holds = judged.iter().filter(|row| row.evidence().verdict().holds()).count();
+    let corrected = judged.iter().filter(|row| row.evidence().verdict() == Verdict::Corrected).count();
+    let mut text = format!(
+        "{holds} of {} judged statements hold as printed, {corrected} as corrected; {} wait for a run.\n\n",
+        judged.len(),
+        of_paper.len() - judged.len()
+    );
+    text.push_str(
+        "| evidence | statements | hold | corrected | do not hold | undecided |\n|---|---|---|---|---|---|\n",
+    );
+    for (place, name) in KINDS.iter().enumerate() {
+        let of_kind: Vec<Verdict> = judged
+            .iter()
+            .filter(|row| kind(row) == Some(place))
+            .map(|row| row.evidence().verdict())
+            .collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let count = |is: &dyn Fn(Verdict) -> bool| of_kind.iter().filter(|verdict| is(**verdict)).count();
+        let open = |verdict| matches!(verdict, Verdict::Inconclusive | Verdict::NotCheckable);
+        let corrected = |verdict| verdict == Verdict::Corrected;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} | {} | {} |",
+            of_kind.len(),
+            count(&Verdict::holds),
+            count(&corrected),
+            count(&|verdict| !verdict.holds() && !corrected(verdict) && !open(verdict)),
+            count(&open)
+        );
+    }
+    text.push_str(&quoted(&judged));
+    text
+}
+
+/// The statements that runs confirm, those of the paper's size first.
+fn quoted(judged: &[&&LedgerRow]) -> String {
+    let mut best: Vec<_> = judged
+        .iter()
+        .filter(|row| row.evidence().verdict().holds() && kind(row) == Some(3))
+        .map(|row| (row.evidence().verdict(), **row))
+        .collect();
+    best.sort_by_key(|(verdict, _)| *verdict);
+    let more = best.len().saturating_sub(QUOTED);
+    let mut text = String::new();
+    for (verdict, row) in best.iter().take(QUOTED) {
+        let claim = &row.claim;
+        let line = format!(
+            "* {verdict}, {} ({}): {}. Here {}.",
+            claim.figure_table_section,
+            claim.id,
+            claim.statement(),
+            result(row)
+        );
+        text.push_str(&format!("\n{line}"));
+    }
+    match (text.is_empty(), more) {
+        (true, _) => text,
+        (false, 0) => format!("\nConfirmed by runs:\n{text}\n"),
+        (false, more) => format!("\nConfirmed by runs, among {more} more:\n{text}\n"),
+    }
+}
+
+/// The rows that do not hold or are undecided, with their reasons, and those that wait.
+fn not_held(of_paper: &[&LedgerRow]) -> String {
+    let mut text = String::new();
+    let against = |row: &&&LedgerRow| row.evidence().verdict().needs_reason();
+    let mut sorted: Vec<_> = of_paper.iter().filter(against).collect();
+    sorted.sort_by_key(|row| std::cmp::Reverse(row.evidence().verdict()));
+    if !sorted.is_empty() {
+        text.push_str("| statement | paper | here | why (owner) |\n|---|---|---|---|\n");
+    }
+    for row in sorted {
+        let claim = &row.claim;
+        let what = format!("{}, {}", claim.scheme_and_baseline, claim.metric);
+        let why = row.reason().map_or_else(String::new, |one| format!("{} ({})", one.why, one.owner));
+        let cells = [
+            format!("{} {}: {what}", row.evidence().verdict(), claim.id),
+            claim.paper_value.clone(),
+            result(row),
+            why,
+        ];
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+    }
+    for verdict in [Verdict::NotCheckable, Verdict::NotRun, Verdict::Void] {
+        let ids: Vec<_> = of_paper
+            .iter()
+            .filter(|row| row.evidence().verdict() == verdict)
+            .map(|row| row.claim.id.as_str())
+            .collect();
+        if !ids.is_empty() {
+            let _ = writeln!(text, "\n{verdict}: {}.", ids.join(", "));
+        }
+    }
+    text
+}
+
+/// The errata of a paper: place in the paper, title, link.
+fn corrections(paper: &str, errata: &str) -> String {
+    let section = paper.split(' ').next().unwrap_or(paper);
+    let of_paper = errata.split("\n## ").find(|part| part.starts_with(&format!("{section}\n")));
+    let mut text = String::new();
+    for entry in of_paper.unwrap_or_default().split("\n### ").skip(1) {
+        let title = entry.lines().next().unwrap_or_default();
+        let Some((id, about)) = title.split_once(": ") else { continue };
+        let printed = entry.split_once("*Printed* (").and_then(|(_, rest)| rest.split_once(')'));
+        let place = printed.map_or_else(String::new, |(place, _)| format!("{}: ", one_line(place)));
+        let _ = writeln!(text, "* {place}{about} ([{id}](../errata.md#{})).", anchor(title));
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(title: &str) -> String {
+    let kept = title.to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The commands that repeat a paper, with their cost, and the places of the data.
+fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
+    let mut by_profile: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    let is_of = |cost: &&Cost| cost.scale == "quick" && cost.experiment.starts_with(&format!("{name}/"));
+    for cost in costs.iter().filter(is_of) {
+        let sum = by_profile.entry(cost.profile.as_str()).or_default();
+        *sum = (sum.0 + cost.runs, sum.1 + cost.cpu_seconds);
+    }
+    let (runs, seconds) = by_profile.get("paper").copied().unwrap_or_default();
+    let of_run = of_paper.iter().find(|row| kind(row) == Some(3) && !waits(row));
+    let of_test = of_paper.iter().find(|row| kind(row) == Some(0));
+    let mut text = String::from("```console\n");
+    for (row, what) in [(of_run, "what judges one statement"), (of_test, "the algebra of one statement")] {
+        if let Some(row) = row {
+            let command = format!("bufferlab reproduce {}", row.claim.id);
+            let _ = writeln!(text, "$ {command:<36} # {what}");
+        }
+    }
+    let command = format!("bufferlab reproduce {name}");
+    let _ = writeln!(text, "$ {command:<36} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
+    let command = format!("bufferlab reproduce {name} --values recorded");
+    let _ = writeln!(text, "$ {command} # charts and effects of the recorded means\n```\n");
+    let _ = write!(
+        text,
+        "[`{name}.csv`]({name}.csv) has every statement with its evidence and the verdicts of other scales and readings, [`figures.csv`](figures.csv) every figure. [How verdicts are formed](../reproduction.md#verdicts).\n"
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errata_are_named_by_place_and_title() {
+        let errata = "# Errata\n\n## ABM\n\n### E-ABM-1: the minimum α needs\n\n*Printed* (Theorem 1,\nsection 3): x\n\n### E-ABM-2: a proof\n\nx\n\n## TDT\n\n### E-TDT-1: y\n";
+        assert_eq!(
+            corrections("ABM (SIGCOMM 2022)", errata),
+            "* Theorem 1, section 3: the minimum α needs ([E-ABM-1](../errata.md#e-abm-1-the-minimum-α-needs)).\n\
+             * a proof ([E-ABM-2](../errata.md#e-abm-2-a-proof)).\n"
+        );
+    }
+}
