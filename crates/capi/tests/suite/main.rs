@@ -1,0 +1,7 @@
+//! The C interface: its header, its border, and its answers against the core's.
+
+mod border;
+mod example;
+mod header;
+mod packets;
+mod support;
