@@ -3,5 +3,6 @@
 mod border;
 mod example;
 mod header;
+mod ns3;
 mod packets;
 mod support;

@@ -19,7 +19,7 @@ const POLICIES: [&str; 10] =
 const PORTS: u16 = 8;
 const QUEUES: usize = 4;
 const CAPACITY: u64 = 400_000;
-const MARK_ABOVE: u64 = 20_000;
+const MARK_ABOVE: u64 = 8_000;
 const SEED: u64 = 7;
 
 #[derive(Clone, Copy)]
@@ -34,12 +34,12 @@ fn operations(packets: u32) -> Vec<(u64, Operation)> {
     let mut stream = RandomStream::new(SEED, "capi/operations", 0);
     let mut draw = move |bound: u64| stream.below(bound);
     let (mut list, mut now, mut id) = (Vec::new(), 0_u64, 0_u32);
-    let (mut arrivals_of_16, mut busy) = (12, 0);
+    let (mut arrivals_of_16, mut busy) = (9, 0);
     while id < packets {
         // A packet of 750 B on one of eight ports lasts 75 ns.
         now += draw(150_000);
         if draw(500) == 0 {
-            arrivals_of_16 = [4, 8, 12, 15][draw(4) as usize];
+            arrivals_of_16 = [2, 6, 9, 13][draw(4) as usize];
             busy = draw(PORTS.into());
         }
         let port = if draw(3) == 0 { draw(PORTS.into()) } else { busy + draw(2) } as u16 % PORTS;
