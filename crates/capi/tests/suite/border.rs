@@ -1,5 +1,6 @@
 //! The border: wrong arguments, panics, callbacks that call back, pauses.
-#![allow(unsafe_code)] // Calls of the exported functions, as C makes them.
+// Calls of the exported functions, as C makes them.
+#![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 
 use bufferlab_capi::{
     Code, Config, Departure, Event, Handle, NO_REASON, Packet, Param, Verdict, bufferlab_arrive,

@@ -7,15 +7,15 @@
 use crate::support::{compile, crate_folder, has, run, shared, stdout};
 use bufferlab_capi::{NO_REASON, event_code, reason_code};
 use bufferlab_core::{
-    Admission, Buffer, Ecn, Header, Marker, Observer, Packet, PacketEvent, Policy, QueueId, Switch,
-    SwitchConfig, SwitchEvent, Tags,
+    Admission, Buffer, Ecn, Header, Marker, Observer, Packet, PacketEvent, ParamValue, Policy, QueueId,
+    Switch, SwitchConfig, SwitchEvent, Tags,
 };
 use bufferlab_units::{BitRate, RandomStream, Time, mix};
 use std::fmt::Write as _;
 use std::path::Path;
 
 const POLICIES: [&str; 10] =
-    ["dt", "abm", "plasticine", "losspass", "occamy", "lqd", "tdt", "ib", "edt", "credence"];
+    ["dt", "abm", "plasticine", "losspass", "occamy", "lqd", "tdt", "harmonic", "edt", "credence"];
 const PORTS: u16 = 8;
 const QUEUES: usize = 4;
 const CAPACITY: u64 = 400_000;
@@ -127,8 +127,8 @@ impl Observer for Totals {
     }
 }
 
-/// The events of a call come after its answers in C, and are taken first here: both sides take the
-/// events of one call in order, so they collect them before the answer.
+/// Digest and counts of the core's answers. A callback in C runs before its call returns, so both
+/// sides take the events of a call before its answer.
 fn replay(mut core: Switch<Box<dyn Policy>>, operations: &[(u64, Operation)]) -> String {
     let mut totals = Totals {
         digest: 0xcbf2_9ce4_8422_2325,
@@ -205,6 +205,17 @@ fn c_line(folder: &Path, list: &Path, arguments: &[&str]) -> String {
     stdout(&run(&folder.join("replay"), folder, &all))
 }
 
+/// The line of the C program for a scenario with these keys of `[switch]`.
+fn from_scenario(folder: &Path, list: &Path, keys: &str) -> String {
+    let text = format!(
+        "seed = {SEED}\n[switch]\nbuffer = \"{CAPACITY} B\"\nqueues_per_port = {QUEUES}\n{keys}\n\
+         ecn = {{ kind = \"step\", threshold = \"{MARK_ABOVE} B\" }}\n"
+    );
+    let scenario = folder.join("scenario.toml");
+    std::fs::write(&scenario, text).expect("a file");
+    c_line(folder, list, &["toml", scenario.to_str().expect("UTF-8")])
+}
+
 #[test]
 fn verdicts_victims_and_marks_of_ten_policies_are_those_of_the_core() {
     if !has("cc", "the C program against the core") {
@@ -223,17 +234,11 @@ fn verdicts_victims_and_marks_of_ten_policies_are_those_of_the_core() {
     std::fs::write(&list, write(&operations)).expect("a file");
 
     let mut lines = Vec::new();
+    let marking =
+        SwitchConfig { marker: Some(Marker::step(MARK_ABOVE)), seed: mix(SEED ^ mix(1)), ..config() };
     for policy in POLICIES {
-        let text = format!(
-            "seed = {SEED}\n[switch]\nbuffer = \"{CAPACITY} B\"\nqueues_per_port = {QUEUES}\npolicy = \"{policy}\"\n\
-             ecn = {{ kind = \"step\", threshold = \"{MARK_ABOVE} B\" }}\n"
-        );
-        let scenario = folder.join("scenario.toml");
-        std::fs::write(&scenario, text).expect("a file");
-        let marking =
-            SwitchConfig { marker: Some(Marker::step(MARK_ABOVE)), seed: mix(SEED ^ mix(1)), ..config() };
         let rust = replay(marking.build(policy, &[]).expect("a switch"), &operations);
-        let c = c_line(folder, &list, &["toml", scenario.to_str().expect("UTF-8")]);
+        let c = from_scenario(folder, &list, &format!("policy = \"{policy}\""));
         assert_eq!(c, rust, "{policy} from a scenario's text");
         println!("{policy}: {rust}");
         lines.push(rust);
@@ -247,6 +252,13 @@ fn verdicts_victims_and_marks_of_ten_policies_are_those_of_the_core() {
         let c = c_line(folder, &short, &["policy", policy, &capacity, &queues, &seed]);
         assert_eq!(c, rust, "{policy} by name");
     }
+    let lossless = SwitchConfig { lossless: 1 << 1, ..marking };
+    let headroom = [("headroom".to_owned(), ParamValue::Bytes(20_000))];
+    let rust = replay(lossless.build("sonic-dt", &headroom).expect("a switch"), &operations);
+    let keys = "policy = { name = \"sonic-dt\", headroom = \"20 KB\" }\npfc = { priorities = [1] }";
+    assert_eq!(from_scenario(folder, &list, keys), rust, "a lossless priority");
+    assert!(!rust.contains(" pauses 0 "), "{rust}");
+
     let digests: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[..23]).collect();
     assert_eq!(digests.len(), POLICIES.len(), "every policy decides differently: {lines:?}");
     assert!(lines.iter().all(|line| !line.contains(" drops 0 ") && !line.contains(" marks 0 ")));
