@@ -11,7 +11,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 [ -f "$1/include/ns3/core-module.h" ] || { echo "no ns-3 in $1" >&2; exit 1; }
 core=$(find "$1/lib64" "$1/lib" -name 'libns3*-core.so' 2>/dev/null | head -n 1)
 [ -n "$core" ] || { echo "no library of ns-3 in $1" >&2; exit 1; }
-libraries=$(dirname "$core")
+libraries=$(cd "$(dirname "$core")" && pwd)
+bufferlab=$(cd "$2" && pwd)
 name=$(basename "$core" -core.so)
 name=${name#lib}
 modules=
@@ -21,9 +22,12 @@ done
 # ns-3 3.37 declares constructors in a way that C++20 refuses; 3.44 needs C++20.
 standard=c++20
 if grep -q 'Singleton<T>()' "$1/include/ns3/singleton.h"; then standard=c++17; fi
+# Warnings in headers of ns-3 are not ours. The compiler knows /usr/include, and needs its own order.
+headers=
+if [ "$1" != /usr ]; then headers="-isystem $(cd "$1/include" && pwd)"; fi
 # shellcheck disable=SC2086
-c++ -std=$standard -O1 -Wall -Wextra -Werror ${CXXFLAGS:-} \
-    -isystem "$1/include" -I "$2/include" -I "$here" \
+c++ -std=$standard -O1 -Wall -Wextra -Werror ${CXXFLAGS:-} $headers \
+    -I "$bufferlab/include" -I "$here" \
     "$here/bufferlab-queue-disc.cc" "$here/incast.cc" \
     -L "$libraries" -Wl,-rpath,"$libraries" -Wl,-rpath-link,"$libraries" $modules \
-    -L "$2/lib" -Wl,-rpath,"$2/lib" -lbufferlab_capi -o "$3"
+    -L "$bufferlab/lib" -Wl,-rpath,"$bufferlab/lib" -lbufferlab_capi -o "$3"
