@@ -1,8 +1,8 @@
 /* The shared buffer of one switch: admission, eviction, marks, scheduling, pauses.
  *
  * The caller is the driver: it supplies time, packets and transmissions. Call bufferlab_arrive when
- * the last bit of a packet has arrived, and bufferlab_depart when an egress port is idle. The switch
- * keeps headers only; the caller keeps packets under their numbers.
+ * the last bit of a packet has arrived, and bufferlab_depart when an egress port is idle. The
+ * switch keeps headers only; the caller keeps packets under their numbers.
  *
  * Times are picoseconds since the start and never go back. Sizes are bytes, rates bits per second.
  * Ports and queues are numbered from 0. One thread at a time may use a switch.
@@ -131,7 +131,7 @@ typedef struct bufferlab_packet {
 } bufferlab_packet;
 
 typedef struct bufferlab_verdict {
-    uint8_t event;  /* BUFFERLAB_ADMITTED: the switch stored the packet; else it is lost or trimmed */
+    uint8_t event;  /* BUFFERLAB_ADMITTED: the packet was stored; else it is lost or trimmed */
     uint8_t reason; /* BUFFERLAB_NO_REASON if the packet was stored */
     uint8_t marked; /* 1: set the packet's congestion mark */
     uint8_t queue;  /* queue of the egress port */
@@ -177,8 +177,9 @@ int32_t bufferlab_new(const bufferlab_config *config, const char *policy,
                       const bufferlab_param *params, size_t count, bufferlab_switch **out);
 
 /* Builds the first switch of a scenario: policy, marking, scheduler, classifier, chip. If the text
- * lacks [topology], [switch] suffices, and the switch has `ports` ports (at least 2) with `rates` and
- * packets of up to 1500 bytes. Otherwise give null and 0. */
+ * lacks [topology], [switch] suffices, and the switch has `ports` ports (at least 2) with `rates`
+ * and packets of up to 1500 bytes. Otherwise give null and 0. Paths of files in the text are
+ * relative to the current folder. */
 int32_t bufferlab_from_toml(const char *toml, const uint64_t *rates, size_t ports,
                             bufferlab_switch **out);
 
