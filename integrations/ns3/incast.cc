@@ -181,6 +181,7 @@ main(int argc, char** argv)
     std::string switchFile, flowsFile, rate = "10Gbps", delay = "10us";
     uint32_t hosts = 8;
     uint64_t pias = 0, unscheduled = 0;
+    bool ecn = false;
     CommandLine line;
     line.AddValue("switch", "TOML file with [switch]", switchFile);
     line.AddValue("flows", "CSV file of flows", flowsFile);
@@ -189,11 +190,13 @@ main(int argc, char** argv)
     line.AddValue("delay", "Delay of every link", delay);
     line.AddValue("pias", "Bytes of a flow in queue 0; 0: all", pias);
     line.AddValue("unscheduled", "Bytes of a flow with the tag unscheduled", unscheduled);
+    line.AddValue("ecn", "Whether TCP negotiates ECN", ecn);
     line.AddValue("alpha", "Check verdicts of dt with this alpha; 0: no check", g_alpha);
     line.AddValue("buffer", "Buffer (bytes), for the check", g_buffer);
     line.Parse(argc, argv);
     ReadFlows(flowsFile);
     ConfigureTcp();
+    Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(ecn ? "On" : "Off"));
 
     NodeContainer nodes, center;
     nodes.Create(hosts);

@@ -71,6 +71,11 @@ fn in_ns3_dynamic_thresholds_keep_their_limit_to_the_byte_and_five_policies_empt
     assert_eq!(totals.value("peak"), 46 * 1_440);
     assert!(totals.value("drops") > 0);
 
+    std::fs::write(&switch, format!("{plain}ecn = {{ kind = \"step\", threshold = \"30 KB\" }}\n"))
+        .expect("a file");
+    let totals = run(&program, &switch, &burst, &["--ecn=true"]);
+    assert!(totals.value("marks") > 0, "{}", totals.0);
+
     let text = std::fs::read_to_string(source.join("switch.toml")).expect("the switch");
     for policy in ["dt", "abm", "plasticine", "losspass", "occamy"] {
         let changed = text.replace("{ name = \"dt\", alpha = 0.5 }", &format!("\"{policy}\""));
