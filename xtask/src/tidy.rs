@@ -79,7 +79,11 @@ pub const GENERIC: &[(&str, &[&str])] = &[
 /// Drivers share the core, but never depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Packages that no other crate may depend on.
-pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
+pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-python", "xtask"];
+/// Crates with `unsafe` code: the only file that has it, and the reason. Their manifests repeat the
+/// workspace's lints, because a crate cannot lower `forbid`.
+pub const UNSAFE: &[(&str, &str, &str)] =
+    &[("bufferlab-capi", "crates/capi/src/exports.rs", "C passes pointers, and symbols are not mangled")];
 /// Programs with custom schemes (`examples/`): the command line with additional policies.
 pub const PROGRAMS: &[&str] = &["own-policy"];
 
@@ -97,6 +101,7 @@ pub fn check() -> Result<(), String> {
         functions::check(&production(&files), functions::LONG),
         meaning::check(&production(&files), meaning::ALLOWED),
         files.iter().flat_map(|path| meaning::in_python(path, &read(path).unwrap_or_default())).collect(),
+        unsafe_files(&production(&files)),
         circles::problems(&production(&files), circles::KNOWN),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         crates_of_the_overview(&read("ARCHITECTURE.md").unwrap_or_default(), &files),
@@ -292,6 +297,7 @@ fn policies() -> Vec<String> {
 fn pure_crates() -> Result<Vec<String>, String> {
     let folder = |name: &str| format!("crates/{}", name.trim_start_matches("bufferlab-"));
     let rules = read("crates/core/clippy.toml")?;
+    let workspace = read("Cargo.toml")?;
     let mut problems = Vec::new();
     for (name, _) in PURE {
         let path = format!("{}/clippy.toml", folder(name));
@@ -301,11 +307,37 @@ fn pure_crates() -> Result<Vec<String>, String> {
     }
     for manifest in manifests()? {
         let text = std::fs::read_to_string(&manifest).map_err(|error| format!("{manifest}: {error}"))?;
-        if !text.contains("[lints]\nworkspace = true") {
-            problems.push(format!("{manifest}: does not take the workspace's lints"));
-        }
+        problems.extend(lints(&manifest, &text, &workspace));
     }
     Ok(problems)
+}
+
+/// Lints that a manifest lacks. A crate with `unsafe` code has all lints of the workspace's manifest
+/// but one.
+fn lints(manifest: &str, text: &str, workspace: &str) -> Vec<String> {
+    if text.contains("[lints]\nworkspace = true") {
+        return Vec::new();
+    }
+    let is_named = |(name, ..): &&(&str, &str, &str)| text.contains(&format!("\nname = \"{name}\"\n"));
+    if !UNSAFE.iter().any(|entry| is_named(&entry)) {
+        return vec![format!("{manifest}: does not take the workspace's lints")];
+    }
+    let rules = workspace.split("[workspace.lints.").skip(1).flat_map(|table| {
+        let end = table.find("\n[").unwrap_or(table.len());
+        table[..end].lines().skip(1)
+    });
+    let rules = rules.filter(|line| line.contains(" = ") && !line.starts_with("unsafe_code"));
+    let rules = rules.chain(["unsafe_code = \"deny\"", "undocumented_unsafe_blocks = \"deny\""]);
+    let missing = rules.filter(|rule| !text.lines().any(|line| line == *rule));
+    missing.map(|rule| format!("{manifest}: lacks the lint {rule}")).collect()
+}
+
+/// Production files that allow `unsafe` code and are not listed in [`UNSAFE`].
+fn unsafe_files(files: &[(&str, String)]) -> Vec<String> {
+    let allowance = concat!("allow(", "unsafe_code");
+    let is_listed = |path: &str| UNSAFE.iter().any(|(_, file, _)| *file == path);
+    let allowing = files.iter().filter(|(path, text)| text.contains(allowance) && !is_listed(path));
+    allowing.map(|(path, _)| format!("{path}: only the files of UNSAFE have unsafe code")).collect()
 }
 
 /// A dependency of a crate of the workspace on another crate or a library.
@@ -397,6 +429,22 @@ mod tests {
             crates_of_the_overview(&page("`a`, `live`"), &files),
             ["ARCHITECTURE.md: the table of crates lacks b", "ARCHITECTURE.md: there is no crate live"]
         );
+    }
+
+    #[test]
+    fn unsafe_code_needs_a_listed_file_and_all_other_lints() {
+        let workspace = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"warn\"\n\n\
+                         [workspace.lints.clippy]\ntodo = \"warn\"\n\n[profile.dev]\nopt-level = 1\n";
+        let plain = "[package]\nname = \"bufferlab-core\"\n";
+        assert_eq!(lints("a", &format!("{plain}[lints]\nworkspace = true\n"), workspace), [""; 0]);
+        assert_eq!(lints("a", plain, workspace), ["a: does not take the workspace's lints"]);
+        let listed = "[package]\nname = \"bufferlab-capi\"\n[lints.rust]\nunsafe_code = \"deny\"\n\
+                      undocumented_unsafe_blocks = \"deny\"\nmissing_docs = \"warn\"\n";
+        assert_eq!(lints("a", listed, workspace), ["a: lacks the lint todo = \"warn\""]);
+        assert_eq!(lints("a", &format!("{listed}todo = \"warn\"\n"), workspace), [""; 0]);
+        let allowing = concat!("#![allow(", "unsafe_code)]\n").to_owned();
+        let files = [(UNSAFE[0].1, allowing.clone()), ("crates/core/src/a.rs", allowing)];
+        assert_eq!(unsafe_files(&files), ["crates/core/src/a.rs: only the files of UNSAFE have unsafe code"]);
     }
 
     #[test]

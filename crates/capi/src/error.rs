@@ -1,0 +1,66 @@
+//! Results that cross the border: a code, and a text that the thread keeps.
+
+use crate::abi::Code;
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// A call that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    text: String,
+}
+
+impl Failure {
+    /// Failure: an argument is null or out of range.
+    pub(crate) fn invalid(text: impl Into<String>) -> Self {
+        Self { code: Code::Invalid, text: text.into() }
+    }
+
+    /// Failure: the configuration is wrong.
+    pub(crate) fn refused(text: impl Into<String>) -> Self {
+        Self { code: Code::Refused, text: text.into() }
+    }
+
+    /// Failure: a defect of the policy or of the ledger.
+    pub(crate) fn failed(text: impl Into<String>) -> Self {
+        Self { code: Code::Failed, text: text.into() }
+    }
+
+    /// Failure: a panic.
+    pub(crate) fn panicked(text: impl Into<String>) -> Self {
+        Self { code: Code::Panic, text: text.into() }
+    }
+}
+
+/// Runs the body of an exported function. A failure or a panic becomes a code and the last error.
+pub(crate) fn guard(body: impl FnOnce() -> Result<Code, Failure>) -> i32 {
+    let result = catch_unwind(AssertUnwindSafe(body));
+    let failure = match result {
+        Ok(Ok(code)) => return code as i32,
+        Ok(Err(failure)) => failure,
+        Err(payload) => Failure::panicked(panic_text(&*payload)),
+    };
+    // A text with a null byte ends there, as C would read it.
+    let text = failure.text.split('\0').next().unwrap_or_default();
+    let text = CString::new(text).unwrap_or_default();
+    LAST.with(|last| last.replace(text));
+    failure.code as i32
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    format!("a defect of bufferlab: {}", text.unwrap_or("a panic without a message"))
+}
+
+/// The last error of this thread.
+pub(crate) fn last() -> *const c_char {
+    LAST.with(|last| last.borrow().as_ptr())
+}

@@ -1,0 +1,390 @@
+//! The exported functions: they read pointers, stop panics and call back.
+//!
+//! This module alone has `unsafe`, for two reasons: symbols without mangling, and pointers from C.
+//! Every pointer is checked for null. The header states the rest: a pointer that is not null points
+//! to a valid value, and one thread at a time uses a switch.
+//!
+//! Callbacks run after the last use of a reference to the switch, so they may call this library
+//! with the same switch, or free it.
+#![allow(unsafe_code)]
+
+use crate::abi::{ABI, Callback, Code, Config, Departure, Packet, Param, REASONS, Verdict};
+use crate::config::{self, Plain};
+use crate::error::{self, Failure, guard};
+use crate::handle::{Handle, code_of};
+use std::ffi::{CStr, c_char, c_void};
+use std::slice;
+
+/// The exported symbols.
+pub const EXPORTS: [&str; 15] = [
+    "bufferlab_v1_abi",
+    "bufferlab_v1_last_error",
+    "bufferlab_v1_name",
+    "bufferlab_v1_new",
+    "bufferlab_v1_from_toml",
+    "bufferlab_v1_free",
+    "bufferlab_v1_observe",
+    "bufferlab_v1_arrive",
+    "bufferlab_v1_depart",
+    "bufferlab_v1_pause",
+    "bufferlab_v1_next_timer",
+    "bufferlab_v1_timer",
+    "bufferlab_v1_threshold",
+    "bufferlab_v1_occupancy",
+    "bufferlab_v1_verify",
+];
+
+/// Reads a C string.
+///
+/// # Safety
+/// A pointer that is not null points to a string that ends with a null byte and lives for `'a`.
+unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failure> {
+    if pointer.is_null() {
+        return Err(Failure::invalid(format!("{what} is null")));
+    }
+    // SAFETY: not null, and the caller promises the rest.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|_| Failure::invalid(format!("{what} is not UTF-8")))
+}
+
+/// Reads an array, which may be null if it is empty.
+///
+/// # Safety
+/// A pointer that is not null points to `count` valid values that live for `'a`.
+unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() || !pointer.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
+        return Err(Failure::invalid(format!("{what} is no array of {count} values")));
+    }
+    // SAFETY: not null, aligned, of a possible size, and the caller promises the rest.
+    Ok(unsafe { slice::from_raw_parts(pointer, count) })
+}
+
+/// Reads a value.
+///
+/// # Safety
+/// A pointer that is not null points to a valid value that lives for `'a`.
+unsafe fn value<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
+    // SAFETY: the caller promises it, for all pointers that are not null.
+    let value = unsafe { pointer.as_ref() };
+    value.ok_or_else(|| Failure::invalid(format!("{what} is null")))
+}
+
+/// Writes a result.
+///
+/// # Safety
+/// A pointer that is not null may be written to.
+unsafe fn write<T>(pointer: *mut T, result: T) -> Result<(), Failure> {
+    if pointer.is_null() {
+        return Err(Failure::invalid("the place of the result is null"));
+    }
+    // SAFETY: not null, and the caller promises the rest.
+    unsafe { pointer.write(result) };
+    Ok(())
+}
+
+/// The body of a call that may change a switch. `out` is checked first, so that no packet is lost.
+/// Delivers events at the end.
+///
+/// # Safety
+/// A pointer `handle` that is not null is from [`bufferlab_new`] or [`bufferlab_from_toml`], was
+/// not freed, and no other thread uses it. A pointer `out` that is not null may be written to.
+unsafe fn change<T>(
+    handle: *mut Handle,
+    out: *mut T,
+    body: impl FnOnce(&mut Handle) -> Result<Option<T>, Failure>,
+) -> i32 {
+    let mut events = (Vec::new(), None);
+    let code = guard(|| {
+        // SAFETY: the caller promises it, for all pointers that are not null.
+        let handle = unsafe { handle.as_mut() }.ok_or_else(|| Failure::invalid("the switch is null"))?;
+        if out.is_null() {
+            return Err(Failure::invalid("the place of the result is null"));
+        }
+        let answer = handle.call(body)?;
+        events = (handle.take_events(), handle.callback);
+        let code = code_of(&answer);
+        if let Some(answer) = answer {
+            // SAFETY: not null, and the caller promises the rest.
+            unsafe { write(out, answer) }?;
+        }
+        Ok(code)
+    });
+    if let (list, Some((callback, user))) = events {
+        for event in &list {
+            // SAFETY: the program that set the callback promises that it takes these arguments.
+            unsafe { callback(user, event) };
+        }
+    }
+    code
+}
+
+/// The body of a call that only reads a switch.
+///
+/// # Safety
+/// See [`change`].
+unsafe fn read<T>(
+    handle: *const Handle,
+    out: *mut T,
+    body: impl FnOnce(&Handle) -> Result<Option<T>, Failure>,
+) -> i32 {
+    guard(|| {
+        // SAFETY: the caller promises it, for all pointers that are not null.
+        let handle = unsafe { value(handle, "the switch") }?;
+        handle.check_sound()?;
+        let answer = body(handle)?;
+        let code = code_of(&answer);
+        match answer {
+            // SAFETY: the caller promises it, for all pointers that are not null.
+            Some(answer) => unsafe { write(out, answer) }?,
+            None if out.is_null() => return Err(Failure::invalid("the place of the result is null")),
+            None => {}
+        }
+        Ok(code)
+    })
+}
+
+/// Gives a new switch to the caller.
+///
+/// # Safety
+/// A pointer `out` that is not null may be written to.
+unsafe fn give(
+    out: *mut *mut Handle,
+    build: impl FnOnce() -> Result<Handle, Failure>,
+) -> Result<Code, Failure> {
+    // SAFETY: the caller promises it, for all pointers that are not null.
+    unsafe { write(out, std::ptr::null_mut()) }?;
+    let handle = Box::into_raw(Box::new(build()?));
+    // SAFETY: the same pointer was written to.
+    unsafe { write(out, handle) }?;
+    Ok(Code::Ok)
+}
+
+/// Version of the interface.
+#[unsafe(export_name = "bufferlab_v1_abi")]
+pub extern "C" fn bufferlab_abi() -> u32 {
+    ABI
+}
+
+/// Text of the last error in this thread.
+#[unsafe(export_name = "bufferlab_v1_last_error")]
+pub extern "C" fn bufferlab_last_error() -> *const c_char {
+    error::last()
+}
+
+/// Name of a reason; null if there is none with this code.
+#[unsafe(export_name = "bufferlab_v1_name")]
+pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
+    REASONS.get(usize::from(reason)).map_or(std::ptr::null(), |name| name.as_ptr())
+}
+
+/// Builds a switch with a registered policy.
+///
+/// # Safety
+/// Pointers that are not null point to what the header says.
+#[unsafe(export_name = "bufferlab_v1_new")]
+pub unsafe extern "C" fn bufferlab_new(
+    config: *const Config,
+    policy: *const c_char,
+    params: *const Param,
+    count: usize,
+    out: *mut *mut Handle,
+) -> i32 {
+    let build = || {
+        // SAFETY: the caller promises it.
+        let config = unsafe { value(config, "the configuration") }?;
+        // SAFETY: the caller promises it.
+        let rates = unsafe { array(config.port_rates, config.ports as usize, "port_rates") }?;
+        // SAFETY: the caller promises it.
+        let policy = unsafe { text(policy, "the policy's name") }?;
+        // SAFETY: the caller promises it.
+        let given = unsafe { array(params, count, "params") }?;
+        let mut params = Vec::with_capacity(given.len());
+        for param in given {
+            // SAFETY: the caller promises it.
+            let name = unsafe { text(param.name, "a parameter's name") }?;
+            // SAFETY: the caller promises it.
+            let value = unsafe { text(param.value, "a parameter's value") }?;
+            params.push((name, value));
+        }
+        let plain = Plain {
+            capacity: config.capacity,
+            rates,
+            queues_per_port: config.queues_per_port,
+            max_packet: config.max_packet,
+            lossless: config.lossless_priorities,
+            seed: config.seed,
+        };
+        config::from_policy(&plain, policy, &params).map(Handle::new)
+    };
+    // SAFETY: the caller promises it.
+    guard(|| unsafe { give(out, build) })
+}
+
+/// Builds the first switch of a scenario.
+///
+/// # Safety
+/// Pointers that are not null point to what the header says.
+#[unsafe(export_name = "bufferlab_v1_from_toml")]
+pub unsafe extern "C" fn bufferlab_from_toml(
+    toml: *const c_char,
+    rates: *const u64,
+    ports: usize,
+    out: *mut *mut Handle,
+) -> i32 {
+    let build = || {
+        // SAFETY: the caller promises it.
+        let toml = unsafe { text(toml, "the text") }?;
+        // SAFETY: the caller promises it.
+        let rates = unsafe { array(rates, ports, "rates") }?;
+        config::from_toml(toml, rates).map(Handle::new)
+    };
+    // SAFETY: the caller promises it.
+    guard(|| unsafe { give(out, build) })
+}
+
+/// Frees a switch.
+///
+/// # Safety
+/// The pointer is null, or from [`bufferlab_new`] or [`bufferlab_from_toml`] and not freed.
+#[unsafe(export_name = "bufferlab_v1_free")]
+pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
+    if !handle.is_null() {
+        guard(|| {
+            // SAFETY: not null, from `Box::into_raw`, and the caller gives up the switch.
+            drop(unsafe { Box::from_raw(handle) });
+            Ok(Code::Ok)
+        });
+    }
+}
+
+/// Sets the receiver of events.
+///
+/// # Safety
+/// See [`bufferlab_arrive`]. The callback may be called with `user` until it is replaced.
+#[unsafe(export_name = "bufferlab_v1_observe")]
+pub unsafe extern "C" fn bufferlab_observe(
+    handle: *mut Handle,
+    callback: Option<Callback>,
+    user: *mut c_void,
+) -> i32 {
+    let mut done = ();
+    let set = |handle: &mut Handle| {
+        handle.set_callback(callback.map(|callback| (callback, user)));
+        Ok(Some(()))
+    };
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, &raw mut done, set) }
+}
+
+/// Handles an arrival.
+///
+/// # Safety
+/// The switch is null, or valid and used by this thread only. Other pointers that are not null
+/// point to what the header says.
+#[unsafe(export_name = "bufferlab_v1_arrive")]
+pub unsafe extern "C" fn bufferlab_arrive(
+    handle: *mut Handle,
+    now: u64,
+    packet: *const Packet,
+    verdict: *mut Verdict,
+) -> i32 {
+    let arrive = |handle: &mut Handle| {
+        // SAFETY: the caller promises it.
+        let packet = unsafe { value(packet, "the packet") }?;
+        handle.arrive(now, packet).map(Some)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, verdict, arrive) }
+}
+
+/// Takes the next packet of an idle port.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_depart")]
+pub unsafe extern "C" fn bufferlab_depart(
+    handle: *mut Handle,
+    now: u64,
+    port: u16,
+    departure: *mut Departure,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, departure, |handle| handle.depart(now, port)) }
+}
+
+/// Handles a pause frame of a neighbour.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_pause")]
+pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priority: u8, paused: i32) -> i32 {
+    let mut done = ();
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, &raw mut done, |handle| handle.pause(port, priority, paused != 0).map(Some)) }
+}
+
+/// Time of the next timer.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_next_timer")]
+pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u64) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { read(handle, at, |handle| Ok(handle.next_timer())) }
+}
+
+/// Handles the timers that are due.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_timer")]
+pub unsafe extern "C" fn bufferlab_timer(handle: *mut Handle, now: u64) -> i32 {
+    let mut done = ();
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, &raw mut done, |handle| handle.timer(now).map(Some)) }
+}
+
+/// The policy's limit of a queue.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_threshold")]
+pub unsafe extern "C" fn bufferlab_threshold(
+    handle: *const Handle,
+    port: u16,
+    queue: u8,
+    tags: u16,
+    bytes: *mut u64,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { read(handle, bytes, |handle| handle.threshold(port, queue, tags)) }
+}
+
+/// Bytes of a queue, a port or the buffer.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_occupancy")]
+pub unsafe extern "C" fn bufferlab_occupancy(
+    handle: *const Handle,
+    port: i32,
+    queue: i32,
+    bytes: *mut u64,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { read(handle, bytes, |handle| handle.occupancy(port, queue).map(Some)) }
+}
+
+/// Checks the ledger, and reports a failure of the policy.
+///
+/// # Safety
+/// See [`bufferlab_arrive`].
+#[unsafe(export_name = "bufferlab_v1_verify")]
+pub unsafe extern "C" fn bufferlab_verify(handle: *mut Handle) -> i32 {
+    let mut done = ();
+    // SAFETY: the caller promises it.
+    unsafe { change(handle, &raw mut done, |handle| handle.verify().map(Some)) }
+}
