@@ -84,7 +84,8 @@ fn check(params: &Params) -> Result<(), Faults> {
         if kmin > kmax {
             let place = |key: &'static str| ParamPlace::new("profiles").element(index).key(key);
             let message = format!("kmin ({}) is above kmax ({})", format_size(kmin), format_size(kmax));
-            let fault = Fault::new(place("kmin"), message, "expected at most kmax").also(place("kmax"), "kmax");
+            let fault =
+                Fault::new(place("kmin"), message, "expected at most kmax").also(place("kmax"), "kmax");
             return Err(fault.help("lower kmin, or raise kmax").into());
         }
     }
