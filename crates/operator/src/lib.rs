@@ -14,6 +14,7 @@
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
 pub mod bench;
+mod headroom;
 mod limits;
 mod model;
 mod network;
@@ -28,6 +29,7 @@ pub mod vectors;
 pub mod what_if;
 
 pub use bench::Bench;
+pub use headroom::{QueueHeadroom, headroom_answers};
 pub use limits::LIMITS;
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
 pub use network::Network;
