@@ -16,6 +16,7 @@
 pub mod bench;
 mod headroom;
 mod limits;
+mod meter;
 mod model;
 mod network;
 pub mod probe;
@@ -31,6 +32,7 @@ pub mod what_if;
 pub use bench::Bench;
 pub use headroom::{QueueHeadroom, headroom_answers};
 pub use limits::LIMITS;
+pub use meter::{Counters, Levels};
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
 pub use network::Network;
 pub use qualification::{Qualification, Sender};
