@@ -3,6 +3,7 @@
 use crate::examples;
 use bufferlab_operator::Kind;
 use bufferlab_sonic::lint::{Allowance, Severity};
+use bufferlab_sonic::silicon::ChipChoice;
 use clap::Subcommand;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -129,6 +130,19 @@ pub(crate) struct SonicFiles {
     /// Name the chip [default: the one that the configuration names]
     #[arg(long, value_name = "NAME")]
     pub(crate) chip: Option<String>,
+    /// Set the size of a memory cell, for a chip that is not in the list [default: that of the chip]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) cell: Option<u64>,
+    /// Set the number of parts of the memory that share nothing [default: that of the chip]
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<u64>,
+}
+
+impl SonicFiles {
+    /// The chip that the options name.
+    pub(crate) fn chip(&self) -> ChipChoice {
+        ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
+    }
 }
 
 /// `sonic lint`.

@@ -161,6 +161,21 @@ fn vectors_are_a_table_a_qualification_file_and_json() {
 }
 
 #[test]
+fn a_cell_and_slices_by_hand_serve_a_chip_that_is_not_known() {
+    let desk = desk("", "");
+    let predicted = |chip: &[&str]| -> serde_json::Value {
+        let json = desk.succeed(&[&["sonic", "predict", "switch", "--json"], chip].concat());
+        serde_json::from_str(&json).expect("JSON")
+    };
+    let (known, by_hand) = (predicted(&["--chip", "trident3"]), predicted(&["--cell", "256 B"]));
+    assert_eq!((&known[0]["groups"], &known[0]["shared"]), (&by_hand[0]["groups"], &by_hand[0]["shared"]));
+    let halves = predicted(&["--chip", "trident3", "--slices", "2"]);
+    assert_eq!((&halves[0]["slices"], &halves[0]["cell_bytes"]), (&2.into(), &256.into()));
+    let refused = desk.output(&["sonic", "predict", "switch", "--chip", "trident3", "--slices", "0"]);
+    assert!(text(&refused.stderr).contains("a number from 1 to 64"), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn a_chip_answers_probes_until_its_input_ends() {
     let desk = desk("", "");
     let mut child = desk
