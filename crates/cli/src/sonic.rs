@@ -11,7 +11,7 @@ use bufferlab_operator::store::{self, Store, StoreError};
 use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, ChipChoice, PredictError};
-use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, memo, nvidia};
+use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, calibrate, diff, explain, memo, nvidia};
 use miette::{Report, miette};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,9 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
             qualify::vectors(files, *packet, *format, scenarios.as_deref())
         }
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
+        SonicCommand::Calibrate { files, counters, packet, json } => {
+            calibrate_files(files, counters, *packet, *json)
+        }
         SonicCommand::Tune(args) => tune::tune(args),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
     }
@@ -280,6 +283,36 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
         }
     }
     if as_json { json(&all) } else { Ok(()) }
+}
+
+fn calibrate_files(
+    files: &SonicFiles,
+    counters: &[PathBuf],
+    packet: u64,
+    as_json: bool,
+) -> miette::Result<()> {
+    let dumps = counters.iter().map(|path| content(path)).collect::<miette::Result<Vec<_>>>()?;
+    let dumps: Vec<&[u8]> = dumps.iter().map(Vec::as_slice).collect();
+    let samples = calibrate::read(&dumps).map_err(|error| {
+        let help = "give dumps of COUNTERS_DB: `redis-dump -d 2 -y`";
+        miette!(help = help, "counters: {error}")
+    })?;
+    let (config, chip) = only_chip(files)?;
+    let found = calibrate::calibrate(&config, chip, packet, &samples).map_err(unknown)?;
+    if as_json { json(&found) } else { print(&readable(&calibrate::text(&found))) }
+}
+
+/// The configuration of the only chip.
+fn only_chip(files: &SonicFiles) -> miette::Result<(Config, &'static Chip)> {
+    let mut all = load(files)?;
+    if all.len() > 1 {
+        let help = "give the files of one of them, and those that belong to all";
+        return Err(miette!(help = help, "the files describe several chips"));
+    }
+    let (_, config) = all.remove(0);
+    warn(&config);
+    let chip = files.chip().resolve(&config).map_err(unknown)?;
+    Ok((config, chip))
 }
 
 fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {

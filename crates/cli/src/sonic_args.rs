@@ -98,6 +98,23 @@ pub(crate) enum SonicCommand {
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
+    /// Estimate alphas, pools, cells and reserves from watermarks and counters, and name configured
+    /// values that the switch does not follow
+    #[command(after_help = examples::SONIC_CALIBRATE)]
+    Calibrate {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Read a dump of COUNTERS_DB (JSON); repeat it in the order of time, with watermarks
+        /// cleared in between
+        #[arg(long, required = true, value_name = "FILE")]
+        counters: Vec<PathBuf>,
+        /// Set the largest packet: a limit is reached within one packet
+        #[arg(long, default_value = "9100 B", value_name = "SIZE", value_parser = packet)]
+        packet: u64,
+        /// Print the estimates as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Adapt alphas to congestion, as ABM's control plane does. Read COUNTERS_DB and print changes
     /// to CONFIG_DB; write them with --apply
     #[command(after_help = examples::SONIC_TUNE)]

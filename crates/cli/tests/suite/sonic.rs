@@ -176,6 +176,30 @@ fn a_cell_and_slices_by_hand_serve_a_chip_that_is_not_known() {
 }
 
 #[test]
+fn alphas_are_estimated_from_a_dump_of_counters() {
+    let desk = desk("", "");
+    // A lone group with alpha 1 instead of 1/2: half of 12,332 cells of 256 B.
+    desk.write(
+        "counters.json",
+        r#"{
+            "COUNTERS_PG_NAME_MAP": { "Ethernet0:3": "oid:0x1" },
+            "COUNTERS_BUFFER_POOL_NAME_MAP": { "ingress_lossless_pool": "oid:0x2" },
+            "USER_WATERMARKS:oid:0x1": {
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": "1578496",
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": "256"
+            },
+            "USER_WATERMARKS:oid:0x2": { "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES": "1578496" }
+        }"#,
+    );
+    let args = ["sonic", "calibrate", "switch", "--chip", "trident3", "--counters", "counters.json"];
+    let found = desk.succeed(&args);
+    assert!(found.contains("dynamic_th is -1, and the switch behaves as with 0"), "{found}");
+    desk.write("empty.json", "{}");
+    let refused = desk.output(&[&args[..6], &["empty.json"]].concat());
+    assert!(text(&refused.stderr).contains("no watermarks"), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn a_chip_answers_probes_until_its_input_ends() {
     let desk = desk("", "");
     let mut child = desk
