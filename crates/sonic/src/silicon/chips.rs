@@ -33,7 +33,8 @@ pub struct Chip {
     /// Accounting.
     pub rule: Rule,
     /// Memory for packets (bytes), if known: from the largest limits of SONiC's device files
-    /// (Broadcom), or `egress_lossless_pool` of the device files (NVIDIA).
+    /// (Broadcom), or the largest `egress_lossless_pool` of device files and of SONiC's
+    /// `mellanox_buffer_migrator` (NVIDIA).
     pub memory: Option<u64>,
     /// Parts of hardware models that identify the family.
     pub models: &'static [&'static str],
@@ -145,7 +146,7 @@ pub static CHIPS: &[Chip] = &[
         "spectrum1",
         "NVIDIA Spectrum",
         Rule::OneLevel,
-        13_945_824,
+        14_024_599,
         &["MSN2", "SN2"],
     ),
     spectrum(
@@ -153,7 +154,7 @@ pub static CHIPS: &[Chip] = &[
         "spectrum2",
         "NVIDIA Spectrum-2",
         Rule::OneLevel,
-        34_287_552,
+        34_340_832,
         &["MSN3", "SN3"],
     ),
     spectrum(
