@@ -316,7 +316,9 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         notes.push("WRR and DWRR are mixed: all weighted queues are served by bytes (DWRR).".to_owned());
     }
     if packets == weighted.len() {
-        let weights: Vec<_> = weighted.iter().map(|(_, weight)| *weight).collect();
+        // Weights without a common divisor, so that a round is as short as possible.
+        let common = weighted.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight));
+        let weights: Vec<_> = weighted.iter().map(|(_, weight)| weight / common.max(1)).collect();
         groups.push(format!(
             "{{ queues = {queues:?}, discipline = \"weighted_round_robin\", weights = {weights:?} }}"
         ));
@@ -333,6 +335,10 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         quanta.join(", ")
     ));
     groups.join(", ")
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Parts of a configuration that the simulated switch does not have, in sentences.

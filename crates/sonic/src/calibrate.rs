@@ -127,8 +127,45 @@ struct Gathered {
     shared: u64,
     alpha: Interval,
     size: Interval,
+    /// Largest memory of a packet (bytes).
+    packet: u64,
     reserve: Option<Interval>,
-    reached: usize,
+    reached: Vec<Reached>,
+}
+
+/// A reading at the limit.
+struct Reached {
+    /// Shared memory (bytes).
+    own: u64,
+    /// Shared memory of the other members of the pool that have any (bytes).
+    others: Vec<u64>,
+    /// Watermark of the pool (bytes).
+    pool: Option<u64>,
+}
+
+/// Largest number of other members whose order of filling is tried.
+const OTHERS_MAX: usize = 12;
+
+impl Reached {
+    /// How well an alpha explains the reading: best if the member was alone or the last one that
+    /// filled, else if some of the others had filled before it.
+    fn explained_by(&self, alpha: f64, shared: u64, packet: u64) -> u32 {
+        let (own, packet) = (self.own as f64, packet as f64);
+        let fits = |used: f64| {
+            let limit = alpha * (shared as f64 - used).max(0.0);
+            // Before its last packet the member was below the limit, which was higher then.
+            limit <= own + 1.0 && limit > own - packet * (1.0 + alpha) - 1.0
+        };
+        if fits(own) || self.pool.is_some_and(|pool| fits(pool as f64)) {
+            return 3;
+        }
+        let others = &self.others[..self.others.len().min(OTHERS_MAX)];
+        let of = |chosen: u32| {
+            let parts = others.iter().enumerate().filter(|(at, _)| chosen >> at & 1 != 0);
+            own + parts.map(|(_, bytes)| *bytes as f64).sum::<f64>()
+        };
+        u32::from((0..1_u32 << others.len()).any(|chosen| fits(of(chosen))))
+    }
 }
 
 /// Estimates from samples of a switch with this configuration. A packet has at most `packet` bytes
@@ -159,8 +196,9 @@ pub fn calibrate(
                 shared,
                 alpha: Interval::ANY,
                 size: Interval::ANY,
+                packet,
                 reserve: None,
-                reached: 0,
+                reached: Vec::new(),
                 pool,
             });
             // A queue also loses packets when the ingress pool is full.
@@ -168,6 +206,11 @@ pub fn calibrate(
             let is_full = of_pool + packet >= memory.shared * chip.cell * chip.slices;
             if reading.reached && reading.shared > 0 && (reading.is_group || !is_full) {
                 own.add(reading, sample, packet);
+                own.reached.push(Reached {
+                    own: reading.shared,
+                    others: others(config, &memory, reading, sample),
+                    pool: sample.pools.get(&own.pool).copied(),
+                });
             }
         }
     }
@@ -194,6 +237,15 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Shared memory of the other members of a reading's pool that have any (bytes).
+fn others(config: &Config, memory: &Memory, reading: &Reading, sample: &Sample) -> Vec<u64> {
+    let same_side = |other: &&Reading| other.is_group == reading.is_group && other.shared > 0;
+    let is_other = |other: &&Reading| (&other.port, other.index) != (&reading.port, reading.index);
+    let is_limited = |other: &&Reading| other.is_group || limited(config, memory, other).is_some();
+    let found = sample.readings.iter().filter(same_side).filter(is_other).filter(is_limited);
+    found.map(|other| other.shared).collect()
+}
+
 /// Profile, pool and shared memory of one slice (bytes) that limit a member.
 fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profile, String, u64)> {
     let port = PortName::new(&reading.port);
@@ -203,6 +255,11 @@ fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profi
         config.queue(&port, reading.index)
     };
     let Resolved::Profile(profile) = resolved else { return None };
+    let is_dynamic =
+        profile.threshold.as_ref().is_some_and(|limit| matches!(limit.value, Threshold::Dynamic(_)));
+    if !is_dynamic {
+        return None;
+    }
     let (pool, _) = config.pool_of(&profile)?;
     let pool = pool.to_owned();
     let cells = if reading.is_group {
@@ -216,7 +273,6 @@ fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profi
 impl Gathered {
     /// Adds a reading at the limit.
     fn add(&mut self, reading: &Reading, sample: &Sample, packet: u64) {
-        self.reached += 1;
         let (s, shared) = (reading.shared, self.shared);
         // The limit is within a packet of the watermark.
         let (low, high) = (s.saturating_sub(packet).max(1) as f64, (s + packet) as f64);
@@ -245,7 +301,7 @@ impl Gathered {
 
     fn estimate(self) -> ProfileEstimate {
         let value = |exponent: i8| 2f64.powi(i32::from(exponent));
-        let exponents: Vec<i8> = match self.reached {
+        let exponents: Vec<i8> = match self.reached.len() {
             0 => Vec::new(),
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
@@ -255,11 +311,18 @@ impl Gathered {
             None => self.alpha.least.max(f64::MIN_POSITIVE).log2(),
         };
         let distance = |exponent: &i8| (f64::from(*exponent) - middle).abs();
-        let best = exponents.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let explains = |exponent: &i8| {
+            let alpha = value(*exponent);
+            self.reached.iter().map(|one| one.explained_by(alpha, self.shared, self.packet)).sum::<u32>()
+        };
+        let best = exponents
+            .iter()
+            .copied()
+            .min_by(|a, b| explains(b).cmp(&explains(a)).then_with(|| distance(a).total_cmp(&distance(b))));
         ProfileEstimate {
             profile: self.profile.name.clone(),
             pool: self.pool,
-            readings: self.reached,
+            readings: self.reached.len(),
             alpha: self.alpha,
             best,
             exponents,

@@ -81,7 +81,7 @@ fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
     assert!(bytes.contains("deficit_round_robin"), "{bytes}");
     let all = |text: String| text.replace("|3-4\"", "|0-7\"");
     let (_, packets) = groups(&|text| all(text).replace("DWRR", "WRR"));
-    assert!(packets.contains("weighted_round_robin\", weights = [15, 15, 15"), "{packets}");
+    assert!(packets.contains("weighted_round_robin\", weights = [1, 1, 1"), "{packets}");
     let (mixed, by_bytes) = groups(&|text| text.replace("DWRR", "WRR"));
     assert!(by_bytes.contains("deficit_round_robin") && says(&mixed, "WRR and DWRR are mixed"), "{by_bytes}");
     let (_, strict) = groups(&|text| text.replace("DWRR", "STRICT"));
