@@ -5,6 +5,7 @@ use crate::execute::{load_as, warn};
 use crate::{error, print, records};
 use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
 use bufferlab_lab::{RunError, fits, format_memory};
+use bufferlab_operator::headroom_answers;
 use bufferlab_report::format::readable;
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
@@ -52,6 +53,9 @@ fn summary(scenario: &Scenario) -> String {
     );
     for line in switch_lines(scenario) {
         let _ = writeln!(text, "switches  {line}");
+    }
+    for answer in headroom_answers(scenario) {
+        let _ = writeln!(text, "headroom  {answer}");
     }
     for transport in &scenario.transports {
         let _ = writeln!(text, "transport {}{}", transport_line(transport), priorities(scenario, transport));

@@ -312,6 +312,13 @@ Examples:
   # Answer for packets of 1500 B
   bufferlab sonic probe testdata/sonic/switch --chip trident3 --packet 1500 < requests.jsonl";
 
+pub(crate) const SONIC_CALIBRATE: &str = "\
+Examples:
+  # Estimate from one dump of COUNTERS_DB
+  bufferlab sonic calibrate config_db.json --counters counters.json
+  # Narrow the bounds with a second dump
+  bufferlab sonic calibrate config_db.json --counters 1.json --counters 2.json";
+
 pub(crate) const SONIC_TUNE: &str = "\
 Examples:
   # Print what would change (a dry run)

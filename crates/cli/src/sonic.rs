@@ -10,8 +10,8 @@ use bufferlab_document::files;
 use bufferlab_operator::store::{self, Store, StoreError};
 use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Options, RULES};
-use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
-use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, memo, nvidia};
+use bufferlab_sonic::silicon::{self, Chip, ChipChoice, PredictError};
+use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, calibrate, diff, explain, memo, nvidia};
 use miette::{Report, miette};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -33,6 +33,9 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
             qualify::vectors(files, *packet, *format, scenarios.as_deref())
         }
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
+        SonicCommand::Calibrate { files, counters, packet, json } => {
+            calibrate_files(files, counters, *packet, *json)
+        }
         SonicCommand::Tune(args) => tune::tune(args),
         SonicCommand::Headroom { files, chip } => headroom(files, chip.as_deref()),
     }
@@ -130,11 +133,11 @@ fn unknown(error: PredictError) -> Report {
 }
 
 /// The named or recognised chip. An unknown name is an error, an unrecognised switch is not.
-fn chip(config: &Config, name: Option<&str>) -> miette::Result<Option<&'static Chip>> {
-    match (chip_for(config, name), name) {
-        (Ok(chip), _) => Ok(Some(chip)),
-        (Err(error), Some(_)) => Err(unknown(error)),
-        (Err(_), None) => Ok(None),
+fn chip(config: &Config, choice: &ChipChoice) -> miette::Result<Option<&'static Chip>> {
+    match choice.resolve(config) {
+        Ok(chip) => Ok(Some(chip)),
+        Err(error) if choice.is_given() => Err(unknown(error)),
+        Err(_) => Ok(None),
     }
 }
 
@@ -152,7 +155,7 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
     let mut all = Vec::new();
     for (name, config) in load(files)? {
         warn(&config);
-        let explanation = explain::explain(&config, chip(&config, files.chip.as_deref())?);
+        let explanation = explain::explain(&config, chip(&config, &files.chip())?);
         if as_json {
             all.push(explanation);
         } else {
@@ -166,7 +169,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
     let (mut findings, mut gaps) = (Vec::new(), Vec::new());
     for (name, config) in load(&args.files)? {
         let options = Options {
-            chip: chip(&config, args.files.chip.as_deref())?,
+            chip: chip(&config, &args.files.chip())?,
             allow: args.allow.clone(),
             round_trip_us: Some(args.round_trip),
         };
@@ -200,7 +203,7 @@ fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
     let mut pages = String::new();
     for (_, config) in load(files)? {
         warn(&config);
-        let options = Options { chip: chip(&config, files.chip.as_deref())?, ..Options::default() };
+        let options = Options { chip: chip(&config, &files.chip())?, ..Options::default() };
         let page = memo::html(&config, &options).map_err(|error| miette!("{error}"))?;
         pages.push_str(&readable(&page));
     }
@@ -260,9 +263,10 @@ fn differ(
             "the two sides describe different chips"
         ));
     }
+    let choice = ChipChoice { name: name.map(str::to_owned), ..ChipChoice::default() };
     let mut all = Vec::new();
     for ((asic, before), (_, after)) in old.iter().zip(&new) {
-        let chip = chip(after, name)?;
+        let chip = chip(after, &choice)?;
         let difference = diff::diff(before, after, chip).map_err(|error| miette!("{error}"))?;
         if as_json {
             all.push(difference);
@@ -277,7 +281,7 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
     let mut all = Vec::new();
     for (name, config) in load(files)? {
         warn(&config);
-        let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
+        let chip = files.chip().resolve(&config).map_err(unknown)?;
         let prediction = silicon::predict(&config, chip, packet).map_err(unknown)?;
         if as_json {
             all.push(prediction);
@@ -286,6 +290,36 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
         }
     }
     if as_json { json(&all) } else { Ok(()) }
+}
+
+fn calibrate_files(
+    files: &SonicFiles,
+    counters: &[PathBuf],
+    packet: u64,
+    as_json: bool,
+) -> miette::Result<()> {
+    let dumps = counters.iter().map(|path| content(path)).collect::<miette::Result<Vec<_>>>()?;
+    let dumps: Vec<&[u8]> = dumps.iter().map(Vec::as_slice).collect();
+    let samples = calibrate::read(&dumps).map_err(|error| {
+        let help = "give dumps of COUNTERS_DB: `redis-dump -d 2 -y`";
+        miette!(help = help, "counters: {error}")
+    })?;
+    let (config, chip) = only_chip(files)?;
+    let found = calibrate::calibrate(&config, chip, packet, &samples).map_err(unknown)?;
+    if as_json { json(&found) } else { print(&readable(&calibrate::text(&found))) }
+}
+
+/// The configuration of the only chip.
+fn only_chip(files: &SonicFiles) -> miette::Result<(Config, &'static Chip)> {
+    let mut all = load(files)?;
+    if all.len() > 1 {
+        let help = "give the files of one of them, and those that belong to all";
+        return Err(miette!(help = help, "the files describe several chips"));
+    }
+    let (_, config) = all.remove(0);
+    warn(&config);
+    let chip = files.chip().resolve(&config).map_err(unknown)?;
+    Ok((config, chip))
 }
 
 fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {

@@ -3,6 +3,7 @@
 use crate::examples;
 use bufferlab_operator::Kind;
 use bufferlab_sonic::lint::{Allowance, Severity};
+use bufferlab_sonic::silicon::ChipChoice;
 use clap::Subcommand;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -97,6 +98,23 @@ pub(crate) enum SonicCommand {
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
+    /// Estimate alphas, pools, cells and reserves from watermarks and counters, and name configured
+    /// values that the switch does not follow
+    #[command(after_help = examples::SONIC_CALIBRATE)]
+    Calibrate {
+        #[command(flatten)]
+        files: SonicFiles,
+        /// Read a dump of COUNTERS_DB (JSON); repeat it in the order of time, with watermarks
+        /// cleared in between
+        #[arg(long, required = true, value_name = "FILE")]
+        counters: Vec<PathBuf>,
+        /// Set the largest packet: a limit is reached within one packet
+        #[arg(long, default_value = "9100 B", value_name = "SIZE", value_parser = packet)]
+        packet: u64,
+        /// Print the estimates as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Adapt alphas to congestion, as ABM's control plane does. Read COUNTERS_DB and print changes
     /// to CONFIG_DB; write them with --apply
     #[command(after_help = examples::SONIC_TUNE)]
@@ -129,6 +147,19 @@ pub(crate) struct SonicFiles {
     /// Name the chip [default: the one that the configuration names]
     #[arg(long, value_name = "NAME")]
     pub(crate) chip: Option<String>,
+    /// Set the size of a memory cell, for a chip that is not in the list [default: that of the chip]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) cell: Option<u64>,
+    /// Set the number of parts of the memory that share nothing [default: that of the chip]
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<u64>,
+}
+
+impl SonicFiles {
+    /// The chip that the options name.
+    pub(crate) fn chip(&self) -> ChipChoice {
+        ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
+    }
 }
 
 /// `sonic lint`.

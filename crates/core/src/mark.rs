@@ -8,6 +8,7 @@ mod buffer_aware;
 mod red;
 mod step;
 mod watch;
+mod wred;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::failure::MarkingFailure;
@@ -23,6 +24,7 @@ pub use buffer_aware::BufferAware;
 pub use red::{Ramp, Red};
 pub use step::Step;
 pub use watch::Watch;
+pub use wred::{Effect, Wred, WredRamp};
 
 /// Every marking rule of bufferlab: the one list behind scenario files, schema and documentation.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
@@ -30,6 +32,7 @@ pub static MARKING_RULES: &[&MarkerInfo] = &[
     &step::INFO,
     &red::INFO,
     &buffer_aware::INFO,
+    &wred::INFO,
 ];
 
 /// All marking rules: [`MARKING_RULES`], and the custom rules of a program.
@@ -232,6 +235,8 @@ pub enum Marking {
     Red(Red),
     /// Marks above a length, and above a share of the free buffer.
     BufferAware(BufferAware),
+    /// Marks or drops with a probability that rises with the length, by queue.
+    Wred(Box<Wred>),
     /// Any other marking rule.
     Boxed(Box<dyn MarkingRule>),
 }
@@ -242,6 +247,7 @@ impl Clone for Marking {
             Self::Step(rule) => Self::Step(rule.clone()),
             Self::Red(rule) => Self::Red(rule.clone()),
             Self::BufferAware(rule) => Self::BufferAware(rule.clone()),
+            Self::Wred(rule) => Self::Wred(rule.clone()),
             Self::Boxed(rule) => Self::Boxed(rule.boxed_clone()),
         }
     }
@@ -258,7 +264,7 @@ impl Marking {
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
-            Self::Step(_) | Self::Red(_) | Self::BufferAware(_) => None,
+            Self::Step(_) | Self::Red(_) | Self::BufferAware(_) | Self::Wred(_) => None,
             Self::Boxed(rule) => rule.take_failure(),
         }
     }
@@ -270,6 +276,7 @@ impl Marking {
             Self::Step(rule) => rule.least_length(),
             Self::Red(rule) => rule.least_length(),
             Self::BufferAware(rule) => rule.least_length(),
+            Self::Wred(rule) => rule.least_length(),
             Self::Boxed(rule) => rule.least_length(),
         }
     }
@@ -312,6 +319,7 @@ impl Marker {
             Marking::Step(rule) => rule.watch.at == moment,
             Marking::Red(rule) => rule.watch.at == moment,
             Marking::BufferAware(rule) => moment == Moment::Dequeue || rule.step.watch.at == moment,
+            Marking::Wred(rule) => rule.watch.at == moment,
             Marking::Boxed(_) => true,
         }
     }
@@ -320,6 +328,20 @@ impl Marker {
     /// Built-in rules mark above a length.
     pub(crate) fn may_mark_at_empty_port(&self) -> bool {
         matches!(self.rule, Marking::Boxed(_))
+    }
+
+    /// Whether the rule may drop packets that it cannot mark. Such a switch takes the path of chips
+    /// that deviate from the ideal switch, so that other switches do not ask for each arrival.
+    pub(crate) fn may_drop(&self) -> bool {
+        matches!(self.rule, Marking::Wred(_))
+    }
+
+    /// Whether the arriving `packet` is dropped instead of stored.
+    pub(crate) fn drops(&mut self, packet: Markable, buffer: &Buffer) -> bool {
+        match &mut self.rule {
+            Marking::Wred(rule) => self.priorities >> packet.priority & 1 != 0 && rule.drops(&packet, buffer),
+            _ => false,
+        }
     }
 
     /// Thresholds by priority, if the rule is a step that compares the length of the packet's queue
@@ -346,6 +368,7 @@ impl Marker {
             Marking::Step(rule) => rule.marks(&packet, buffer),
             Marking::Red(rule) => rule.marks(&packet, buffer),
             Marking::BufferAware(rule) => rule.marks(&packet, buffer),
+            Marking::Wred(rule) => rule.marks(&packet, buffer),
             Marking::Boxed(rule) => ask(&mut **rule, packet, buffer),
         }
     }

@@ -249,7 +249,8 @@ struct Port {
 pub struct Switch<P> {
     /// Whether packets that find their port idle may bypass the queue: see [`Self::bypass`].
     can_bypass: bool,
-    /// The chip is ideal and no watchdog discards: the hot path checks this first.
+    /// The chip is ideal, its marking rule drops no packet and no watchdog discards: the hot path
+    /// checks this first.
     ideal: bool,
     /// Whether the scheduler depends on packets sent before.
     is_stateful: bool,
@@ -257,6 +258,8 @@ pub struct Switch<P> {
     /// Whether the marker must be called for arrivals, and for departures.
     marks_arrivals: bool,
     marks_departures: bool,
+    /// Whether the marking rule may drop arrivals.
+    drops_by_marker: bool,
     policy: P,
     classifier: Classifier,
     ports: Vec<Port>,
@@ -317,6 +320,7 @@ impl<P: Policy> Switch<P> {
             marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Enqueue)),
             dctcp_thresholds: config.marker.as_ref().and_then(Marker::steps_on_arrival),
             marks_departures: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Dequeue)),
+            drops_by_marker: config.marker.as_ref().is_some_and(Marker::may_drop),
             marker: config.marker.clone(),
             ports: vec![Port::default(); ports],
             is_stateful: config.scheduler.is_stateful(),
@@ -329,12 +333,13 @@ impl<P: Policy> Switch<P> {
             } else {
                 0
             }),
-            ideal: hardware == Hardware::IDEAL,
+            ideal: false,
             can_bypass: false,
             hardware,
             next_refresh: Time::ZERO,
             first_failure: None,
         };
+        switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();
         switch
     }
@@ -417,8 +422,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// [`Self::handle_arrival`] on a chip that deviates from the ideal switch, or while a watchdog
-    /// discards.
+    /// [`Self::handle_arrival`] on a chip that deviates from the ideal switch, with a marking rule
+    /// that drops, or while a watchdog discards.
     #[inline(never)]
     fn handle_arrival_on_chip<O: Observer>(
         &mut self,
@@ -506,15 +511,33 @@ impl<P: Policy> Switch<P> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
-    /// Decisions made before the policy is called: pause storms, uncharged priorities, reserves of
-    /// queues and ports, limits of ports.
+    /// Whether the hot path suffices: see [`Self::ideal`].
+    fn is_ideal(&self) -> bool {
+        self.hardware == Hardware::IDEAL
+            && !self.drops_by_marker
+            && self.ports.iter().all(|port| port.discard_mask == 0)
+    }
+
+    /// Whether the marking rule drops this packet, because it cannot mark it.
+    fn is_dropped_by_marker(&mut self, arrival: &Arrival) -> bool {
+        let Arrival { now, header, queue, port, priority, .. } = *arrival;
+        let (moment, waited) = (Moment::Enqueue, Time::ZERO);
+        let packet = Markable { now, waited, header, moment, queue, port, priority };
+        self.marker.as_mut().is_some_and(|marker| marker.drops(packet, &self.buffer))
+    }
+
+    /// Decisions made before the policy is called: pause storms, uncharged priorities, drops by
+    /// WRED, reserves of queues and ports, limits of ports.
     #[inline(never)]
-    fn decide_without_policy(&self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
+    fn decide_without_policy(&mut self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(&arrival) {
             return Some(Err(DropReason::Watchdog));
         }
         if self.hardware.is_uncharged(arrival.priority) {
             return Some(Ok(Account::Minimum));
+        }
+        if self.drops_by_marker && self.is_dropped_by_marker(&arrival) {
+            return Some(Err(DropReason::Early));
         }
         let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.header.size);
         if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.header.size) {
@@ -839,7 +862,7 @@ impl<P: Policy> Switch<P> {
         } else {
             *mask &= !(1 << priority);
         }
-        self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discard_mask == 0);
+        self.ideal = self.is_ideal();
         self.can_bypass = self.may_bypass();
     }
 

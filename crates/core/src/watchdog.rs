@@ -29,6 +29,8 @@ pub struct WatchdogSpec {
     pub restoration: Time,
     /// Time between two polls; not longer than `detection` or `restoration`.
     pub poll: Time,
+    /// Frames that keep a storm going.
+    pub counts: StormCounter,
 }
 
 choices! {
@@ -40,6 +42,22 @@ choices! {
         Broadcom = "broadcom":
             "the queue is not empty and has sent no packet since the last poll, pause frames have arrived, \
              and no pause has ended (needs neighbours that repeat their frames: `quanta`)",
+    }
+}
+
+choices! {
+    /// Frames that keep a storm going once it has begun. The last two are defects of switches.
+    #[derive(Default)]
+    pub enum StormCounter {
+        #[default]
+        Pauses = "pauses": "frames that pause",
+        Frames = "frames":
+            "every frame, even one that ends a pause (zero quanta): a storm that turns into such frames \
+             never ends (sonic-swss#4581)",
+        EnabledPorts = "enabled_ports":
+            "frames that pause, but none while all lossless priorities of the port are in a storm: the \
+             switch turns PFC off at such a port, its counter stops, and storms begin and end in turn \
+             (sonic-buildimage#29203)",
     }
 }
 
@@ -78,6 +96,10 @@ pub struct QueueSample {
     pub sent_packets: u64,
     /// Pause frames received for the queue.
     pub pause_frames: u64,
+    /// Frames received for the queue that end a pause.
+    pub resume_frames: u64,
+    /// Whether all lossless priorities of the port are in a storm.
+    pub all_storm: bool,
     /// Pauses that have ended.
     pub ended_pauses: u64,
     /// Total time in pause, the present pause included.
@@ -113,7 +135,8 @@ impl QueueWatchdog {
     /// Processes a sample of the queue; call it every [`WatchdogSpec::poll`].
     pub fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange> {
         let seen = std::mem::replace(&mut self.seen, found);
-        let goes_on = if self.is_storm { is_quiet(&seen, &found) } else { is_held(spec, &seen, &found) };
+        let goes_on =
+            if self.is_storm { is_quiet(spec, &seen, &found) } else { is_held(spec, &seen, &found) };
         self.so_far = if goes_on { self.so_far + spec.poll } else { Time::ZERO };
         let (wanted, change) = match self.is_storm {
             false => (spec.detection, StormChange::Begins),
@@ -146,6 +169,11 @@ fn is_held(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool
 }
 
 /// Whether no pause arrived between two polls and none is in force.
-fn is_quiet(seen: &QueueSample, found: &QueueSample) -> bool {
-    found.pause_frames == seen.pause_frames && !found.is_paused
+fn is_quiet(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool {
+    let no_pause = found.pause_frames == seen.pause_frames && !found.is_paused;
+    match spec.counts {
+        StormCounter::Pauses => no_pause,
+        StormCounter::Frames => no_pause && found.resume_frames == seen.resume_frames,
+        StormCounter::EnabledPorts => no_pause || found.all_storm,
+    }
 }

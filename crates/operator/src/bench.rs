@@ -2,32 +2,16 @@
 //! packets, and pauses are read, as in the qualification of a real switch.
 
 use crate::OperatorError;
+use crate::meter::{Counters, Levels, Meter};
 use crate::model::{Limit, Model, PRIORITIES};
 use bufferlab_core::{
-    Admission, Buffer, BufferProfile, Direction, Header, IngressId, Observer, Packet, ParamValue, Policy,
-    Switch, SwitchConfig, SwitchEvent, ThresholdRule,
+    Admission, BufferProfile, Direction, Header, IngressId, Packet, ParamValue, Policy, Switch, SwitchConfig,
+    ThresholdRule,
 };
 use bufferlab_units::{BitRate, Time};
-use std::collections::BTreeSet;
 
 /// Largest frame that a bench sends (bytes).
 pub const PACKET_MAX: u64 = 16_384;
-
-/// The ingress queues whose senders are paused.
-#[derive(Debug, Default)]
-struct PausedSenders(BTreeSet<IngressId>);
-
-impl Observer for PausedSenders {
-    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
-        if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
-            if paused {
-                self.0.insert(ingress);
-            } else {
-                self.0.remove(&ingress);
-            }
-        }
-    }
-}
 
 /// A switch whose ports send only on request.
 #[derive(Debug)]
@@ -35,7 +19,7 @@ pub struct Bench {
     config: SwitchConfig,
     params: Vec<(String, ParamValue)>,
     switch: Switch<Box<dyn Policy>>,
-    paused_senders: PausedSenders,
+    meter: Meter,
     policy: &'static str,
     now: Time,
     /// Size of the packets (bytes).
@@ -96,15 +80,7 @@ impl Bench {
             .with_queues(PRIORITIES)
         };
         let switch = build(&config, policy, &params)?;
-        Ok(Self {
-            config,
-            params,
-            switch,
-            paused_senders: PausedSenders::default(),
-            policy,
-            now: Time::ZERO,
-            size,
-        })
+        Ok(Self { config, params, switch, meter: Meter::new(model), policy, now: Time::ZERO, size })
     }
 
     /// Empties the switch.
@@ -113,7 +89,7 @@ impl Bench {
     /// See [`Self::new`].
     pub fn reset(&mut self) -> Result<(), OperatorError> {
         self.switch = build(&self.config, self.policy, &self.params)?;
-        self.paused_senders = PausedSenders::default();
+        self.meter.drain();
         self.now = Time::ZERO;
         Ok(())
     }
@@ -130,7 +106,7 @@ impl Bench {
         let until = self.now + time;
         while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
             self.now = due;
-            self.switch.handle_timeout(due, &mut self.paused_senders);
+            self.switch.handle_timeout(due, &mut self.meter);
         }
         self.now = until;
     }
@@ -143,22 +119,19 @@ impl Bench {
             egress_port: to,
             ..Packet::default()
         };
-        matches!(
-            self.switch.handle_arrival(self.now, &packet, &mut self.paused_senders),
-            Admission::Stored { .. }
-        )
+        matches!(self.switch.handle_arrival(self.now, &packet, &mut self.meter), Admission::Stored { .. })
     }
 
     /// Whether the sender behind a port is paused for this priority.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
-        self.paused_senders.0.contains(&ingress(port, priority))
+        self.meter.is_paused(ingress(port, priority))
     }
 
     /// Lets a port send at most `packets`; returns the number sent.
     pub fn release(&mut self, port: u16, packets: u64) -> u64 {
         (0..packets)
-            .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.paused_senders).is_some())
+            .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.meter).is_some())
             .count() as u64
     }
 
@@ -174,6 +147,29 @@ impl Bench {
             }
         }
         Some(sent)
+    }
+
+    /// Counters of a port. Each reading of a paused group counts one more pause, because a chip
+    /// repeats its pauses.
+    pub fn counters(&mut self, port: u16) -> Counters {
+        self.meter.counters(port)
+    }
+
+    /// Watermarks of a port and of the pools, since they were cleared.
+    #[must_use]
+    pub fn watermarks(&self, port: u16) -> Levels {
+        self.meter.levels(port, true)
+    }
+
+    /// Occupancy of a port's groups and queues and of the pools.
+    #[must_use]
+    pub fn occupancy(&self, port: u16) -> Levels {
+        self.meter.levels(port, false)
+    }
+
+    /// Sets every watermark to the present occupancy.
+    pub fn clear_watermarks(&mut self) {
+        self.meter.clear_watermarks();
     }
 
     /// Bytes of a group that are in headroom.

@@ -14,7 +14,9 @@
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
 pub mod bench;
+mod headroom;
 mod limits;
+mod meter;
 mod model;
 mod network;
 pub mod probe;
@@ -28,7 +30,9 @@ pub mod vectors;
 pub mod what_if;
 
 pub use bench::Bench;
+pub use headroom::{QueueHeadroom, headroom_answers};
 pub use limits::LIMITS;
+pub use meter::{Counters, Levels};
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
 pub use network::Network;
 pub use qualification::{Qualification, Sender};

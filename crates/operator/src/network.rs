@@ -99,9 +99,9 @@ fn graph(text: &mut String, comment: &str, hosts: &[String], switches: &[String]
 }
 
 fn link(text: &mut String, (a, b): (&str, &str), rate_mbps: u64, cable_metres: f64) {
-    let delay = (cable_metres / METRES_PER_SECOND * 1e9).round().max(1.0);
+    let delay = (cable_metres / METRES_PER_SECOND * 1e12).floor().max(1_000.0);
     let _ =
-        writeln!(text, "  {{ a = {a}, b = {b}, rate = \"{rate_mbps} Mb/s\", delay = \"{delay:.0} ns\" }},");
+        writeln!(text, "  {{ a = {a}, b = {b}, rate = \"{rate_mbps} Mb/s\", delay = \"{delay:.0} ps\" }},");
 }
 
 fn star(text: &mut String, model: &Model) {

@@ -9,6 +9,7 @@
 
 use crate::OperatorError;
 use crate::bench::Bench;
+use crate::meter::{Counters, Levels};
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,23 @@ pub enum Request {
         /// Priority group.
         pg: u8,
     },
+    /// Asks for the counters of a port since the start. `prepare` and `drain` do not clear them.
+    Counters {
+        /// The port.
+        port: u16,
+    },
+    /// Asks for the watermarks of a port and of the pools since they were cleared.
+    Watermarks {
+        /// The port.
+        port: u16,
+    },
+    /// Asks for the present bytes of a port and of the pools.
+    Occupancy {
+        /// The port.
+        port: u16,
+    },
+    /// Sets every watermark to the present occupancy.
+    ClearWatermarks,
     /// Asks for the names of the ports.
     Ports,
 }
@@ -143,6 +161,12 @@ pub struct Answer {
     /// Names of the ports, in the order of their numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<String>>,
+    /// Counters of the port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
+    /// Bytes of the port and of the pools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Levels>,
     /// The mistake in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -186,7 +210,8 @@ impl Executor {
             Ok(request) => self.answer(&request),
             Err(error) => Answer::wrong(format!(
                 "not a request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
-                 \"send\" | \"release\" | \"paused\" | \"ports\", ...}} on one line"
+                 \"send\" | \"release\" | \"paused\" | \"counters\" | \"watermarks\" | \"occupancy\" | \
+                 \"clear_watermarks\" | \"ports\", ...}} on one line"
             )),
         };
         serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
@@ -235,6 +260,19 @@ impl Executor {
                 let paused = Some(self.bench.is_paused(src_port, pg));
                 return Ok(Answer { paused, ..Answer::done() });
             }
+            Request::Counters { port } => {
+                self.port(port)?;
+                return Ok(Answer { counters: Some(self.bench.counters(port)), ..Answer::done() });
+            }
+            Request::Watermarks { port } => {
+                self.port(port)?;
+                return Ok(Answer { bytes: Some(self.bench.watermarks(port)), ..Answer::done() });
+            }
+            Request::Occupancy { port } => {
+                self.port(port)?;
+                return Ok(Answer { bytes: Some(self.bench.occupancy(port)), ..Answer::done() });
+            }
+            Request::ClearWatermarks => self.bench.clear_watermarks(),
             Request::Check { .. } => {
                 return Ok(Answer { detected: Some(self.check(request)?), ..Answer::done() });
             }

@@ -63,72 +63,48 @@ fn profile<'c>(config: &'c Config, port: &str, queue: u8) -> Option<&'c WredProf
     config.wred.get(&setting.wred.as_ref()?.value)
 }
 
-/// Marking of the simulated switch: by priority, the same on all ports.
+/// Marking and drops of the simulated switch.
 pub(crate) struct Marking {
-    by_priority: BTreeMap<u8, Ramp>,
-    /// Probability at the upper threshold (percent), the same for all priorities.
-    percent: u64,
+    /// Effect on every queue of every port.
+    by_port: Vec<[Action; PRIORITIES]>,
     /// Parts of the configuration that are not simulated, in sentences.
     notes: Vec<String>,
 }
 
 impl Marking {
-    /// No marking.
+    /// Neither marks nor drops.
     pub(crate) fn none() -> Self {
-        Self { by_priority: BTreeMap::new(), percent: 100, notes: Vec::new() }
+        Self { by_port: Vec::new(), notes: Vec::new() }
     }
 
-    /// Marking of most ports, for each priority. The probability of the first lossless priority
-    /// applies, or else that of the first lossy priority.
+    /// WRED of every queue of every port.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
-        let mut found = Self::none();
-        for queue in 0..PRIORITIES as u8 {
-            let mut actions: BTreeMap<Action, usize> = BTreeMap::new();
-            for port in &model.ports {
-                let of_port = profile(config, &port.name, queue);
-                *actions.entry(of_port.map_or(Action::Nothing, |own| action(own, GREEN))).or_default() += 1;
-            }
-            // The first of equal numbers is the one that does most.
-            let usual = actions.iter().max_by_key(|(action, ports)| (**ports, **action));
-            let Some((usual, ports)) = usual.map(|(action, ports)| (*action, *ports)) else { continue };
-            if actions.len() > 1 {
-                let others = model.ports.len() - ports;
-                found.notes.push(format!(
-                    "Marking of queue {queue} differs on {others} of {} ports; all have that of the others ({}).",
-                    model.ports.len(),
-                    described(usual)
-                ));
-            }
-            match usual {
-                Action::Mark(ramp) => {
-                    found.by_priority.insert(queue, ramp);
-                }
-                Action::Drop(_) => found.notes.push(format!(
-                    "Not simulated: queue {queue} {}: losses there are too low.",
-                    described(usual)
-                )),
-                Action::Nothing => {}
-            }
-        }
-        found.choose_probability(model);
+        let of_port = |name: &str| {
+            let of_queue = |queue: usize| profile(config, name, queue as u8);
+            std::array::from_fn(|queue| of_queue(queue).map_or(Action::Nothing, |own| action(own, GREEN)))
+        };
+        let by_port = model.ports.iter().map(|port| of_port(&port.name)).collect();
+        let mut found = Self { by_port, notes: Vec::new() };
         found.note_colours(config, model);
         found
     }
 
-    fn choose_probability(&mut self, model: &Model) {
-        let key = |(queue, _): &(&u8, &Ramp)| (!model.lossless.contains(*queue), **queue);
-        self.percent = self.by_priority.iter().min_by_key(key).map_or(100, |(_, ramp)| ramp.percent);
-        let others: Vec<_> = self
-            .by_priority
-            .iter()
-            .filter(|(_, ramp)| ramp.percent != self.percent && ramp.min < ramp.max)
-            .collect();
-        for (queue, ramp) in others {
-            self.notes.push(format!(
-                "Queue {queue} marks with up to {} %; the simulated switch has {} % for all queues.",
-                ramp.percent, self.percent
-            ));
+    /// Profiles of the queues, as inline tables.
+    fn profiles(&self) -> Vec<String> {
+        let mut entries = Vec::new();
+        for (port, queues) in self.by_port.iter().enumerate() {
+            for (queue, action) in queues.iter().enumerate() {
+                let (Ramp { min, max, percent }, effect) = match *action {
+                    Action::Nothing => continue,
+                    Action::Mark(ramp) => (ramp, ""),
+                    Action::Drop(ramp) => (ramp, ", effect = \"drop\""),
+                };
+                let pmax = percent as f64 / 100.0;
+                let content = format!("kmin = \"{min} B\", kmax = \"{max} B\", pmax = {pmax}{effect}");
+                entries.push((port, queue as u8, content));
+            }
         }
+        gathered(self.by_port.len(), &entries, "")
     }
 
     /// Notes about yellow and red packets, and about packets that cannot be marked.
@@ -160,12 +136,6 @@ impl Marking {
                 ));
             }
         }
-        if !self.by_priority.is_empty() {
-            self.notes.push(
-                "All packets in queues that mark are ECN-capable: drops of others by WRED are not simulated."
-                    .to_owned(),
-            );
-        }
     }
 
     /// Parts that are not simulated, in sentences.
@@ -173,62 +143,62 @@ impl Marking {
         &self.notes
     }
 
+    /// Whether most ports mark packets of `priority`.
     pub(crate) fn marks(&self, priority: u8) -> bool {
-        self.by_priority.contains_key(&priority)
-    }
-
-    /// Probability at the upper threshold, 0 to 1.
-    fn probability(&self) -> f64 {
-        self.percent as f64 / 100.0
-    }
-
-    /// Thresholds of every priority. Priorities without marking have some, too, because the list
-    /// has no gaps.
-    fn thresholds(&self) -> Vec<String> {
-        let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
-        let of = |queue: u8| {
-            let Ramp { min, max, .. } = self.by_priority.get(&queue).unwrap_or(last);
-            format!("{{ kmin = \"{min} B\", kmax = \"{max} B\" }}")
+        let of_port = |queues: &&[Action; PRIORITIES]| {
+            matches!(queues.get(usize::from(priority)), Some(Action::Mark(_)))
         };
-        (0..PRIORITIES as u8).map(of).collect()
+        2 * self.by_port.iter().filter(of_port).count() > self.by_port.len()
     }
 
     pub(crate) fn inline(&self) -> String {
-        if self.by_priority.is_empty() {
-            return "{ kind = \"none\" }".to_owned();
+        match self.profiles() {
+            none if none.is_empty() => "{ kind = \"none\" }".to_owned(),
+            all => {
+                format!("{{ kind = \"wred\", at = \"dequeue\", profiles = [{}] }}", all.join(", "))
+            }
         }
-        let priorities: Vec<_> = self.by_priority.keys().collect();
-        format!(
-            "{{ kind = \"red\", at = \"dequeue\", pmax = {}, priorities = {priorities:?}, by_priority = [{}] }}",
-            self.probability(),
-            self.thresholds().join(", ")
-        )
     }
 
     pub(crate) fn toml(&self) -> String {
-        if self.by_priority.is_empty() {
+        let profiles = self.profiles();
+        if profiles.is_empty() {
             return String::new();
         }
-        let all: Vec<_> = self.thresholds().into_iter().map(|one| format!("  {one},")).collect();
-        let priorities: Vec<_> = self.by_priority.keys().collect();
-        format!(
-            "[switch.ecn]\nkind = \"red\"\nat = \"dequeue\"\npmax = {}\npriorities = {priorities:?}\nby_priority = [\n{}\n]\n\n",
-            self.probability(),
-            all.join("\n")
-        )
+        let lines: String = profiles.into_iter().map(|one| format!("  {one},\n")).collect();
+        format!("[switch.ecn]\nkind = \"wred\"\nat = \"dequeue\"\nprofiles = [\n{lines}]\n\n")
     }
 }
 
-fn described(action: Action) -> String {
-    match action {
-        Action::Nothing => "neither marks nor drops".to_owned(),
-        Action::Mark(Ramp { min, max, percent }) => {
-            format!("marks from {min} to {max} B with up to {percent} %")
-        }
-        Action::Drop(Ramp { min, max, percent }) => {
-            format!("drops by WRED from {min} to {max} B with up to {percent} %")
+/// Joins entries with the same content into one with priorities and a list of ports; without a
+/// list, the entry is for all ports.
+pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
+    let mut contents: Vec<&String> = Vec::new();
+    for (_, _, content) in entries {
+        if !contents.contains(&content) {
+            contents.push(content);
         }
     }
+    contents
+        .into_iter()
+        .flat_map(|content| {
+            // Ports with the same priorities share an entry.
+            let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
+            for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
+                by_port.entry(*port).or_default().insert(*priority);
+            }
+            let mut by_set: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
+            for (port, set) in by_port {
+                by_set.entry(set).or_default().push(port);
+            }
+            by_set.into_iter().map(move |(set, ports)| {
+                let set: Vec<_> = set.into_iter().collect();
+                let ports =
+                    if ports.len() == all_ports { String::new() } else { format!("ports = {ports:?}, ") };
+                format!("{{ {direction}{ports}priorities = {set:?}, {content} }}")
+            })
+        })
+        .collect()
 }
 
 /// The scheduler of the simulated switch: the same on all ports.
@@ -346,7 +316,9 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         notes.push("WRR and DWRR are mixed: all weighted queues are served by bytes (DWRR).".to_owned());
     }
     if packets == weighted.len() {
-        let weights: Vec<_> = weighted.iter().map(|(_, weight)| *weight).collect();
+        // Weights without a common divisor, so that a round is as short as possible.
+        let common = weighted.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight));
+        let weights: Vec<_> = weighted.iter().map(|(_, weight)| weight / common.max(1)).collect();
         groups.push(format!(
             "{{ queues = {queues:?}, discipline = \"weighted_round_robin\", weights = {weights:?} }}"
         ));
@@ -363,6 +335,10 @@ fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
         quanta.join(", ")
     ));
     groups.join(", ")
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Parts of a configuration that the simulated switch does not have, in sentences.

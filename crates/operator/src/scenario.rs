@@ -2,13 +2,13 @@
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
-use crate::qos::{Marking, Schedule, not_simulated};
+use crate::qos::{Marking, Schedule, gathered, not_simulated};
 use crate::traffic::{Planned, Traffic};
 use bufferlab_core::Accounting;
 use bufferlab_sonic::PortName;
 use bufferlab_sonic::config::{Config, MapKind};
 use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A dotted key of a scenario, and its value as TOML.
@@ -246,40 +246,6 @@ fn threshold(limit: Limit) -> String {
     }
 }
 
-/// Joins entries with the same content into one with priorities and a list of ports; without a
-/// list, the entry is for all ports.
-fn gathered(model: &Model, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
-    let mut contents: Vec<&String> = Vec::new();
-    for (_, _, content) in entries {
-        if !contents.contains(&content) {
-            contents.push(content);
-        }
-    }
-    contents
-        .into_iter()
-        .flat_map(|content| {
-            // Ports with the same priorities share an entry.
-            let mut by_port: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
-            for (port, priority, _) in entries.iter().filter(|entry| &entry.2 == content) {
-                by_port.entry(*port).or_default().insert(*priority);
-            }
-            let mut by_set: BTreeMap<BTreeSet<u8>, Vec<usize>> = BTreeMap::new();
-            for (port, set) in by_port {
-                by_set.entry(set).or_default().push(port);
-            }
-            by_set.into_iter().map(move |(set, ports)| {
-                let set: Vec<_> = set.into_iter().collect();
-                let ports = if ports.len() == model.ports.len() {
-                    String::new()
-                } else {
-                    format!("ports = {ports:?}, ")
-                };
-                format!("{{ {direction}{ports}priorities = {set:?}, {content} }}")
-            })
-        })
-        .collect()
-}
-
 fn lossless_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
     let content = |group: &GroupModel| {
         let mut parts = Vec::new();
@@ -301,7 +267,7 @@ fn lossless_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) ->
     for (number, port) in model.ports.iter().enumerate() {
         entries.extend(port.groups.iter().map(|(priority, group)| (number, *priority, content(group))));
     }
-    gathered(model, &entries, "")
+    gathered(model.ports.len(), &entries, "")
 }
 
 fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> Limit) -> Vec<String> {
@@ -328,6 +294,6 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
             lossless.push((number, *priority, threshold(Limit::Bytes(*own))));
         }
     }
-    let direction = "direction = \"egress\", ";
-    [gathered(model, &lossy, direction), gathered(model, &lossless, direction)].concat()
+    let (direction, ports) = ("direction = \"egress\", ", model.ports.len());
+    [gathered(ports, &lossy, direction), gathered(ports, &lossless, direction)].concat()
 }

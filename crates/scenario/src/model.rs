@@ -1,7 +1,7 @@
 //! The validated scenario: what will run. Every default is filled in, every unit parsed, every name
 //! resolved. Only this enters a driver.
 
-pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
+pub use bufferlab_core::watchdog::{StormCounter, WatchdogAction, WatchdogRule, WatchdogSpec};
 
 pub use crate::format::{
     EcnSpec, HardwareSpec, HostSpec, OutputSpec, PauseStormSpec, PfcSpec, Scenario, SwitchSpec,

@@ -4,6 +4,7 @@
 //! Reading keeps the place of every value and records values that it does not understand; see
 //! [`Reader`]. This crate does not depend on the simulator.
 
+pub mod calibrate;
 pub mod config;
 pub mod diff;
 pub mod explain;

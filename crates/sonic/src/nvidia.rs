@@ -41,10 +41,15 @@ pub struct Inputs {
     pub quanta_800g: Option<u32>,
 }
 
-/// Pipeline latency of 19 KiB: `xon` of every published row of one pipeline.
-const PIPELINE: f64 = 19.0 * 1024.0;
-/// Delay of MAC and PHY of 0.8 KiB, as in the script's tables for all generations.
+/// Delay of MAC and PHY of 0.8 KiB: `platform/mellanox/asic_table.j2` of sonic-buildimage, for all
+/// generations.
 const MAC_PHY: f64 = 0.8 * 1024.0;
+
+/// Pipeline latency of 19 KiB, and of 42 KiB on Spectrum-6 (cells of 256 B): `asic_table.j2`, and
+/// `xon` of every published row of one pipeline.
+fn pipeline_bytes(cell: u64) -> f64 {
+    if cell == 256 { 42.0 * 1024.0 } else { 19.0 * 1024.0 }
+}
 
 /// Ordered so that a model's name comes before its prefixes, because the first match wins.
 static INPUTS: &[Inputs] = &[
@@ -232,7 +237,7 @@ impl Inputs {
             lossless_mtu_bytes: f64::from(self.lossless_mtu),
             small_packet_percent: f64::from(self.small_percent),
             cell_bytes: f64::from(self.cell),
-            pipeline_latency_bytes: PIPELINE,
+            pipeline_latency_bytes: pipeline_bytes(self.cell.into()),
             mac_phy_delay_bytes: self.mac_phy_bytes,
             gearbox_delay: 0.0,
             lanes: 4,
@@ -316,7 +321,7 @@ pub fn computed_profile(
         lossless_mtu_bytes: or(&config.lossless_mtu, 1_024),
         small_packet_percent: or(&config.small_packet_percent, 50),
         cell_bytes: chip.cell as f64,
-        pipeline_latency_bytes: PIPELINE,
+        pipeline_latency_bytes: pipeline_bytes(chip.cell),
         mac_phy_delay_bytes: MAC_PHY,
         gearbox_delay: 0.0,
         lanes: info.lanes.as_ref().map_or(4, |lanes| lanes.value).max(1),

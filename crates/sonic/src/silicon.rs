@@ -37,6 +37,77 @@ impl PredictError {
     }
 }
 
+/// The chip that a user names, and its cell and slices where the user gives them by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChipChoice {
+    /// Name of the family.
+    pub name: Option<String>,
+    /// Size of a cell (bytes), instead of that of the family.
+    pub cell: Option<u64>,
+    /// Number of slices, instead of that of the family.
+    pub slices: Option<u64>,
+}
+
+impl ChipChoice {
+    /// Whether the user gives a name, a cell or slices.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// The chip of a configuration. A cell by hand serves a switch that is not in the list: then
+    /// memory without `slices` is one part.
+    ///
+    /// # Errors
+    /// Returns the errors of [`chip_for`]. Also fails for a cell or slices of 0, or beyond any chip.
+    pub fn resolve(&self, config: &Config) -> Result<&'static Chip, PredictError> {
+        let name = self.name.as_deref();
+        if self.cell.is_none() && self.slices.is_none() {
+            return chip_for(config, name);
+        }
+        for (what, value, most) in [("cell", self.cell, CELL_MAX), ("slices", self.slices, SLICES_MAX)] {
+            if value.is_some_and(|value| !(1..=most).contains(&value)) {
+                let message = format!("--{what} {}", value.unwrap_or(0));
+                return Err(PredictError::new(message, format!("give a number from 1 to {most}")));
+            }
+        }
+        let base = match (chip_for(config, name), self.cell) {
+            (Ok(chip), _) => Some(chip),
+            (Err(_), Some(_)) if name.is_none() => None,
+            (Err(error), _) => return Err(error),
+        };
+        let of = |given: Option<u64>, own: fn(&Chip) -> u64| given.or(base.map(own)).unwrap_or(1);
+        Ok(by_hand(config, base, of(self.cell, |chip| chip.cell), of(self.slices, |chip| chip.slices)))
+    }
+}
+
+/// A chip with a cell and slices that the user gives. Other facts are those of `base`; on a chip
+/// that is not known, the vendor decides about the accounting. The value lives as long as the
+/// program, as families do.
+fn by_hand(config: &Config, base: Option<&'static Chip>, cell: u64, slices: u64) -> &'static Chip {
+    let unknown = if chips::is_nvidia(config) { Rule::OneLevel } else { Rule::Cells };
+    let rule = match base.map_or(unknown, |chip| chip.rule) {
+        Rule::Bytes(_) if cell > 1 => Rule::Cells,
+        rule => rule,
+    };
+    let of = base.map_or_else(|| "a chip".to_owned(), |chip| chip.title.to_owned());
+    let parts = memory::slices(slices);
+    let title = format!("{of} with cells of {cell} B and {parts}, as given by hand");
+    Box::leak(Box::new(Chip {
+        name: "by-hand",
+        title: Box::leak(title.into_boxed_str()),
+        cell,
+        slices,
+        rule,
+        memory: base.and_then(|chip| chip.memory),
+        ..GENERIC
+    }))
+}
+
+/// Largest cell (bytes) and number of slices given by hand.
+const CELL_MAX: u64 = 65_536;
+const SLICES_MAX: u64 = 64;
+
 /// The chip with this name, or else the chip of the configured switch.
 ///
 /// # Errors

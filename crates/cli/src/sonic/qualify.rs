@@ -8,7 +8,6 @@ use bufferlab_operator::probe::Executor;
 use bufferlab_operator::{Model, Qualification, Sender, Vectors, vectors};
 use bufferlab_report::format::readable;
 use bufferlab_sonic::Config;
-use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -25,7 +24,7 @@ pub(super) fn vectors(
     let mut all = Vec::new();
     for (name, config) in load(files)? {
         warn(&config);
-        let chip = chip_for(&config, files.chip.as_deref()).map_err(unknown)?;
+        let chip = files.chip().resolve(&config).map_err(unknown)?;
         let found = Vectors::new(&config, chip, packet).map_err(wrong)?;
         if let Some(folder) = scenarios {
             let model = Model::new(&config, chip).map_err(wrong)?;
@@ -64,7 +63,7 @@ fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vector
 }
 
 pub(super) fn probe(files: &SonicFiles, packet: u64) -> miette::Result<()> {
-    let (_, model) = one(&files.files, files.redis.as_deref(), files.chip.as_deref())?;
+    let (_, model) = one(&files.files, files.redis.as_deref(), |config| files.chip().resolve(config))?;
     let mut executor = Executor::new(&model, packet).map_err(wrong)?;
     inform(&format!("{} with {} ports answers on stdout", model.chip.title, model.ports.len()));
     let mut input = io::stdin().lock();

@@ -12,7 +12,7 @@ use bufferlab_report::Report;
 use bufferlab_results::Claim;
 use bufferlab_scenario::{Changes, Variant, load_changed};
 use bufferlab_sonic::Config;
-use bufferlab_sonic::silicon::chip_for;
+use bufferlab_sonic::silicon::{Chip, PredictError};
 use miette::miette;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(super) fn wrong(error: OperatorError) -> miette::Report {
 pub(super) fn one(
     paths: &[PathBuf],
     redis: Option<&str>,
-    chip: Option<&str>,
+    chip: impl Fn(&Config) -> Result<&'static Chip, PredictError>,
 ) -> miette::Result<(Config, Model)> {
     let mut all = load_from(paths, redis)?;
     if all.len() > 1 {
@@ -41,17 +41,17 @@ pub(super) fn one(
     }
     let (_, config) = all.remove(0);
     warn(&config);
-    let chip = chip_for(&config, chip).map_err(unknown)?;
+    let chip = chip(&config).map_err(unknown)?;
     let model = Model::new(&config, chip).map_err(wrong)?;
     Ok((config, model))
 }
 
 pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
-    let chip = args.files.chip.as_deref();
+    let chip = |config: &Config| args.files.chip().resolve(config);
     let with = |paths: &[PathBuf]| -> Vec<PathBuf> { paths.iter().chain(&args.with).cloned().collect() };
     let (config, model) = one(&with(&args.files.files), args.files.redis.as_deref(), chip)?;
     let other = match &args.against {
-        Some(path) => Some(one(&with(std::slice::from_ref(path)), None, Some(model.chip.name))?),
+        Some(path) => Some(one(&with(std::slice::from_ref(path)), None, |_| Ok(model.chip))?),
         None => None,
     };
     let traffic = Traffic {

@@ -154,8 +154,49 @@ fn vectors_are_a_table_a_qualification_file_and_json() {
     desk.succeed(&args);
     for what in ["pause", "loss"] {
         let file = format!("qualification/pg_lossless_100000_5m_profile-Ethernet0-{what}.toml");
-        assert!(desk.succeed(&["check", &file]).contains("lossless priorities 3, 4"));
+        let plan = desk.succeed(&["check", &file]);
+        assert!(plan.contains("lossless priorities 3, 4"), "{plan}");
+        assert!(plan.contains("100 Gb/s over 5 m: 90.112 KB of headroom: "), "{plan}");
     }
+}
+
+#[test]
+fn a_cell_and_slices_by_hand_serve_a_chip_that_is_not_known() {
+    let desk = desk("", "");
+    let predicted = |chip: &[&str]| -> serde_json::Value {
+        let json = desk.succeed(&[&["sonic", "predict", "switch", "--json"], chip].concat());
+        serde_json::from_str(&json).expect("JSON")
+    };
+    let (known, by_hand) = (predicted(&["--chip", "trident3"]), predicted(&["--cell", "256 B"]));
+    assert_eq!((&known[0]["groups"], &known[0]["shared"]), (&by_hand[0]["groups"], &by_hand[0]["shared"]));
+    let halves = predicted(&["--chip", "trident3", "--slices", "2"]);
+    assert_eq!((&halves[0]["slices"], &halves[0]["cell_bytes"]), (&2.into(), &256.into()));
+    let refused = desk.output(&["sonic", "predict", "switch", "--chip", "trident3", "--slices", "0"]);
+    assert!(text(&refused.stderr).contains("a number from 1 to 64"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn alphas_are_estimated_from_a_dump_of_counters() {
+    let desk = desk("", "");
+    // A lone group with alpha 1 instead of 1/2: half of 12,332 cells of 256 B.
+    desk.write(
+        "counters.json",
+        r#"{
+            "COUNTERS_PG_NAME_MAP": { "Ethernet0:3": "oid:0x1" },
+            "COUNTERS_BUFFER_POOL_NAME_MAP": { "ingress_lossless_pool": "oid:0x2" },
+            "USER_WATERMARKS:oid:0x1": {
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES": "1578496",
+                "SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES": "256"
+            },
+            "USER_WATERMARKS:oid:0x2": { "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES": "1578496" }
+        }"#,
+    );
+    let args = ["sonic", "calibrate", "switch", "--chip", "trident3", "--counters", "counters.json"];
+    let found = desk.succeed(&args);
+    assert!(found.contains("dynamic_th is -1, and the switch behaves as with 0"), "{found}");
+    desk.write("empty.json", "{}");
+    let refused = desk.output(&[&args[..6], &["empty.json"]].concat());
+    assert!(text(&refused.stderr).contains("no watermarks"), "{}", text(&refused.stderr));
 }
 
 #[test]

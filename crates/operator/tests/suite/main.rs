@@ -1,5 +1,6 @@
 //! The behaviour of `bufferlab-operator`.
 
+mod calibrate;
 mod faults;
 mod hostile;
 mod one_headroom;
@@ -15,6 +16,7 @@ mod probe;
 mod qualification;
 mod recommendation;
 mod redis;
+mod sai;
 mod scenarios;
 mod server;
 mod store;

@@ -1,14 +1,17 @@
 //! Every command gives the same answer to "is the headroom enough?".
 
 use crate::support::{model, switch};
-use bufferlab_operator::{Kind, Traffic, WhatIf};
+use bufferlab_operator::{Kind, QueueHeadroom, Traffic, WhatIf, headroom_answers, scenario};
 use bufferlab_params::ParamValue;
+use bufferlab_scenario::load_text;
 use bufferlab_sonic::config::Config;
 use bufferlab_sonic::explain::explain;
 use bufferlab_sonic::lint::{Options, check};
 use bufferlab_sonic::silicon::{chip, predict};
 use bufferlab_theory::calculators::CALCULATORS;
+use bufferlab_theory::forms::headroom::PausedPort;
 use bufferlab_units::BitRate;
+use std::path::Path;
 
 /// Chip, speed (Mb/s), headroom (bytes), and headroom pool (bytes) of twenty profiles.
 const PROFILES: [(&str, u64, u64, u64); 20] = [
@@ -80,6 +83,35 @@ fn all_commands_give_one_answer_for_twenty_profiles() {
             answer.rsplit_once("headroom: ").or_else(|| answer.rsplit_once("no more): ")).expect("a verdict");
         let notes = theory(profile.1, family.cell, usable);
         assert!(notes.contains(&format!("headroom of {usable} B: {verdict}")), "{profile:?}: {notes:#?}");
+    }
+}
+
+#[test]
+fn check_judges_a_scenario_by_the_same_needs() {
+    for profile in PROFILES {
+        let config = config(profile);
+        let family = chip(profile.0).expect("a family");
+        let predicted = predict(&config, family, 64).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        let answer = predicted.groups[0].headroom_answer.clone().expect("speed and cable are known");
+        let text = scenario("check", &config, &model(&config, profile.0), &Traffic::new(Kind::Incast))
+            .unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        let loaded = load_text(Path::new("check.toml"), &text, &[]).unwrap_or_else(|e| panic!("{e:?}"));
+        let queue = QueueHeadroom::new(&loaded.scenario, 0, 0, 3).expect("lossless");
+        let needs = PausedPort {
+            speed_mbps: profile.1,
+            cable_metres: 5.0,
+            mtu_bytes: 9_100,
+            cell_bytes: family.cell,
+            packet_overhead: 0,
+        };
+        assert_eq!(queue.needs, needs.needs(), "{profile:?}");
+        let all = headroom_answers(&loaded.scenario);
+        let expected = [format!("8 lossless queues, {} Mb/s over 5 m: {}", queue.speed_mbps, queue.answer())];
+        assert_eq!(all, expected, "{profile:?}");
+        // The simulated switch rounds a headroom up to cells, and some chips double it.
+        if queue.usable == profile.2 {
+            assert_eq!(queue.answer(), answer, "{profile:?}");
+        }
     }
 }
 

@@ -193,3 +193,36 @@ fn requests_that_make_no_sense_are_answered_with_what_is_wrong() {
     }
     assert_eq!(ask(&mut executor, &json!({"op": "ports"}))["ports"][2], "Ethernet8");
 }
+
+#[test]
+fn counters_and_watermarks_are_those_of_the_packets_that_were_sent() {
+    let config = switch(|_, text| text);
+    let mut executor = Executor::new(&model(&config, "trident3"), 64).expect("it fits");
+    let bytes = |executor: &mut Executor, op: &str, port: u16| -> Value {
+        ask(executor, &json!({"op": op, "port": port}))["bytes"].clone()
+    };
+    ask(&mut executor, &json!({"op": "prepare", "src_port": 0, "dst_port": 3}));
+    let send = json!({"op": "send", "src_port": 0, "dst_port": 3, "value": 20_000, "pg": 3});
+    let stored = ask(&mut executor, &send)["packets"].as_u64().expect("a number");
+    let counters = ask(&mut executor, &json!({"op": "counters", "port": 0}))["counters"].clone();
+    assert_eq!(counters["stored"][3], stored);
+    assert_eq!(counters["group_drops"][3], 20_000 - stored);
+    // One pause, and one more because the group is still paused.
+    assert_eq!(counters["pauses"], json!([0, 0, 0, 2, 0, 0, 0, 0]));
+    let full = bytes(&mut executor, "watermarks", 0);
+    assert_eq!(full, bytes(&mut executor, "occupancy", 0));
+    // Cells of 256 B, a reserve of 6 cells, and 352 of headroom.
+    assert_eq!(full["group_headroom"][3], 352 * 256);
+    assert_eq!(full["group_shared"][3], (stored - 352 - 6) * 256);
+    assert_eq!(full["ingress_pool"], full["group_shared"][3]);
+    let of_egress = bytes(&mut executor, "occupancy", 3);
+    assert_eq!((&of_egress["queue_shared"][3], &of_egress["lossy_pool"]), (&json!(stored * 256), &json!(0)));
+    ask(&mut executor, &json!({"op": "release", "dst_port": 3, "value": 100}));
+    assert_eq!(ask(&mut executor, &json!({"op": "counters", "port": 3}))["counters"]["sent"][3], 100);
+    assert_eq!(bytes(&mut executor, "watermarks", 0), full);
+    assert_ne!(bytes(&mut executor, "occupancy", 0), full);
+    ask(&mut executor, &json!({"op": "clear_watermarks"}));
+    assert_eq!(bytes(&mut executor, "watermarks", 0), bytes(&mut executor, "occupancy", 0));
+    ask(&mut executor, &json!({"op": "drain"}));
+    assert_eq!(bytes(&mut executor, "occupancy", 0)["ingress_pool"], 0);
+}

@@ -122,7 +122,7 @@ fn a_leaf_spine_uses_every_port_of_every_switch() {
         .filter(|line| line.contains("b = \"spine0\""))
         .filter_map(|line| line.split("delay = \"").nth(1)?.split('"').next())
         .collect();
-    assert_eq!(delays, ["25 ns", "25 ns", "202 ns", "1515 ns"]);
+    assert_eq!(delays, ["25252 ps", "25252 ps", "202020 ps", "1515151 ps"]);
     assert!(plan.notes.iter().any(|note| note.contains("shorter")), "{:?}", plan.notes);
     let refused = |config: &Config, leaves| {
         let model = crate::support::model(config, "trident3");

@@ -3,7 +3,7 @@
 use super::Kind;
 use super::declare::table;
 use super::kinds::{PRIORITIES, SPAN, SPAN_OR_ZERO, TEXT, count};
-use crate::model::{PauseFrames, WatchdogAction, WatchdogRule, WatchdogSpec};
+use crate::model::{PauseFrames, StormCounter, WatchdogAction, WatchdogRule, WatchdogSpec};
 use bufferlab_params::Choice;
 use bufferlab_units::Time;
 
@@ -62,6 +62,9 @@ table! {
         "poll_interval" -> poll_interval: Time = time(SPAN),
             computed("the smaller of the two times, at most 1 s", "\"100 ms\""),
             "Time between two polls; at most either time, and 1 s.";
+        "counts" -> counts: StormCounter = choice(Kind::Words(StormCounter::WORDS)), optional("\"frames\""),
+            "Frames that keep a storm going; without it, `pauses`. The other two are known defects of \
+            switches.";
     }
 }
 
@@ -82,6 +85,9 @@ table! {
         "until" => until: Option<Time> = time(SPAN), optional("\"20 ms\""),
             "Time from which on no frame is sent; without it, the storm never ends. The last pause \
             then expires.";
+        "zero_from" => zero_from: Option<Time> = time(SPAN), optional("\"10 ms\""),
+            "Time from which frames have zero quanta: they end the pause, and the host goes on \
+            sending them.";
         "quanta" => quanta: u16 = small_count(count(1, 65_535)), default("65535"),
             "Duration of the pause of a frame, in units of 512 bits at the rate of the switch's \
             port.";

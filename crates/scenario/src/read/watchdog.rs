@@ -62,6 +62,7 @@ impl WatchdogChoice {
             );
             return None;
         }
-        Some(WatchdogSpec { rule: keys.rule?, action: keys.action?, detection, restoration, poll })
+        let counts = keys.counts.unwrap_or_default();
+        Some(WatchdogSpec { rule: keys.rule?, action: keys.action?, detection, restoration, poll, counts })
     }
 }

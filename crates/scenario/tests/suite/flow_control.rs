@@ -55,6 +55,7 @@ fn a_storm_repeats_its_frames_at_half_of_the_pause_and_warns_where_nobody_listen
         until: Some(Time::from_ms(7)),
         interval: Time(25_600_000),
         quanta: 1_000,
+        zero_from: None,
     });
     assert_eq!((loaded.scenario.faults, loaded.warnings.len()), (vec![expected], 0));
     let deaf = shipped_with("pfc-storm.toml", &[("switch.pfc.enabled", "false")]);

@@ -16,6 +16,8 @@ pub(super) struct Storm {
     downlink: LinkId,
     priorities: Vec<u8>,
     until: Time,
+    /// Time from which frames end the pause.
+    zero_from: Time,
     interval: Time,
     /// Duration of the pause that one frame requests.
     pause: Time,
@@ -44,6 +46,7 @@ pub(super) fn storms(
             downlink,
             priorities: fault.priorities.iter().filter(lossless).copied().collect(),
             until: fault.until.unwrap_or(Time::MAX),
+            zero_from: fault.zero_from.unwrap_or(Time::MAX),
             interval: fault.interval,
             pause: super::pause_duration(Some(fault.quanta), &links[downlink]).unwrap_or_default(),
             reaction: spec.reaction,
@@ -69,10 +72,16 @@ impl Pfc {
             let target = Target { link: storm.downlink, priority };
             let state = self.state(target);
             state.duration = Some(storm.pause);
-            state.sent_pauses += 1;
             let key = target.key(state.generation);
+            let timer = if now < storm.zero_from {
+                state.sent_pauses += 1;
+                PauseTimer::Obeyed(key)
+            } else {
+                state.sent_resumes += 1;
+                PauseTimer::ResumeObeyed(key)
+            };
             if let Some(obeyed) = obeyed {
-                world.timers().push(obeyed, Timer::Pause(PauseTimer::Obeyed(key)));
+                world.timers().push(obeyed, Timer::Pause(timer));
             }
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct WatchedQueue {
     port: u16,
     queue: QueueId,
     target: Target,
+    /// Whether all lossless priorities of the port are in a storm.
+    all_storm: bool,
 }
 
 impl Pfc {
@@ -54,13 +56,12 @@ impl Pfc {
         let mut places = Vec::new();
         for port in 0..node.ports() {
             let lossless = spec.mask_at(port);
-            for priority in (0..32_u8).filter(|priority| lossless >> priority & 1 != 0) {
-                let target = Target { link: node.first_link.at_port(port), priority };
-                places.push(WatchedQueue {
-                    port,
-                    queue: node.first.core.buffer().queue_of(port, priority),
-                    target,
-                });
+            let link = node.first_link.at_port(port);
+            let all = || (0..32_u8).filter(|priority| lossless >> priority & 1 != 0);
+            let all_storm = all().all(|priority| self.is_in_storm(Target { link, priority }));
+            for priority in all() {
+                let queue = node.first.core.buffer().queue_of(port, priority);
+                places.push(WatchedQueue { port, queue, target: Target { link, priority }, all_storm });
             }
         }
         places
@@ -86,6 +87,8 @@ impl Pfc {
             is_paused: state.paused.is_some(),
             sent_packets,
             pause_frames: state.received_pauses,
+            resume_frames: state.received_resumes,
+            all_storm: place.all_storm,
             ended_pauses: state.ended_pauses,
             paused: state.paused_total + state.paused.map_or(Time::ZERO, |since| now - since),
         };
@@ -99,6 +102,11 @@ impl Pfc {
         }
     }
 
+    fn is_in_storm(&self, target: Target) -> bool {
+        let watch = self.watches.get(self.at(target));
+        watch.is_some_and(|watch| watch.state.is_storm())
+    }
+
     fn begin_storm(
         &mut self,
         now: Time,
@@ -106,7 +114,7 @@ impl Pfc {
         place: WatchedQueue,
         spec: WatchdogSpec,
     ) -> Option<u16> {
-        let WatchedQueue { port, queue, target } = place;
+        let WatchedQueue { port, queue, target, .. } = place;
         let core = &node.first.core;
         let discards = spec.action.discards();
         let stored = (core.buffer().queue_packets(queue) as u64, core.buffer().queue_bytes(queue));

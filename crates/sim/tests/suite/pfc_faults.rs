@@ -160,6 +160,42 @@ fn a_storm_shorter_than_the_detection_time_is_none() {
     assert!(rows.pause_spans.iter().any(|span| span.by == "h0" && span.paused == "s0"));
 }
 
+/// A storm of h0 that never ends, with a watchdog that counts these frames.
+fn endless_storm(counts: &str, zero_from: &str) -> Vec<WatchdogRow> {
+    let fault = format!(
+        "[{{ kind = \"pause_storm\", host = \"h0\", priorities = [1], from = \"1 ms\", quanta = 1000{zero_from} }}]"
+    );
+    storm(&[("switch.pfc.watchdog.counts", &format!("\"{counts}\"")), ("fault", &fault)]).storms
+}
+
+#[test]
+fn a_storm_that_turns_into_zero_quanta_ends_only_if_frames_that_pause_are_counted() {
+    let zero = ", zero_from = \"5 ms\"";
+    let fixed = endless_storm("pauses", zero);
+    // The first frame with zero quanta is sent within 25.6 us after 5 ms: polls from 5.1 ms on see
+    // at most the last pause before it, and the fifth or sixth one restores.
+    assert!(matches!(fixed[0].restored_ns, Some(5_500_000 | 5_600_000)), "{fixed:?}");
+    assert_eq!(fixed.len(), 1, "{fixed:?}");
+    // sonic-swss#4581: every received frame counts, so the storm never ends.
+    let old = endless_storm("frames", zero);
+    assert_eq!((old.len(), old[0].restored_ns), (1, None), "{old:?}");
+}
+
+#[test]
+fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting() {
+    let fixed = endless_storm("pauses", "");
+    assert_eq!((fixed.len(), fixed[0].restored_ns), (1, None), "{fixed:?}");
+    // sonic-buildimage#29203: the counter of the port stops, so the watchdog restores after
+    // 500 us and finds the storm again after another 500 us.
+    let old = endless_storm("enabled_ports", "");
+    assert!(old.len() >= 6, "{old:?}");
+    for pair in old.windows(2) {
+        let restored = pair[0].restored_ns.expect("only the last one may go on");
+        assert_eq!(restored - pair[0].detected_ns, 500_000, "{pair:?}");
+        assert!((500_000..=700_000).contains(&(pair[1].detected_ns - restored)), "{pair:?}");
+    }
+}
+
 #[test]
 fn a_loss_to_the_watchdog_is_explained_as_such() {
     #[derive(Default)]

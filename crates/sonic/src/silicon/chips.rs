@@ -33,7 +33,8 @@ pub struct Chip {
     /// Accounting.
     pub rule: Rule,
     /// Memory for packets (bytes), if known: from the largest limits of SONiC's device files
-    /// (Broadcom) or from data sheets.
+    /// (Broadcom), or the largest `egress_lossless_pool` of device files and of SONiC's
+    /// `mellanox_buffer_migrator` (NVIDIA).
     pub memory: Option<u64>,
     /// Parts of hardware models that identify the family.
     pub models: &'static [&'static str],
@@ -54,8 +55,6 @@ impl Chip {
         (!self.measured).then(|| format!("The rules of {} were not compared with measurements.", self.title))
     }
 }
-
-const MIB: u64 = 1 << 20;
 
 /// All families, with the cells of SONiC's qualification and device files.
 pub static CHIPS: &[Chip] = &[
@@ -142,15 +141,36 @@ pub static CHIPS: &[Chip] = &[
         models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250E", "IXR7250-X3"],
         measured: true,
     },
-    spectrum(ChipFamily::Spectrum1, "spectrum1", "NVIDIA Spectrum", Rule::OneLevel, 16, &["MSN2", "SN2"]),
-    spectrum(ChipFamily::Spectrum2, "spectrum2", "NVIDIA Spectrum-2", Rule::OneLevel, 42, &["MSN3", "SN3"]),
-    spectrum(ChipFamily::Spectrum3, "spectrum3", "NVIDIA Spectrum-3", Rule::OneLevel, 64, &["MSN4", "SN4"]),
+    spectrum(
+        ChipFamily::Spectrum1,
+        "spectrum1",
+        "NVIDIA Spectrum",
+        Rule::OneLevel,
+        14_024_599,
+        &["MSN2", "SN2"],
+    ),
+    spectrum(
+        ChipFamily::Spectrum2,
+        "spectrum2",
+        "NVIDIA Spectrum-2",
+        Rule::OneLevel,
+        34_340_832,
+        &["MSN3", "SN3"],
+    ),
+    spectrum(
+        ChipFamily::Spectrum3,
+        "spectrum3",
+        "NVIDIA Spectrum-3",
+        Rule::OneLevel,
+        60_817_392,
+        &["MSN4", "SN4"],
+    ),
     spectrum(
         ChipFamily::Spectrum4,
         "spectrum4",
         "NVIDIA Spectrum-4",
         Rule::TwoLevels,
-        160,
+        158_229_504,
         &["SN5400", "SN5600", "SN5610"],
     ),
     public(
@@ -272,10 +292,10 @@ const fn spectrum(
     name: &'static str,
     title: &'static str,
     rule: Rule,
-    mebibytes: u64,
+    memory: u64,
     models: &'static [&'static str],
 ) -> Chip {
-    let (cell, memory) = (family.facts().cell_bytes as u64, Some(mebibytes * MIB));
+    let (cell, memory) = (family.facts().cell_bytes as u64, Some(memory));
     Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
 }
 

@@ -211,3 +211,14 @@ fn what_was_not_judged_is_listed_with_the_reason() {
     assert!(of_buffers.iter().any(|gap| gap.contains("speed is not known")), "{of_buffers:#?}");
     assert!(of_buffers.iter().any(|gap| gap.contains("(PORT_QOS_MAP)")), "{of_buffers:#?}");
 }
+
+#[test]
+fn queues_of_a_card_in_a_chassis_are_not_missed() {
+    let mut chassis = sound();
+    let queues = chassis["QUEUE"].as_object().expect("a table").clone();
+    let of_card = queues.into_iter().map(|(key, entry)| (format!("card1|Asic0|{key}"), entry));
+    chassis.insert("QUEUE".to_owned(), Value::Object(of_card.collect()));
+    let found = check(&read(&chassis, LOOKUP), &Options::default()).expect("rules");
+    let missed: Vec<_> = found.iter().filter(|one| one.message.contains("in QUEUE")).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}

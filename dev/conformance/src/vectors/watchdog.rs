@@ -42,7 +42,7 @@ use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cas
 use super::values::parse_time;
 use bufferlab_core::Choice;
 use bufferlab_core::watchdog::{
-    QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogRule, WatchdogSpec,
+    QueueSample, QueueWatchdog, StormChange, StormCounter, WatchdogAction, WatchdogRule, WatchdogSpec,
 };
 use bufferlab_units::Time;
 use serde::Deserialize;
@@ -166,6 +166,7 @@ impl SpecText {
             detection: time(&self.detection)?,
             restoration: time(&self.restoration)?,
             poll: time(&self.poll)?,
+            counts: StormCounter::Pauses,
         })
     }
 }
@@ -184,6 +185,7 @@ impl StepText {
                     pause_frames: self.frames,
                     ended_pauses: self.ended,
                     paused: self.paused.as_deref().map_or(Ok(Time::ZERO), time)?,
+                    ..QueueSample::default()
                 };
                 let found = match self.expect.as_deref() {
                     Some("none") => None,
@@ -287,5 +289,6 @@ fn advanced(counted: &QueueSample, since: &QueueSample) -> QueueSample {
         pause_frames: counted.pause_frames + since.pause_frames,
         ended_pauses: counted.ended_pauses + since.ended_pauses,
         paused: counted.paused + since.paused,
+        ..*counted
     }
 }

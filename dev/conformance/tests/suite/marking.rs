@@ -3,7 +3,7 @@
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
 use bufferlab_conformance::{Device, SwitchDevice};
-use bufferlab_core::mark::{BufferAware, Moment, Red, Scope, Step, Watch};
+use bufferlab_core::mark::{BufferAware, Effect, Moment, Red, Scope, Step, Watch, WredRamp};
 use bufferlab_core::policy::CompleteSharing;
 use bufferlab_core::{MARKING_RULES, Marker, Marking, Switch};
 
@@ -44,7 +44,7 @@ fn caught(spoil: Spoil) -> Vec<String> {
 fn step(marker: &mut Marker, spoil: impl FnOnce(&mut Step)) {
     match &mut marker.rule {
         Marking::Step(step) | Marking::BufferAware(BufferAware { step, .. }) => spoil(step),
-        Marking::Red(_) | Marking::Boxed(_) => {}
+        Marking::Red(_) | Marking::Wred(_) | Marking::Boxed(_) => {}
     }
 }
 
@@ -54,10 +54,17 @@ fn red(marker: &mut Marker, spoil: impl FnOnce(&mut Red)) {
     }
 }
 
+fn wred(marker: &mut Marker, spoil: impl FnMut(&mut WredRamp)) {
+    if let Marking::Wred(rule) = &mut marker.rule {
+        rule.ramps.iter_mut().flatten().for_each(spoil);
+    }
+}
+
 fn watch(marker: &mut Marker, spoil: impl FnOnce(&mut Watch)) {
     match &mut marker.rule {
         Marking::Step(step) | Marking::BufferAware(BufferAware { step, .. }) => spoil(&mut step.watch),
         Marking::Red(rule) => spoil(&mut rule.watch),
+        Marking::Wred(rule) => spoil(&mut rule.watch),
         Marking::Boxed(_) => {}
     }
 }
@@ -65,7 +72,7 @@ fn watch(marker: &mut Marker, spoil: impl FnOnce(&mut Watch)) {
 #[test]
 fn markers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it() {
     assert_eq!(caught(|_| {}), [""; 0]);
-    let spoils: [(&str, Spoil); 10] = [
+    let spoils: [(&str, Spoil); 13] = [
         ("a packet that finds more than K is marked, one that finds K is not", |m| {
             step(m, |step| step.threshold = step.threshold.saturating_sub(1));
         }),
@@ -95,6 +102,11 @@ fn markers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it() {
                 rule.floor = 0;
             }
         }),
+        ("a step drops packets that cannot be marked, and marks the others", |m| {
+            wred(m, |own| own.effect = Effect::Drop);
+        }),
+        ("with ECN off every packet is dropped", |m| wred(m, |own| own.effect = Effect::Mark)),
+        ("every queue has its own ramp and probability", |m| wred(m, |own| own.pmax = 0.2)),
     ];
     for (name, spoil) in spoils {
         let caught = caught(spoil);

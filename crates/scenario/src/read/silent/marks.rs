@@ -6,7 +6,7 @@ use super::idle::{data_mask, priorities, priorities_are_unknown, used};
 use super::switches::key_at;
 use crate::model::SwitchSpec;
 use bufferlab_core::{
-    Admission, Ecn, Header, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch,
+    Admission, DropReason, Ecn, Header, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch,
     SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
@@ -180,7 +180,11 @@ impl Trial {
                 self.marks |= marked;
                 true
             }
-            Admission::Refused(_) => false,
+            Admission::Refused(refusal) => {
+                // A drop by the rule itself shows that queues reach its thresholds.
+                self.marks |= refusal.reason == DropReason::Early;
+                false
+            }
         }
     }
 

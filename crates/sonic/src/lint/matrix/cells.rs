@@ -26,9 +26,12 @@ pub(super) fn is_present(config: &Config, column: &Column) -> bool {
         _ => true,
     };
     // VOQ systems name the queues of all cards as "host|asic|port".
-    let is_local = column.table != "BUFFER_QUEUE"
-        || config.queues.is_empty()
-        || config.queues.keys().any(|(port, _)| !port.is_remote());
+    let local = |(port, _): &(PortName, u8)| !port.is_remote();
+    let is_local = match column.table {
+        "BUFFER_QUEUE" => config.queues.is_empty() || config.queues.keys().any(local),
+        "QUEUE" => config.queue_settings.is_empty() || config.queue_settings.keys().any(local),
+        _ => true,
+    };
     has_field && is_local && config.has_table(column.table)
 }
 

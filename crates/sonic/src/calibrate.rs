@@ -1,0 +1,366 @@
+//! Estimates alphas, pools, cells and reserves from watermarks and counters, and names configured
+//! values that the switch does not follow.
+//!
+//! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory, where `Q`
+//! is what all of the pool's groups or queues share at that moment. Watermarks give `s`, and bound
+//! `Q`: it is at least `s` and at most the watermark of the pool. So each reading bounds alpha from
+//! both sides, and the bounds of all members of a profile are intersected.
+
+mod read;
+mod text;
+
+pub use read::{CounterError, read};
+pub use text::text;
+
+use crate::config::{Config, Profile, Threshold};
+use crate::keys::PortName;
+use crate::resolve::Resolved;
+use crate::silicon::{Chip, Memory, PredictError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Exponents of alpha that SONiC accepts.
+const EXPONENTS: std::ops::RangeInclusive<i8> = -8..=8;
+
+/// A group or a queue at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Port.
+    pub port: String,
+    /// Number of the group or queue.
+    pub index: u8,
+    /// Whether it is a priority group, and not a queue.
+    pub is_group: bool,
+    /// Most shared memory since the last clear (bytes).
+    pub shared: u64,
+    /// Most headroom since the last clear (bytes).
+    pub headroom: u64,
+    /// Most memory of all kinds (bytes), if the switch counts it.
+    pub total: Option<u64>,
+    /// Whether it reached its limit: the group paused or used headroom, the queue lost packets.
+    pub reached: bool,
+}
+
+/// All watermarks of one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Groups and queues.
+    pub readings: Vec<Reading>,
+    /// Watermarks of pools (bytes).
+    pub pools: BTreeMap<String, u64>,
+}
+
+/// Lower and upper bound; the upper one is absent if nothing bounds the value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower bound.
+    pub least: f64,
+    /// Upper bound.
+    pub most: Option<f64>,
+}
+
+impl Interval {
+    const ANY: Self = Self { least: 0.0, most: None };
+
+    fn contains(&self, value: f64) -> bool {
+        value >= self.least && self.most.is_none_or(|most| value <= most)
+    }
+
+    fn and(self, other: Self) -> Self {
+        let most = match (self.most, other.most) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self { least: self.least.max(other.least), most }
+    }
+}
+
+/// Estimate of a profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProfileEstimate {
+    /// Profile.
+    pub profile: String,
+    /// Pool of the profile.
+    pub pool: String,
+    /// Readings of groups or queues that reached their limit.
+    pub readings: usize,
+    /// Alpha, with the pool as configured.
+    pub alpha: Interval,
+    /// Exponents of alpha within the bounds.
+    pub exponents: Vec<i8>,
+    /// The likeliest exponent; absent if no reading reached a limit.
+    pub best: Option<i8>,
+    /// Configured exponent; absent for a static limit.
+    pub configured: Option<i8>,
+    /// Shared memory of the pool in one slice (bytes), with alpha as configured.
+    pub shared: Interval,
+    /// Shared memory of the pool in one slice that follows from the configuration (bytes).
+    pub configured_shared: u64,
+    /// Reserve in use (bytes), from totals less shared memory and headroom.
+    pub reserve: Option<Interval>,
+    /// Configured reserve (bytes).
+    pub configured_reserve: u64,
+}
+
+/// Result of a calibration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// Largest size that all watermarks are multiples of (bytes); 0 without watermarks. A cell
+    /// divides it.
+    pub cell_divides: u64,
+    /// Cell of the chip (bytes); 1 if the chip counts bytes.
+    pub cell: u64,
+    /// Profiles with readings.
+    pub profiles: Vec<ProfileEstimate>,
+    /// Most of each pool (bytes): a lower bound of its size.
+    pub pools: BTreeMap<String, u64>,
+    /// Configured values that the switch does not follow, in sentences.
+    pub departures: Vec<String>,
+    /// Limits of the estimates, in sentences.
+    pub caveats: Vec<String>,
+}
+
+/// What a profile limits, and the readings of its members.
+struct Gathered {
+    profile: Profile,
+    pool: String,
+    shared: u64,
+    alpha: Interval,
+    size: Interval,
+    /// Largest memory of a packet (bytes).
+    packet: u64,
+    reserve: Option<Interval>,
+    reached: Vec<Reached>,
+}
+
+/// A reading at the limit.
+struct Reached {
+    /// Shared memory (bytes).
+    own: u64,
+    /// Shared memory of the other members of the pool that have any (bytes).
+    others: Vec<u64>,
+    /// Watermark of the pool (bytes).
+    pool: Option<u64>,
+}
+
+/// Largest number of other members whose order of filling is tried.
+const OTHERS_MAX: usize = 12;
+
+impl Reached {
+    /// How well an alpha explains the reading: best if the member was alone or the last one that
+    /// filled, else if some of the others had filled before it.
+    fn explained_by(&self, alpha: f64, shared: u64, packet: u64) -> u32 {
+        let (own, packet) = (self.own as f64, packet as f64);
+        let fits = |used: f64| {
+            let limit = alpha * (shared as f64 - used).max(0.0);
+            // Before its last packet the member was below the limit, which was higher then.
+            limit <= own + 1.0 && limit > own - packet * (1.0 + alpha) - 1.0
+        };
+        if fits(own) || self.pool.is_some_and(|pool| fits(pool as f64)) {
+            return 3;
+        }
+        let others = &self.others[..self.others.len().min(OTHERS_MAX)];
+        let of = |chosen: u32| {
+            let parts = others.iter().enumerate().filter(|(at, _)| chosen >> at & 1 != 0);
+            own + parts.map(|(_, bytes)| *bytes as f64).sum::<f64>()
+        };
+        u32::from((0..1_u32 << others.len()).any(|chosen| fits(of(chosen))))
+    }
+}
+
+/// Estimates from samples of a switch with this configuration. A packet has at most `packet` bytes
+/// of memory: a limit is reached within one packet.
+///
+/// # Errors
+/// If the memory of the configuration is not known; see [`Memory::new`].
+pub fn calibrate(
+    config: &Config,
+    chip: &'static Chip,
+    packet: u64,
+    samples: &[Sample],
+) -> Result<Calibration, PredictError> {
+    let memory = Memory::new(config, chip)?;
+    let packet = packet.max(1).div_ceil(chip.cell) * chip.cell;
+    let mut gathered: BTreeMap<String, Gathered> = BTreeMap::new();
+    let (mut divisor, mut pools) = (0, BTreeMap::<String, u64>::new());
+    for sample in samples {
+        for (name, &mark) in &sample.pools {
+            let most = pools.entry(name.clone()).or_default();
+            *most = mark.max(*most);
+        }
+        for reading in &sample.readings {
+            divisor = gcd(gcd(divisor, reading.shared), reading.headroom);
+            let Some((profile, pool, shared)) = limited(config, &memory, reading) else { continue };
+            let own = gathered.entry(profile.name.clone()).or_insert_with(|| Gathered {
+                profile,
+                shared,
+                alpha: Interval::ANY,
+                size: Interval::ANY,
+                packet,
+                reserve: None,
+                reached: Vec::new(),
+                pool,
+            });
+            // A queue also loses packets when the ingress pool is full.
+            let of_pool = sample.pools.get(&memory.pool).copied().unwrap_or(0);
+            let is_full = of_pool + packet >= memory.shared * chip.cell * chip.slices;
+            if reading.reached && reading.shared > 0 && (reading.is_group || !is_full) {
+                own.add(reading, sample, packet);
+                own.reached.push(Reached {
+                    own: reading.shared,
+                    others: others(config, &memory, reading, sample),
+                    pool: sample.pools.get(&own.pool).copied(),
+                });
+            }
+        }
+    }
+    let profiles: Vec<_> = gathered.into_values().map(Gathered::estimate).collect();
+    let mut caveats: Vec<String> = chip.caveat().into_iter().collect();
+    if chip.slices > 1 {
+        caveats
+            .push("Watermarks of pools cover all slices, so bounds are wider than on one memory.".to_owned());
+    }
+    if profiles.iter().all(|one| one.readings == 0) {
+        caveats.push("No group or queue reached its limit: alphas and pools are not bounded.".to_owned());
+    }
+    Ok(Calibration {
+        cell_divides: divisor,
+        cell: chip.cell,
+        departures: departures(&profiles, divisor, chip),
+        profiles,
+        pools,
+        caveats,
+    })
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Shared memory of the other members of a reading's pool that have any (bytes).
+fn others(config: &Config, memory: &Memory, reading: &Reading, sample: &Sample) -> Vec<u64> {
+    let same_side = |other: &&Reading| other.is_group == reading.is_group && other.shared > 0;
+    let is_other = |other: &&Reading| (&other.port, other.index) != (&reading.port, reading.index);
+    let is_limited = |other: &&Reading| other.is_group || limited(config, memory, other).is_some();
+    let found = sample.readings.iter().filter(same_side).filter(is_other).filter(is_limited);
+    found.map(|other| other.shared).collect()
+}
+
+/// Profile, pool and shared memory of one slice (bytes) that limit a member.
+fn limited(config: &Config, memory: &Memory, reading: &Reading) -> Option<(Profile, String, u64)> {
+    let port = PortName::new(&reading.port);
+    let resolved = if reading.is_group {
+        config.group(&port, reading.index)
+    } else {
+        config.queue(&port, reading.index)
+    };
+    let Resolved::Profile(profile) = resolved else { return None };
+    let is_dynamic =
+        profile.threshold.as_ref().is_some_and(|limit| matches!(limit.value, Threshold::Dynamic(_)));
+    if !is_dynamic {
+        return None;
+    }
+    let (pool, _) = config.pool_of(&profile)?;
+    let pool = pool.to_owned();
+    let cells = if reading.is_group {
+        profile.is_lossless().then_some(memory.shared)?
+    } else {
+        memory.queue(config, &profile)?.shared
+    };
+    Some((*profile, pool, cells * memory.chip.cell))
+}
+
+impl Gathered {
+    /// Adds a reading at the limit.
+    fn add(&mut self, reading: &Reading, sample: &Sample, packet: u64) {
+        let (s, shared) = (reading.shared, self.shared);
+        // The limit is within a packet of the watermark.
+        let (low, high) = (s.saturating_sub(packet).max(1) as f64, (s + packet) as f64);
+        let pool = sample.pools.get(&self.pool).copied();
+        let most_used = pool.unwrap_or(shared).max(s).min(shared);
+        let free = |used: u64| shared.saturating_sub(used) as f64;
+        let most_free = free(s.saturating_sub(packet).min(shared));
+        let least_free = free(most_used);
+        self.alpha = self.alpha.and(Interval {
+            least: if most_free > 0.0 { low / most_free } else { 0.0 },
+            most: (least_free > 0.0).then(|| high / least_free),
+        });
+        if let Some(Threshold::Dynamic(exponent)) = self.profile.threshold.as_ref().map(|one| one.value) {
+            let alpha = 2f64.powi(i32::from(exponent));
+            let most = pool.map(|pool| pool.max(s) as f64 + high / alpha);
+            let size = Interval { least: s as f64 - packet as f64 + low / alpha, most };
+            self.size = self.size.and(size);
+        }
+        if let Some(total) = reading.total {
+            // Peaks of the parts need not coincide, so the sum of parts may exceed the total's.
+            let used = total.saturating_sub(reading.shared + reading.headroom) as f64;
+            let own = Interval { least: used, most: Some(used + packet as f64) };
+            self.reserve = Some(self.reserve.map_or(own, |before| before.and(own)));
+        }
+    }
+
+    fn estimate(self) -> ProfileEstimate {
+        let value = |exponent: i8| 2f64.powi(i32::from(exponent));
+        let exponents: Vec<i8> = match self.reached.len() {
+            0 => Vec::new(),
+            _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
+        };
+        // In the middle of the bounds on a logarithmic scale; without an upper bound, the least.
+        let middle = match self.alpha.most {
+            Some(most) => (self.alpha.least.max(f64::MIN_POSITIVE).log2() + most.log2()) / 2.0,
+            None => self.alpha.least.max(f64::MIN_POSITIVE).log2(),
+        };
+        let distance = |exponent: &i8| (f64::from(*exponent) - middle).abs();
+        let explains = |exponent: &i8| {
+            let alpha = value(*exponent);
+            self.reached.iter().map(|one| one.explained_by(alpha, self.shared, self.packet)).sum::<u32>()
+        };
+        let best = exponents
+            .iter()
+            .copied()
+            .min_by(|a, b| explains(b).cmp(&explains(a)).then_with(|| distance(a).total_cmp(&distance(b))));
+        ProfileEstimate {
+            profile: self.profile.name.clone(),
+            pool: self.pool,
+            readings: self.reached.len(),
+            alpha: self.alpha,
+            best,
+            exponents,
+            configured: match self.profile.threshold.as_ref().map(|one| one.value) {
+                Some(Threshold::Dynamic(exponent)) => Some(exponent),
+                _ => None,
+            },
+            shared: self.size,
+            configured_shared: self.shared,
+            reserve: self.reserve,
+            configured_reserve: self.profile.reserve(),
+        }
+    }
+}
+
+/// Configured values that the readings exclude, in sentences.
+fn departures(profiles: &[ProfileEstimate], divisor: u64, chip: &Chip) -> Vec<String> {
+    let mut found = Vec::new();
+    if divisor > 0 && divisor % chip.cell != 0 {
+        found.push(format!(
+            "Watermarks are multiples of {divisor} B, and not of the cell of {} ({} B).",
+            chip.title, chip.cell
+        ));
+    }
+    for one in profiles.iter().filter(|one| one.readings > 0) {
+        if let Some(configured) = one.configured.filter(|own| !one.exponents.contains(own)) {
+            let say = match one.best {
+                Some(best) => format!("the switch behaves as with {best}"),
+                None => "no alpha fits: check the pool's size and the chip".to_owned(),
+            };
+            found.push(format!("{}: dynamic_th is {configured}, and {say}.", one.profile));
+        }
+        if let Some(reserve) = one.reserve.filter(|own| !own.contains(one.configured_reserve as f64)) {
+            found.push(format!(
+                "{}: size is {} B, and {} B are in use beyond shared memory and headroom.",
+                one.profile, one.configured_reserve, reserve.least
+            ));
+        }
+    }
+    found
+}
