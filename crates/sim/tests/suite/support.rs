@@ -240,6 +240,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time) -> FlowSpec {
         open: None,
         data_path: None,
         ack_path: None,
+        node: FlowSpec::NO_NODE,
     }
 }
 
