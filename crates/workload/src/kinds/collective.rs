@@ -1,6 +1,6 @@
 //! Workload that executes one collective of a training or inference job.
 
-use super::parts::counted;
+use super::parts::count_of;
 use super::ranks::{self, Execution};
 use crate::SourceError;
 use crate::context::WorkloadContext;
@@ -139,7 +139,7 @@ impl Workload for Collectives {
             "{} of {} among {} ({}){}",
             self.operation,
             format_size(self.bytes),
-            counted(self.ranks, "rank", "ranks"),
+            count_of(self.ranks, "rank", "ranks"),
             self.algorithm,
             self.execution.in_words()
         )

@@ -1,6 +1,6 @@
 //! Parameters of the workloads that execute schedules: hosts of the ranks, repetition, servers.
 
-use super::parts::counted;
+use super::parts::count_of;
 use crate::context::WorkloadContext;
 use crate::traffic::{ScaleUp, ScheduleTraffic, TrafficBuilder};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
@@ -117,7 +117,7 @@ impl Execution {
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
         if self.iterations > 1 {
-            words += &format!(", {}", counted(self.iterations as usize, "time", "times"));
+            words += &format!(", {}", count_of(self.iterations as usize, "time", "times"));
         }
         if let Some(ScaleUp { ranks_per_server, rate, .. }) = self.scale_up {
             words += &format!(", servers of {ranks_per_server} ranks at {}", format_rate(rate));

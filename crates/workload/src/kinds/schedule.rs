@@ -1,6 +1,6 @@
 //! Workload that executes the transfers and computations of a schedule file.
 
-use super::parts::counted;
+use super::parts::count_of;
 use super::ranks::{self, Execution};
 use crate::SourceError;
 use crate::context::WorkloadContext;
@@ -71,7 +71,7 @@ impl Workload for ScheduleFile {
     }
 
     fn in_words(&self) -> String {
-        let nodes = counted(self.execution.schedule.len(), "node", "nodes");
+        let nodes = count_of(self.execution.schedule.len(), "node", "nodes");
         format!("{nodes} of {}{}", self.file, self.execution.in_words())
     }
 }
