@@ -15,7 +15,7 @@ use support::{Lab, flow, star};
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 448, "the slabs are compact");
+const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 456, "the slabs are compact");
 
 /// Sink that discards rows, so that only the simulator's memory is measured; counts lost packets.
 #[derive(Default)]
