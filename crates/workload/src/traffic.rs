@@ -68,6 +68,8 @@ pub struct ScheduleTraffic {
     pub hosts: Vec<u32>,
     /// [`FlowSpec::class`] of every class of the schedule.
     pub classes: Vec<u16>,
+    /// Start of the first execution. Starts in the schedule count from its execution's start.
+    pub start: Time,
     /// Number of executions, one after the other: at least 1.
     pub iterations: u32,
     /// Time from the end of an execution to the start of the next one.

@@ -55,6 +55,8 @@ struct Running {
     /// Number of the first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
+    /// Start of the current execution.
+    origin: Time,
     /// Events that each node waits for.
     waits: Vec<u32>,
     /// Number of nodes that are not done.
@@ -72,6 +74,7 @@ impl Running {
             traffic,
             base,
             iteration: 0,
+            origin: Time::ZERO,
             waits: Vec::new(),
             left: 0,
             processors: BTreeMap::new(),
@@ -83,6 +86,7 @@ impl Running {
     fn begin(&mut self, now: Time) -> Vec<(NodeId, Time)> {
         let schedule = &self.traffic.schedule;
         self.left = schedule.len();
+        self.origin = now;
         self.waits = schedule.nodes().map(|node| schedule.waits(node)).collect();
         let roots = schedule.nodes().filter(|&node| schedule.waits(node) == 0);
         roots.map(|node| (node, now + schedule.start(node))).collect()
@@ -157,13 +161,13 @@ impl Schedules {
 
     /// Whether every schedule has ended.
     pub(super) fn are_over(&self) -> bool {
-        self.running.iter().all(|one| one.left == 0 && one.iteration == one.traffic.iterations)
+        self.running.iter().all(|one| one.iteration == one.traffic.iterations)
     }
 
-    /// Begins the first execution of every schedule.
+    /// Sets a timer for the first execution of every schedule.
     pub(super) fn start(&mut self, timers: &mut Timers) {
-        for index in 0..self.running.len() {
-            self.begin(timers, index, Time::ZERO);
+        for (index, running) in (0..).zip(&self.running) {
+            timers.push(running.traffic.start, Timer::ScheduleBegin(index));
         }
     }
 
@@ -368,7 +372,7 @@ impl Schedules {
         let waits = &mut running.waits[node.index()];
         *waits -= 1;
         if *waits == 0 {
-            let at = now.max(running.traffic.schedule.start(node));
+            let at = now.max(running.origin + running.traffic.schedule.start(node));
             self.make_ready(timers, number, at, Some(cause));
         }
     }

@@ -7,10 +7,7 @@ use crate::context::WorkloadContext;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
-use bufferlab_schedule::{
-    Algorithm, Collective, CollectiveError, Condition, Operation, ScheduleBuilder, Work, expand,
-};
-use bufferlab_units::Time;
+use bufferlab_schedule::{Algorithm, Collective, CollectiveError, Operation, ScheduleBuilder, expand};
 use bufferlab_units::quantity::format_size;
 use std::borrow::Cow;
 
@@ -56,12 +53,7 @@ const PARAMS: &[ParamInfo] = &[
         ParamValue::Count(1),
         "Copies of the algorithm with a part of the data each; the odd channels of a ring run backwards.",
     ),
-    ParamInfo::with_default(
-        "start",
-        ParamKind::DELAY,
-        ParamValue::Time(Time::ZERO),
-        "Start of the first execution.",
-    ),
+    ranks::START,
     ranks::ITERATIONS,
     ranks::PAUSE,
     ranks::RANKS_PER_SERVER,
@@ -91,30 +83,10 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         class,
         ..Collective::new(operation, algorithm, params.bytes("size"), &group)
     };
-    expand_at(&mut builder, &collective, params.time("start")).map_err(|error| fault(&error))?;
+    expand(&mut builder, &collective, &[]).map_err(|error| fault(&error))?;
     let schedule = builder.build().map_err(|error| fault(&error.into()))?;
     let execution = Execution::new(schedule, hosts, params, context)?;
     Ok(Box::new(Collectives { operation, algorithm, bytes: collective.bytes, ranks: group.len(), execution }))
-}
-
-/// Adds a collective that starts at `start`.
-fn expand_at(
-    builder: &mut ScheduleBuilder,
-    collective: &Collective<'_>,
-    start: Time,
-) -> Result<(), CollectiveError> {
-    if start == Time::ZERO {
-        return expand(builder, collective, &[]).map(|_| ());
-    }
-    let entry = builder.node(Work::Barrier)?;
-    builder.not_before(entry, start)?;
-    let mut entries = Vec::with_capacity(collective.group.len());
-    for _ in collective.group {
-        let rank = builder.node(Work::Barrier)?;
-        builder.after(rank, entry, Condition::Finished)?;
-        entries.push(rank);
-    }
-    expand(builder, collective, &entries).map(|_| ())
 }
 
 /// Error at the parameter that causes it.

@@ -17,6 +17,13 @@ pub(super) const HOSTS: ParamInfo = ParamInfo::computed(
     "Hosts that execute the ranks, rank 0 first; a switch's name stands for all of its hosts.",
 );
 
+pub(super) const START: ParamInfo = ParamInfo::with_default(
+    "start",
+    ParamKind::DELAY,
+    ParamValue::Time(Time::ZERO),
+    "Start of the first execution.",
+);
+
 pub(super) const ITERATIONS: ParamInfo = ParamInfo::with_default(
     "iterations",
     ParamKind::Count { min: 1, max: u32::MAX as u64 },
@@ -59,6 +66,7 @@ pub(super) const SCALE_UP_LATENCY: ParamInfo = ParamInfo::with_default(
 pub(super) struct Execution {
     pub(super) schedule: Arc<Schedule>,
     hosts: Vec<u32>,
+    start: Time,
     iterations: u32,
     pause: Time,
     scale_up: Option<ScaleUp>,
@@ -97,8 +105,9 @@ impl Execution {
             rate,
             latency: params.time("scale_up_latency"),
         });
-        let (iterations, pause) = (params.small_count("iterations"), params.time("pause"));
-        Ok(Self { schedule: Arc::new(schedule), hosts, iterations, pause, scale_up })
+        let (start, pause) = (params.time("start"), params.time("pause"));
+        let iterations = params.small_count("iterations");
+        Ok(Self { schedule: Arc::new(schedule), hosts, start, iterations, pause, scale_up })
     }
 
     pub(super) fn start(&self, traffic: &mut TrafficBuilder<'_>) {
@@ -107,6 +116,7 @@ impl Execution {
             schedule: Arc::clone(&self.schedule),
             hosts: self.hosts.clone(),
             classes,
+            start: self.start,
             iterations: self.iterations,
             pause: self.pause,
             scale_up: self.scale_up,

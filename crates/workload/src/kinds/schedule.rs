@@ -29,6 +29,7 @@ const PARAMS: &[ParamInfo] = &[
         "File of the schedule, relative to the scenario file.",
     ),
     ranks::HOSTS,
+    ranks::START,
     ranks::ITERATIONS,
     ranks::PAUSE,
     ranks::RANKS_PER_SERVER,
