@@ -480,8 +480,8 @@ record! {
         after_node: Option<u32>,
         /// Time at which the node might start.
         ready_ps: u64,
-        /// Start: later than ready_ps if the rank's processor, or its network inside the server, was
-        /// busy; empty for a node that never started.
+        /// Start: later than ready_ps if the rank's processor, or its network inside the server,
+        /// was busy; empty for a node that never started.
         start_ps: Option<u64>,
         /// Time at which the receiver had the last byte, or the computation was done; empty if the
         /// run ended first.
