@@ -2,7 +2,7 @@
 
 use crate::{Format, Imported, Traffic};
 use bufferlab_params::Choice;
-use bufferlab_schedule::{Schedule, Work};
+use bufferlab_schedule::{Schedule, Transfer, Work};
 use bufferlab_topology::{Node, Topology};
 use bufferlab_units::quantity::{format_rate, format_size, format_time};
 use bufferlab_units::{BitRate, Time};
@@ -112,18 +112,27 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Time that a schedule takes at least: its longest chain, or the data of its busiest rank.
-fn least_time(schedule: &Schedule, rate: BitRate) -> Time {
+/// Time that a schedule takes at least: its longest chain, or the data that its busiest rank sends
+/// out of its server.
+fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
+    let is_inside = |transfer: Transfer| {
+        ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
+    };
     let mut sent = vec![0_u64; schedule.ranks() as usize];
     for node in schedule.nodes() {
-        if let Work::Transfer(transfer) = schedule.work(node) {
+        if let Work::Transfer(transfer) = schedule.work(node)
+            && !is_inside(transfer)
+        {
             let bytes = &mut sent[transfer.src as usize];
             *bytes = bytes.saturating_add(transfer.bytes);
         }
     }
     let busiest = rate.serialization(sent.into_iter().max().unwrap_or(0).min(1 << 50));
     let chain = schedule.longest_path(|work| match work {
-        Work::Transfer(transfer) => rate.serialization(transfer.bytes.min(1 << 50)),
+        Work::Transfer(transfer) => {
+            let rate = if is_inside(transfer) { SCALE_UP_RATE } else { rate };
+            rate.serialization(transfer.bytes.min(1 << 50))
+        }
         Work::Compute { duration, .. } => duration,
         Work::Barrier => Time::ZERO,
     });
@@ -136,7 +145,7 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     let flows = match &imported.traffic {
         Some(Traffic::Flows { flows, .. }) => flows,
         Some(Traffic::Schedule(schedule)) => {
-            let least = least_time(schedule, rate).max(Time::from_us(1));
+            let least = least_time(schedule, rate, imported.ranks_per_server).max(Time::from_us(1));
             return (least, DRAIN.saturating_add(Time(least.0.saturating_mul(20))));
         }
         None => return (Time::from_ms(10), DRAIN),
