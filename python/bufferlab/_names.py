@@ -65,5 +65,6 @@ TableName = Literal[
     "pause_cycles",
     "watchdog",
     "packets",
+    "schedule",
 ]
 """The tables of a run; `docs/reference/tables.md` has their columns."""

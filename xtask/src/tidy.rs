@@ -62,7 +62,10 @@ pub const PURE: &[(&str, &[&str])] = &[
 /// independent of formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
-    ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
+    (
+        "bufferlab-workload",
+        &["bufferlab-units", "bufferlab-params", "bufferlab-topology", "bufferlab-schedule"],
+    ),
     ("bufferlab-schedule", &["bufferlab-units", "bufferlab-params"]),
     (
         "bufferlab-import",

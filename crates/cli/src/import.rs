@@ -116,15 +116,10 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     }
     write_whole(&scenario, text).map_err(|cause| failed(&scenario, &cause))?;
     match imported.traffic {
-        Some(Traffic::Flows { .. }) => {
+        Some(_) => {
+            let command = if kind == "schedule" { "run" } else { "check" };
             inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
-            inform(&format!("next: bufferlab check {}", scenario.display()));
-        }
-        Some(Traffic::Schedule(_)) => {
-            inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
-            inform(
-                "transfers wait for each other, which no workload executes yet: the scenario has the network only",
-            );
+            inform(&format!("next: bufferlab {command} {}", scenario.display()));
         }
         None => inform(&format!("written: {}; add a [[workload]] to it", scenario.display())),
     }

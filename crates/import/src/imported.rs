@@ -109,6 +109,8 @@ pub struct Imported {
     pub traffic: Option<Traffic>,
     /// Number of hosts that the traffic needs.
     pub hosts: u32,
+    /// Number of consecutive ranks that share a server, if the format has servers.
+    pub ranks_per_server: Option<u32>,
     /// Values of configuration files.
     pub settings: Vec<Setting>,
     /// Alphas of the priorities.

@@ -84,6 +84,9 @@ pub(crate) fn read(
     let schedule =
         schedule.map_err(|cause| source.error(cause.to_string(), "report this file as a defect"))?;
     imported.hosts = plan.ranks;
+    imported.ranks_per_server = (plan.ranks > options.ranks_per_server
+        && plan.ranks.is_multiple_of(options.ranks_per_server))
+    .then_some(options.ranks_per_server);
     imported.traffic = Some(Traffic::Schedule(schedule));
     Ok(())
 }

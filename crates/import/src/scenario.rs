@@ -2,6 +2,7 @@
 
 use crate::{Format, Imported, Traffic};
 use bufferlab_params::Choice;
+use bufferlab_schedule::{Schedule, Transfer, Work};
 use bufferlab_topology::{Node, Topology};
 use bufferlab_units::quantity::{format_rate, format_size, format_time};
 use bufferlab_units::{BitRate, Time};
@@ -16,11 +17,13 @@ const DELAY: Time = Time::from_us(1);
 const DRAIN: Time = Time::from_ms(20);
 /// Time between the last start and the end of the arrival phase, for endless flows.
 const ENDLESS: Time = Time::from_ms(10);
+/// Rate of a rank inside its server, as in SimAI's example of a topology.
+const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
+/// Latency inside a server: two cables of that example.
+const SCALE_UP_LATENCY: Time = Time::from_ns(50);
 
 /// Writes a scenario that names `traffic`, a file beside it, and states the choices that no file
 /// made. `None` if the files describe neither a network nor traffic.
-///
-/// A schedule is named in a comment, because no workload reads it yet.
 #[must_use]
 pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<String> {
     if imported.network.is_none() && imported.traffic.is_none() {
@@ -67,10 +70,14 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
             let _ = write!(text, "\n[[workload]]\nkind = \"flow_list\"\nfile = \"{traffic}\"\n");
         }
         Some(Traffic::Schedule(_)) => {
-            let _ = write!(
-                text,
-                "\n# {traffic} has transfers that wait for each other. No workload executes a schedule yet.\n"
-            );
+            let _ = write!(text, "\n[[workload]]\nkind = \"schedule\"\nfile = \"{traffic}\"\n");
+            if let Some(ranks) = imported.ranks_per_server {
+                let (rate, latency) = (format_rate(SCALE_UP_RATE), format_time(SCALE_UP_LATENCY));
+                let _ = write!(
+                    text,
+                    "ranks_per_server = {ranks}\nscale_up_rate = \"{rate}\"\nscale_up_latency = \"{latency}\"\n"
+                );
+            }
         }
         None => text.push_str("\n# No file describes traffic: add a [[workload]].\n"),
     }
@@ -105,9 +112,44 @@ fn slowest(imported: &Imported) -> BitRate {
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
 }
 
-/// Arrival phase and time to finish: four times what the busiest host needs for its data.
+/// Time that a schedule takes at least: its longest chain, or the data that its busiest rank sends
+/// out of its server.
+fn least_time(schedule: &Schedule, rate: BitRate, ranks_per_server: Option<u32>) -> Time {
+    let is_inside = |transfer: Transfer| {
+        ranks_per_server.is_some_and(|ranks| transfer.src / ranks == transfer.dst / ranks)
+    };
+    let mut sent = vec![0_u64; schedule.ranks() as usize];
+    for node in schedule.nodes() {
+        if let Work::Transfer(transfer) = schedule.work(node)
+            && !is_inside(transfer)
+        {
+            let bytes = &mut sent[transfer.src as usize];
+            *bytes = bytes.saturating_add(transfer.bytes);
+        }
+    }
+    let busiest = rate.serialization(sent.into_iter().max().unwrap_or(0).min(1 << 50));
+    let chain = schedule.longest_path(|work| match work {
+        Work::Transfer(transfer) => {
+            let rate = if is_inside(transfer) { SCALE_UP_RATE } else { rate };
+            rate.serialization(transfer.bytes.min(1 << 50))
+        }
+        Work::Compute { duration, .. } => duration,
+        Work::Barrier => Time::ZERO,
+    });
+    busiest.max(chain)
+}
+
+/// Arrival phase and time to finish. Flows have four times what the busiest host needs for its
+/// data, schedules twenty times what they need at least.
 fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
-    let Some(Traffic::Flows { flows, .. }) = &imported.traffic else { return (Time::from_ms(10), DRAIN) };
+    let flows = match &imported.traffic {
+        Some(Traffic::Flows { flows, .. }) => flows,
+        Some(Traffic::Schedule(schedule)) => {
+            let least = least_time(schedule, rate, imported.ranks_per_server).max(Time::from_us(1));
+            return (least, DRAIN.saturating_add(Time(least.0.saturating_mul(20))));
+        }
+        None => return (Time::from_ms(10), DRAIN),
+    };
     let last = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
     let mut load = vec![[0_u64; 2]; imported.hosts as usize];
     for flow in flows.iter().filter(|flow| flow.size != FlowSpec::UNLIMITED) {
@@ -173,7 +215,17 @@ pub(crate) fn assume_the_rest(imported: &mut Imported) {
         let (rate, delay) = (format_rate(RATE), format_time(DELAY));
         imported.notices.assume(format!("one switch; every host has a cable of {rate} and {delay}"));
     }
-    if imported.network.is_some() || imported.traffic.is_some() {
+    if let (Some(Traffic::Schedule(_)), Some(ranks)) = (&imported.traffic, imported.ranks_per_server) {
+        let (rate, latency) = (format_rate(SCALE_UP_RATE), format_time(SCALE_UP_LATENCY));
+        imported.notices.assume(format!(
+            "servers of {ranks} ranks; inside, a rank sends at {rate} with {latency} of latency, as in SimAI's example"
+        ));
+    }
+    if matches!(imported.traffic, Some(Traffic::Schedule(_))) {
+        imported
+            .notices
+            .assume("policy dt with marks at one threshold, and RDMA with dcqcn; rank 0 is the first host");
+    } else if imported.network.is_some() || imported.traffic.is_some() {
         imported.notices.assume("policy dt with marks at one threshold, and transport dctcp");
     }
 }
@@ -195,10 +247,15 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
     // 65 packets of 1400 B at 10 Gb/s, more in proportion at higher rates.
     let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
+    // Messages of a schedule have no handshake and begin at line rate.
+    let transport = match imported.traffic {
+        Some(Traffic::Schedule(_)) => "kind = \"rdma\"\ncongestion_control = \"dcqcn\"",
+        _ => "congestion_control = \"dctcp\"",
+    };
     let _ = write!(
         text,
         "policy = {{ name = \"dt\", alpha = {alpha} }}\necn = {{ kind = \"step\", threshold = \"{}\" }}\n\n\
-         [[transport]]\ncongestion_control = \"dctcp\"\n",
+         [[transport]]\n{transport}\n",
         format_size(u64::try_from(threshold).unwrap_or(u64::MAX))
     );
     if let Some(bytes) = setting("PACKET_PAYLOAD_SIZE").filter(|bytes| (64..=9_000).contains(bytes)) {

@@ -22,8 +22,9 @@ pub use record::{
     description,
 };
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
-    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow, WatchdogRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, NodeKind, PacketRow, PauseCycleRow,
+    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, ScheduleRow, Scope, SeriesRow, Table,
+    TableRow, WatchdogRow,
 };
 pub use totals::RunTotals;
 
@@ -88,6 +89,10 @@ pub trait RunSink {
     }
     /// Receives a storm that a PFC watchdog detected when it ends, or at the end of the run.
     fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Receives a node of a schedule when it ends, or at the end of the run if it is unfinished.
+    fn schedule(&mut self, _row: &ScheduleRow) -> std::io::Result<()> {
         Ok(())
     }
     /// Receives one event of one packet in a switch's buffer, if packets are recorded; in order of

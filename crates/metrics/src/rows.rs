@@ -20,6 +20,16 @@ words! {
 }
 
 words! {
+    /// Kind of a node of a schedule.
+    NodeKind {
+        /// Data that one rank sends to another.
+        Transfer => "transfer",
+        /// Work of one rank.
+        Compute => "compute",
+    }
+}
+
+words! {
     /// Object of a measurement.
     Scope {
         /// A whole switch.
@@ -441,6 +451,44 @@ record! {
     }
 }
 
+record! {
+    /// One transfer or computation of a schedule: when it became ready, started and ended, and what
+    /// it had waited for. Only in runs with a schedule.
+    pub ScheduleRow => "schedule" {
+        /// Number of the schedule among those of the run, from 0.
+        schedule: u32,
+        /// Number of the execution of the schedule, from 0.
+        iteration: u32,
+        /// Number of the node in its schedule, from 0.
+        node: u32,
+        /// transfer or compute.
+        kind: NodeKind,
+        /// Rank that sends or computes.
+        rank: u32,
+        /// Rank that receives; empty for a computation.
+        peer_rank: Option<u32>,
+        /// Host of the rank.
+        host: u32 as HostName,
+        /// Class of a transfer.
+        class: Option<u16> as Option<ClassName>,
+        /// Payload of a transfer.
+        size_bytes: Option<u64>,
+        /// Flow of a transfer that passes the simulated network.
+        flow_id: Option<u64>,
+        /// Node whose event was the last that this node waited for; empty for a node that waits for
+        /// none.
+        after_node: Option<u32>,
+        /// Time at which the node might start.
+        ready_ps: u64,
+        /// Start: later than ready_ps if the rank's processor, or its network inside the server,
+        /// was busy; empty for a node that never started.
+        start_ps: Option<u64>,
+        /// Time at which the receiver had the last byte, or the computation was done; empty if the
+        /// run ended first.
+        end_ps: Option<u64>,
+    }
+}
+
 impl PauseCycleRow {
     /// Whether the cycle was still closed when the run ended.
     #[must_use]
@@ -465,13 +513,14 @@ tables! {
     PauseCycles => PauseCycleRow,
     Watchdog => WatchdogRow,
     Packets => PacketRow,
+    Schedule => ScheduleRow,
 }
 
 impl Table {
-    /// Whether a run writes the table only on request.
+    /// Whether a run writes the table only if it has rows.
     #[must_use]
     pub const fn is_optional(self) -> bool {
-        matches!(self, Self::Packets)
+        matches!(self, Self::Packets | Self::Schedule)
     }
 }
 

@@ -183,6 +183,7 @@ impl PythonWorkload {
                 open: None,
                 data_path: None,
                 ack_path: None,
+                node: FlowSpec::NO_NODE,
             });
         }
         Ok(flows)

@@ -2,6 +2,7 @@
 
 use crate::format;
 use crate::pauses::Deadlock;
+use crate::schedules::StuckNode;
 use crate::statistics::Percentile;
 use bufferlab_results::RunCaveat;
 use schemars::JsonSchema;
@@ -35,6 +36,19 @@ pub enum Caveat {
         unfinished: u64,
         /// Number of flows of all runs.
         flows: u64,
+        /// The drain time of the scenario (ns).
+        drain_ns: u64,
+        /// Affected policies.
+        policies: Vec<String>,
+    },
+    /// A schedule was not done when a run ended.
+    UnfinishedSchedule {
+        /// Number of the schedule.
+        schedule: u32,
+        /// Nodes in progress, in all runs.
+        unfinished: u64,
+        /// The node in progress that waited longest, in the first affected run.
+        first: StuckNode,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
         /// Affected policies.
@@ -102,6 +116,7 @@ impl Caveat {
         match self {
             Self::LostLossless { .. } => "lost-lossless",
             Self::UnfinishedFlows { .. } => "unfinished-flows",
+            Self::UnfinishedSchedule { .. } => "unfinished-schedule",
             Self::Deadlock { .. } => "deadlock",
             Self::SingleSeed => "single-seed",
             Self::UnevenSeeds { .. } => "uneven-seeds",
@@ -133,6 +148,9 @@ impl Caveat {
                 format::count(*flows),
                 policies.join(", ")
             ),
+            Self::UnfinishedSchedule { schedule, unfinished, first, policies, .. } => {
+                unfinished_schedule(*schedule, *unfinished, first, policies)
+            }
             Self::Deadlock { policies, runs, first } => format!(
                 "{} {} in a deadlock of pauses ({}): {} wait for each other in a circle since {}, priority {}.",
                 format::count(*runs),
@@ -183,6 +201,10 @@ impl Caveat {
                 "Raise `drain` (now {}) until none is left, or lower the load if the network cannot carry it.",
                 format::span_ns(*drain_ns)
             ),
+            Self::UnfinishedSchedule { drain_ns, .. } => format!(
+                "Raise `drain` (now {}), or look for the flow of that node in the table flows.",
+                format::span_ns(*drain_ns)
+            ),
             Self::Deadlock { .. } => {
                 "Look at the section Pauses; break the circle by other routes, or give the switches a watchdog (`switch.pfc.watchdog`).".into()
             }
@@ -202,6 +224,23 @@ impl Caveat {
     pub fn record(&self) -> CaveatRecord {
         CaveatRecord { id: self.id().to_owned(), message: self.message(), advice: self.advice() }
     }
+}
+
+fn unfinished_schedule(schedule: u32, unfinished: u64, first: &StuckNode, policies: &[String]) -> String {
+    let (nodes, them) =
+        if unfinished == 1 { ("node was", "this node") } else { ("nodes were", "these nodes") };
+    let work = match first.peer_rank {
+        Some(peer) => format!("rank {} to rank {peer}", first.rank),
+        None => format!("computation of rank {}", first.rank),
+    };
+    format!(
+        "Schedule {schedule} was not done when the run ended ({}): {} {nodes} in progress, and all others wait for \
+         {them}. Node {} ({work}) was ready since {}.",
+        policies.join(", "),
+        format::count(unfinished),
+        first.node,
+        format::span_ns(first.ready_ns)
+    )
 }
 
 /// Lists the percentiles with too few samples, and the number that they need.
@@ -238,6 +277,7 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats.extend(mixed(runs));
     caveats.extend(deadlock(runs));
     caveats.extend(unfinished(runs));
+    caveats.extend(unfinished_schedules(runs));
     caveats.extend(seeds(runs));
     caveats.extend(of_runs(runs));
     caveats.extend(samples(runs));
@@ -365,6 +405,28 @@ fn unfinished(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
         }
     }
     (unfinished > 0).then_some(Caveat::UnfinishedFlows { unfinished, flows, drain_ns, policies })
+}
+
+fn unfinished_schedules(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
+    let mut found: BTreeMap<u32, (u64, StuckNode, u64, Vec<String>)> = BTreeMap::new();
+    for (label, run) in runs {
+        for group in &run.schedules {
+            let Some(node) = group.stuck.first() else { continue };
+            let entry = found.entry(group.schedule).or_insert((0, node.clone(), run.drain_ns, Vec::new()));
+            entry.0 += group.unfinished;
+            if !entry.3.iter().any(|name| name == label) {
+                entry.3.push((*label).to_owned());
+            }
+        }
+    }
+    let caveat = |(schedule, (unfinished, first, drain_ns, policies))| Caveat::UnfinishedSchedule {
+        schedule,
+        unfinished,
+        first,
+        drain_ns,
+        policies,
+    };
+    found.into_iter().map(caveat).collect()
 }
 
 fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {

@@ -6,6 +6,7 @@ use crate::error::ReportError;
 use crate::metric::Subject;
 use crate::pauses::{self, Deadlock, Pauses};
 use crate::samples::{FlowSample, RunSamples};
+use crate::schedules::{self, ScheduleGroup};
 use crate::statistics::Distribution;
 use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
 use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
@@ -39,6 +40,9 @@ pub struct RunSummary {
     pub groups: Vec<FlowGroup>,
     /// Queries, by class; empty without queries.
     pub queries: Vec<QueryGroup>,
+    /// Executions of schedules; empty without schedules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedules: Vec<ScheduleGroup>,
     /// Open-loop flows, by class; empty if every flow has congestion control.
     pub bursts: Vec<BurstGroup>,
     /// Queueing delays by class; empty if they were not measured.
@@ -275,6 +279,7 @@ pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary,
         packet_hops: manifest.totals.packet_hops,
         groups,
         queries,
+        schedules: schedules::schedules(result, from_ns)?,
         bursts,
         delays,
         ports: bursts::ports(result)?,

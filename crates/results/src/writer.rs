@@ -12,8 +12,8 @@ use crate::sums::{SUMS_FILE, Sums, with_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
     Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow,
-    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals, SeriesRow,
-    Table, TableRow, WatchdogRow,
+    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals,
+    ScheduleRow, SeriesRow, Table, TableRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -195,6 +195,9 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn watchdog(&mut self, row: &WatchdogRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn schedule(&mut self, row: &ScheduleRow) -> io::Result<()> {
         self.push(row)
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

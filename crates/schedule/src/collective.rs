@@ -10,6 +10,7 @@ mod hierarchical;
 mod ideal;
 mod ring;
 mod tree;
+mod words;
 
 pub use ideal::{Network, Networks, ideal_time};
 

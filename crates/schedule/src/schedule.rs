@@ -114,24 +114,40 @@ impl Schedule {
     /// Number of nodes on the longest chain of dependencies, without barriers.
     #[must_use]
     pub fn depth(&self) -> u32 {
+        let weight = |node: usize| u64::from(self.works[node] != Work::Barrier);
+        u32::try_from(self.longest(weight, |_| 0)).unwrap_or(u32::MAX)
+    }
+
+    /// Time of the longest chain of dependencies, with `duration` for each node, and with the
+    /// delays of the edges and the earliest starts. Every node waits here for the end of its
+    /// parents.
+    #[must_use]
+    pub fn longest_path(&self, duration: impl Fn(Work) -> Time) -> Time {
+        let weight = |node: usize| duration(self.works[node]).0;
+        let latest = self.starts.iter().max().copied().unwrap_or(Time::ZERO);
+        latest.max(Time(self.longest(weight, |edge| edge.unpack(&self.delays).delay.0)))
+    }
+
+    /// Largest sum of weights over the nodes and edges of a chain of dependencies.
+    fn longest(&self, weight: impl Fn(usize) -> u64, gap: impl Fn(&PackedEdge) -> u64) -> u64 {
         let mut waits = self.waits.clone();
-        let mut depth = vec![0_u32; self.works.len()];
+        let mut before = vec![0_u64; self.works.len()];
         let mut ready: Vec<u32> =
             (0..).zip(&waits).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
-        let mut deepest = 0;
+        let mut longest = 0;
         while let Some(node) = ready.pop() {
-            let own = depth[node as usize] + u32::from(self.works[node as usize] != Work::Barrier);
-            deepest = deepest.max(own);
+            let sum = before[node as usize].saturating_add(weight(node as usize));
+            longest = longest.max(sum);
             for edge in self.packed_children(node) {
                 let child = edge.node as usize;
-                depth[child] = depth[child].max(own);
+                before[child] = before[child].max(sum.saturating_add(gap(edge)));
                 waits[child] -= 1;
                 if waits[child] == 0 {
                     ready.push(edge.node);
                 }
             }
         }
-        deepest
+        longest
     }
 
     pub(crate) fn packed_children(&self, node: u32) -> &[PackedEdge] {

@@ -7,6 +7,7 @@ use crate::SimError;
 use crate::demand::Demand;
 use crate::demand::closed_loops::ClosedLoops;
 use crate::demand::queries::Queries;
+use crate::demand::schedules::Schedules;
 use crate::engine::{Plan, Simulation};
 use crate::host::{Hosts, HostsConfig};
 use crate::ids::{CableId, Id, SwitchId, Table};
@@ -74,10 +75,10 @@ impl Simulation {
         let mut demand = Demand::new(
             traffic.source,
             queries,
-            ClosedLoops::new(traffic.closed_loops),
+            (ClosedLoops::new(traffic.closed_loops), Schedules::new(traffic.schedules)),
             (scenario.start_jitter, scenario.seed),
         );
-        demand.start_closed_loops(&mut world);
+        demand.start_dependent_traffic(&mut world);
         let output = scenario.output.clone();
         let records = Records::new(output, classes, scenario.duration, downlinks, &switches);
         let end = scenario.duration + scenario.drain;

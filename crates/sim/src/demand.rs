@@ -3,14 +3,18 @@
 pub(crate) mod closed_loops;
 pub(crate) mod jitter;
 pub(crate) mod queries;
+pub(crate) mod schedules;
 
 use crate::ids::{PoolId, ThreadId};
 use crate::world::World;
+use bufferlab_metrics::ScheduleRow;
+use bufferlab_schedule::Condition;
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
 use closed_loops::ClosedLoops;
 use jitter::Jitter;
 use queries::Queries;
+use schedules::Schedules;
 
 /// All traffic of a run.
 pub(crate) struct Demand {
@@ -21,6 +25,7 @@ pub(crate) struct Demand {
     next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
+    schedules: Schedules,
 }
 
 impl Demand {
@@ -29,11 +34,12 @@ impl Demand {
     pub(crate) fn new(
         mut source: MergeSource,
         queries: Queries,
-        closed_loops: ClosedLoops,
+        (closed_loops, schedules): (ClosedLoops, Schedules),
         (noise, seed): (Time, u64),
     ) -> Self {
         let jitter = (noise > Time::ZERO).then(|| Jitter::new(seed, noise, &mut source));
-        let mut this = Self { source, jitter, next_flow: None, next_start: Time::MAX, queries, closed_loops };
+        let (next_flow, next_start) = (None, Time::MAX);
+        let mut this = Self { source, jitter, next_flow, next_start, queries, closed_loops, schedules };
         this.advance();
         this
     }
@@ -70,7 +76,7 @@ impl Demand {
 
     /// Whether no flow and no request will start again.
     pub(crate) fn is_over(&self) -> bool {
-        self.next_flow.is_none() && self.closed_loops.are_over()
+        self.next_flow.is_none() && self.closed_loops.are_over() && self.schedules.are_over()
     }
 
     /// Whether the run has closed-loop clients, which ask again after an answer.
@@ -78,9 +84,53 @@ impl Demand {
         self.closed_loops.exist()
     }
 
-    /// Schedules the first request of every closed-loop thread.
-    pub(crate) fn start_closed_loops(&mut self, world: &mut World) {
+    /// Whether the run executes schedules.
+    pub(crate) fn has_schedules(&self) -> bool {
+        self.schedules.exist()
+    }
+
+    /// Sets timers for the first request of every closed-loop thread, and for the first nodes of
+    /// every schedule.
+    pub(crate) fn start_dependent_traffic(&mut self, world: &mut World) {
         self.closed_loops.start(world.timers());
+        self.schedules.start(world.timers());
+    }
+
+    /// Lets events of schedules take effect whose delay is over.
+    pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
+        self.schedules.handle_release(world);
+    }
+
+    /// Begins the next execution of a schedule.
+    pub(crate) fn handle_schedule_begin(&mut self, world: &mut World, index: u32) {
+        self.schedules.handle_begin(world, index);
+    }
+
+    /// Ends a step of a node of a schedule. Returns the flow that begins now.
+    pub(crate) fn handle_schedule_step(&mut self, world: &mut World, node: u32) -> Option<FlowSpec> {
+        self.schedules.handle_step(world, node)
+    }
+
+    /// Records the number of the flow that executes a node.
+    pub(crate) fn note_scheduled_flow(&mut self, node: u32, flow: u64) {
+        self.schedules.note_flow(node, flow);
+    }
+
+    /// Records an event of the flow that executes a node, if the flow belongs to a schedule.
+    pub(crate) fn note_event(&mut self, world: &mut World, node: u32, event: Condition) {
+        if node != FlowSpec::NO_NODE {
+            self.schedules.note_event(world, node, event);
+        }
+    }
+
+    /// Removes and returns the rows of nodes that have ended since the previous call.
+    pub(crate) fn scheduled_rows(&mut self) -> impl Iterator<Item = ScheduleRow> + '_ {
+        self.schedules.take_rows()
+    }
+
+    /// Rows of the nodes in progress.
+    pub(crate) fn unfinished_schedule(&self) -> impl Iterator<Item = ScheduleRow> + '_ {
+        self.schedules.unfinished()
     }
 
     /// Sends the next request of a closed-loop thread.

@@ -297,6 +297,9 @@ impl Simulation {
     /// Hands the rows of flows and queries that ended before `until` to the sink.
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
+        for row in self.demand.scheduled_rows() {
+            sink.schedule(&row)?;
+        }
         match &mut self.pfc {
             Some(pfc) if pfc.has_rows() => pfc.flush(sink),
             _ => Ok(()),
@@ -319,6 +322,15 @@ impl Simulation {
             Timer::Request(thread) => {
                 while let Some((spec, pool)) = self.demand.next_answer(&mut self.world, thread) {
                     self.start_flow(spec, pool)?;
+                }
+            }
+            Timer::ScheduleRelease => self.demand.handle_schedule_release(&mut self.world),
+            Timer::ScheduleBegin(index) => self.demand.handle_schedule_begin(&mut self.world, index),
+            Timer::ScheduleStep(node) => {
+                if let Some(spec) = self.demand.handle_schedule_step(&mut self.world, node) {
+                    let number = self.hosts.flows().started();
+                    self.start_flow(spec, COMMON)?;
+                    self.demand.note_scheduled_flow(node, number);
                 }
             }
             Timer::PhaseEnd => self.close_arrival_phase(),

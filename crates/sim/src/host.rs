@@ -83,8 +83,16 @@ pub(crate) struct FailedFlow {
 /// Effect of an event at a host beyond the hosts.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// A flow has arrived completely and answers this query.
-    Answered(u32),
+    /// A flow has arrived completely.
+    Arrived {
+        /// Query that the flow answers.
+        query: u32,
+        /// Node of a schedule that the flow executes.
+        node: u32,
+    },
+    /// The sender of a flow needs no more acknowledgement; the flow executes this node of a
+    /// schedule.
+    Sent(u32),
     /// A flow is over, and its slot is free.
     Ended(FlowAccount),
 }
@@ -240,11 +248,20 @@ impl Hosts {
     /// know of them.
     #[inline]
     fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
+        self.note_sent(slot);
         if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
             if let Some(failed) = self.failure_of(slot) {
                 self.failed.get_or_insert(failed);
             }
             self.leave_connection(uplink, slot);
+        }
+    }
+
+    /// Reports that the flow's sender is done, if a schedule waits for it.
+    pub(super) fn note_sent(&mut self, slot: FlowSlot) {
+        let node = self.flows.info(slot).spec.node;
+        if node != FlowSpec::NO_NODE {
+            self.effects.push(Effect::Sent(node));
         }
     }
 

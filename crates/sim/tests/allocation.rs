@@ -15,7 +15,7 @@ use support::{Lab, flow, star};
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 448, "the slabs are compact");
+const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 456, "the slabs are compact");
 
 /// Sink that discards rows, so that only the simulator's memory is measured; counts lost packets.
 #[derive(Default)]
@@ -88,6 +88,16 @@ fn peak_bytes_per_flow() -> f64 {
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
+/// A ring all-reduce of eight ranks, repeated.
+fn repeated_ring(iterations: u32) -> Scenario {
+    let transport = "congestion_control = \"dctcp\"\nhandshake = false";
+    let lab = Lab::new(&star(8, "100 Gb/s", "1 us"), "buffer = \"4 MB\"\npolicy = \"dt\"", transport);
+    lab.times("1 us", "10 s").workloads(&format!(
+        "[[workload]]\nkind = \"collective\"\noperation = \"all_reduce\"\nsize = \"80 KB\"\n\
+         iterations = {iterations}"
+    ))
+}
+
 /// A single test, because the allocator's counters cover the whole process.
 #[test]
 fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
@@ -104,6 +114,10 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
             "buffer = \"400 KB\"\npolicy = \"abm\"\necn = { kind = \"step\", threshold = \"91 KB\" }";
         incast(switch, "congestion_control = \"dctcp\"\nack_every = 2\nmin_rto = \"1 ms\"", bytes)
     });
+    let (few, many) = (measure(&repeated_ring(50)), measure(&repeated_ring(500)));
+    assert_eq!((few.totals.flows, many.totals.flows), (50 * 112, 500 * 112));
+    let more = many.peak_bytes.saturating_sub(few.peak_bytes);
+    assert!(more < 65_536, "ten times as many executions of a schedule take {more} more bytes");
     println!("a live packet takes {BYTES_PER_PACKET} bytes, a live flow {BYTES_PER_FLOW}");
     let measured = peak_bytes_per_flow();
     println!(

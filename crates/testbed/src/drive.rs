@@ -251,6 +251,7 @@ impl Driver<'_> {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
         // Memcached clients send their requests now, and the requests take as long on the network.

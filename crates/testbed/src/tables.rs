@@ -466,6 +466,7 @@ mod tests {
                 open: None,
                 data_path: None,
                 ack_path: None,
+                node: FlowSpec::NO_NODE,
             },
             started: Time::from_ms(started),
             completed: Some(Time::from_ms(completed)),

@@ -26,11 +26,17 @@ pub struct FlowSpec {
     pub data_path: Option<u32>,
     /// Explicit choices among equal paths for ACKs, encoded as `data_path` is.
     pub ack_path: Option<u32>,
+    /// Node of a schedule that the flow executes, counted over all schedules of the run; otherwise
+    /// [`FlowSpec::NO_NODE`].
+    pub node: u32,
 }
 
 impl FlowSpec {
     /// Value of [`FlowSpec::query`] for a flow without a query.
     pub const NO_QUERY: u32 = u32::MAX;
+
+    /// Value of [`FlowSpec::node`] for a flow that belongs to no schedule.
+    pub const NO_NODE: u32 = u32::MAX;
 
     /// Value of [`FlowSpec::size`] for a flow that sends until the arrival phase ends.
     pub const UNLIMITED: u64 = u64::MAX;

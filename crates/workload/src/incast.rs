@@ -223,6 +223,7 @@ impl FlowSource for IncastSource {
             open: self.open,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         })
     }
 }

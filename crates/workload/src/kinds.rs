@@ -2,12 +2,15 @@
 //! flow sources from them.
 
 pub(crate) mod bursts;
+pub(crate) mod collective;
 pub(crate) mod flow_list;
 pub(crate) mod incast;
 pub(crate) mod multi_get;
 pub(crate) mod on_off;
 mod parts;
 pub(crate) mod poisson;
+mod ranks;
+pub(crate) mod schedule;
 pub(crate) mod trace;
 
 pub use flow_list::FlowListWorkload;

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! A [`ClosedLoop`] such as [`MultiGet`] is not a source: the time of its next query depends on the
-//! network. The driver therefore reports completed answers to it and asks for the next query.
+//! network. The driver therefore reports completed answers to it and asks for the next query. A
+//! schedule ([`ScheduleTraffic`]) is not one either: each of its transfers waits for others.
 //!
 //! Flows are created on demand, so a source needs memory for its hosts but not for its flows. Only
 //! [`ListSource`] stores a list, which its caller made.
@@ -70,8 +71,8 @@ pub use trace::{
     parse_trace,
 };
 pub use traffic::{
-    Answer, Carriage, ClosedLoop, Entry, LoopQuery, LoopTraffic, Replay, RunFacts, Traffic, TrafficBuilder,
-    TrafficClass,
+    Answer, Carriage, ClosedLoop, Entry, LoopQuery, LoopTraffic, Replay, RunFacts, ScaleUp, ScheduleTraffic,
+    Traffic, TrafficBuilder, TrafficClass,
 };
 pub use workload::{
     BuildWorkload, FLOW_SIZES, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload,

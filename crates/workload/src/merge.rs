@@ -95,6 +95,7 @@ mod tests {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         }
     }
 

@@ -211,6 +211,7 @@ impl FlowSource for OnOffSource {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         })
     }
 }

@@ -120,6 +120,7 @@ impl FlowSource for PoissonSource {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         })
     }
 }

@@ -223,6 +223,7 @@ fn replay(
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         });
     }
     if trace.packets.is_empty() {

@@ -2,9 +2,11 @@
 
 use crate::workload::{Queries, Workload};
 use crate::{FlowSource, FlowSpec, ListSource, MergeSource, QueryNumbers, SourceError, renumber_queries};
-use bufferlab_units::Time;
+use bufferlab_schedule::Schedule;
+use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Traffic of a run, with the facts that are needed before it starts.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub struct Traffic {
     pub source: MergeSource,
     /// Workloads whose flows start when others are complete.
     pub closed_loops: Vec<LoopTraffic>,
+    /// Schedules, whose transfers start when others are complete.
+    pub schedules: Vec<ScheduleTraffic>,
     /// Classes of flows, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
     /// Flows per query of the lists. The flows of such a query need not start together.
@@ -53,6 +57,37 @@ pub struct LoopTraffic {
     pub class: u16,
     /// Time from a query to its answers; `None` for half of the unloaded round trip.
     pub request_delay: Option<Time>,
+}
+
+/// A schedule that the hosts of a run execute.
+#[derive(Clone, Debug)]
+pub struct ScheduleTraffic {
+    /// Transfers and computations, and what each of them waits for.
+    pub schedule: Arc<Schedule>,
+    /// Host of every rank. Ranks of one host have no network between them.
+    pub hosts: Vec<u32>,
+    /// [`FlowSpec::class`] of every class of the schedule.
+    pub classes: Vec<u16>,
+    /// Start of the first execution. Starts in the schedule count from its execution's start.
+    pub start: Time,
+    /// Number of executions, one after the other: at least 1.
+    pub iterations: u32,
+    /// Time from the end of an execution to the start of the next one.
+    pub pause: Time,
+    /// Fast network inside servers; `None` if all transfers pass the simulated network.
+    pub scale_up: Option<ScaleUp>,
+}
+
+/// Network inside a server that is not simulated packet by packet. Each rank sends one transfer at
+/// a time at `rate`, receives one at a time at `rate`, and nothing else delays a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScaleUp {
+    /// Consecutive ranks that share a server.
+    pub ranks_per_server: u32,
+    /// Rate of a rank, in each direction.
+    pub rate: BitRate,
+    /// Time from the first byte sent to the first byte received.
+    pub latency: Time,
 }
 
 /// Threads that each have one query in progress, and ask the next one when the last answer is
@@ -145,8 +180,8 @@ impl Traffic {
                 entry.workload.start(&mut TrafficBuilder { run, entry, label, parts: &mut parts })?;
             }
         }
-        let Parts { sources, closed_loops, classes, listed_queries, .. } = parts;
-        Ok(Self { source: MergeSource::new(sources), closed_loops, classes, listed_queries })
+        let Parts { sources, closed_loops, schedules, classes, listed_queries, .. } = parts;
+        Ok(Self { source: MergeSource::new(sources), closed_loops, schedules, classes, listed_queries })
     }
 }
 
@@ -155,6 +190,7 @@ impl Traffic {
 struct Parts {
     sources: Vec<Box<dyn FlowSource>>,
     closed_loops: Vec<LoopTraffic>,
+    schedules: Vec<ScheduleTraffic>,
     classes: Vec<TrafficClass>,
     listed_queries: BTreeMap<u32, u32>,
     /// Smallest number above the numbers of all listed queries.
@@ -284,5 +320,10 @@ impl<'a> TrafficBuilder<'a> {
         request_delay: Option<Time>,
     ) {
         self.parts.closed_loops.push(LoopTraffic { queries: Box::new(queries), class, request_delay });
+    }
+
+    /// Adds a schedule.
+    pub fn add_schedule(&mut self, schedule: ScheduleTraffic) {
+        self.parts.schedules.push(schedule);
     }
 }

@@ -94,6 +94,8 @@ pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
     &kinds::bursts::INFO,
     &kinds::trace::INFO,
     &kinds::flow_list::INFO,
+    &kinds::collective::INFO,
+    &kinds::schedule::INFO,
 ]);
 
 /// Keys of `[[workload]]` that every kind has.

@@ -58,6 +58,7 @@ pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), Im
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         });
     }
     imported.notices.understand(format!("{count} flows of {bytes} B in all"));

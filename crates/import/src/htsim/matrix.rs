@@ -391,5 +391,6 @@ fn flow(one: &Connection<'_>) -> FlowSpec {
         open: None,
         data_path: None,
         ack_path: None,
+        node: FlowSpec::NO_NODE,
     }
 }

@@ -1,6 +1,7 @@
 //! Tests with small files of every format, written for these tests.
 
 use crate::support::{flows, format, read, read_with, says, schedule, text, transfers};
+use bufferlab_import::scenario_text;
 use bufferlab_import::{Format, ImportOptions};
 use bufferlab_schedule::Condition;
 use bufferlab_units::{BitRate, Time};
@@ -285,4 +286,25 @@ fn control_dependencies_that_contradict_data_are_left_out() {
     let imported = text(json);
     assert!(says(&imported, "control dependencies contradict data dependencies (2 nodes would never start)"));
     assert_eq!(schedule(&imported).depth(), 2);
+}
+
+#[test]
+fn a_schedule_becomes_a_workload_of_messages_without_a_handshake() {
+    let goal = "num_ranks 2\nrank 0 {\nl1: send 100b to 1\n}\nrank 1 {\nl1: recv 100b from 0\n}\n";
+    let scenario = scenario_text(&text(goal), "own", "own.csv").expect("it has traffic");
+    assert!(scenario.contains("kind = \"schedule\"\nfile = \"own.csv\"\n"), "{scenario}");
+    assert!(scenario.contains("kind = \"rdma\"") && !scenario.contains("scale_up"), "{scenario}");
+}
+
+#[test]
+fn ranks_of_layers_share_servers_that_do_not_count_in_the_least_time() {
+    let layers = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 \
+                  checkpoints: 0 checkpoint_initiates: 0\n1\n\
+                  layer -1 1000 ALLREDUCE 2500000 0 NONE 0 0 NONE 0 0\n";
+    let options = ImportOptions { ranks_per_server: 2, ..ImportOptions::default() };
+    let imported = read_with(&[("file", layers.as_bytes())], &options).expect("it is read");
+    let scenario = scenario_text(&imported, "own", "own.csv").expect("it has traffic");
+    assert!(scenario.contains("ranks_per_server = 2\nscale_up_rate = \"2.4 Tb/s\"\n"), "{scenario}");
+    // 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
+    assert!(scenario.contains("duration = \"9.334 us\""), "{scenario}");
 }

@@ -6,7 +6,9 @@ use super::subject::{Subject, fill};
 use super::table::{
     self, BUFFERS, BURST_BINS, BURST_PACKETS, BURSTS, DELAYS, FLOWS, HEADROOM, LINKS, LOSSES,
 };
-use super::table::{PAUSES, PAUSES_BY_PRIORITY, PAUSES_BY_ROLE, PORTS, PRIORITIES, QUERIES, SWITCHES};
+use super::table::{
+    PAUSES, PAUSES_BY_PRIORITY, PAUSES_BY_ROLE, PORTS, PRIORITIES, QUERIES, SCHEDULES, SWITCHES,
+};
 use super::{Metric, MetricValue};
 use crate::summary::RunSummary;
 
@@ -20,6 +22,9 @@ impl RunSummary {
         }
         for queries in &self.queries {
             list.add(QUERIES, &Subject::Queries(queries.class.clone()), queries, &[]);
+        }
+        for schedule in &self.schedules {
+            list.add(SCHEDULES, &Subject::Schedule(schedule.schedule.to_string()), schedule, &[]);
         }
         list.bursts();
         list.switches();

@@ -15,6 +15,8 @@ pub(crate) enum Subject {
     Flows(String),
     /// Queries of a class.
     Queries(String),
+    /// Executions of the schedule with this number.
+    Schedule(String),
     /// Traffic of a class without congestion control.
     OpenLoop(String),
     /// Packets of a class.
@@ -38,6 +40,7 @@ impl Subject {
             Self::All => "all",
             Self::Short(_) => "short",
             Self::Flows(_) | Self::Queries(_) | Self::OpenLoop(_) | Self::Packets(_) => "class.{}",
+            Self::Schedule(_) => "schedule.{}",
             Self::Ports => "ports",
             Self::Switches => "switches",
             Self::Switch(_) => "switch.{}",
@@ -46,13 +49,13 @@ impl Subject {
         }
     }
 
-    /// The class or switch that replaces `{}`.
+    /// The class, schedule or switch that replaces `{}`.
     pub(super) fn part(&self) -> Option<&str> {
         match self {
             Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
                 Some(name)
             }
-            Self::Switch(name) => Some(name),
+            Self::Switch(name) | Self::Schedule(name) => Some(name),
             _ => None,
         }
     }
@@ -82,6 +85,7 @@ impl Subject {
             Self::Queries(class) => format::queries_of(class),
             Self::OpenLoop(class) => class.clone(),
             Self::Packets(class) => format!("{class} packets"),
+            Self::Schedule(number) => format!("schedule {number}"),
             Self::Switch(switch) => switch.clone(),
             Self::Ports | Self::Switches | Self::Links | Self::Pauses => self.prefix(),
         }
@@ -89,7 +93,10 @@ impl Subject {
 
     /// The short name after a quantity that already names flows, queries or packets.
     pub(super) fn short_name(&self) -> String {
-        self.part().map_or_else(|| self.name(), str::to_owned)
+        match self {
+            Self::Schedule(_) => self.name(),
+            _ => self.part().map_or_else(|| self.name(), str::to_owned),
+        }
     }
 
     /// Whether the subject is the whole run, so that sentences need not name it.
@@ -105,6 +112,7 @@ impl Scope {
         match self {
             Self::Flows => vec![Subject::All, Subject::Short(None), Subject::Flows(name)],
             Self::Queries => vec![Subject::Queries(name)],
+            Self::Schedules => vec![Subject::Schedule(name)],
             Self::Bursts | Self::BurstBins | Self::BurstPackets => vec![Subject::OpenLoop(name)],
             Self::Delays => vec![Subject::Packets(name)],
             Self::Ports => vec![Subject::Ports],

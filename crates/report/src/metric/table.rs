@@ -6,6 +6,7 @@ use super::{Better, Unit};
 use crate::buffer_sample::PriorityOccupancy;
 use crate::bursts::{BurstBin, BurstGroup, DelayGroup};
 use crate::pauses::{PauseTotal, Pauses};
+use crate::schedules::ScheduleGroup;
 use crate::summary::{FlowGroup, GroupKey, LinkRole, QueryGroup, RunSummary, SwitchOccupancy, Switching};
 
 metrics! {
@@ -43,6 +44,15 @@ metrics! {
         "query_slowdown_p99_9": "QCT slowdown" P99_9, Ratio, Lower => |queries| Some(queries.slowdown?.p99_9);
         "queries": "queries", Count, Neither => |queries| Some(queries.queries as f64);
         "unfinished_queries": "unfinished queries", Count, Lower => |queries| Some(queries.unfinished as f64);
+    }
+    /// Metrics of the executions of a schedule or collective. Schedules are numbered from 0.
+    SCHEDULES = Schedules(ScheduleGroup) {
+        "iteration_mean_ms": "iteration time" Mean, Milliseconds, Lower, shown always, judged Judged::Always(1) => |all| Some(ms(all.iteration_ns?.mean));
+        "iteration_p99_ms": "iteration time" P99, Milliseconds, Lower => |all| Some(ms(all.iteration_ns?.p99));
+        "exposed_mean_ms": "exposed communication" Mean, Milliseconds, Lower, shown always => |all| Some(ms(all.exposed_ns?.mean));
+        "rank_gbps": "bandwidth of the busiest rank", Gbps, Higher, shown always => |all| Some(all.rank_bps?.mean * 1e-9);
+        "iterations": "complete iterations", Count, Neither => |all| Some(all.iterations as f64);
+        "unfinished_nodes": "unfinished nodes", Count, Lower => |all| Some(all.unfinished as f64);
     }
     /// Metrics of the bursts of a class without congestion control.
     BURSTS = Bursts(BurstGroup) {

@@ -43,6 +43,7 @@ fn the_words_of_an_axis_say_what_the_table_says() {
     assert_eq!(axis("class.incast.query_slowdown_p50"), "median QCT slowdown");
     assert_eq!(axis("class.incast.qct_mean_ms"), "mean QCT (ms)");
     assert_eq!(axis("class.bg.delay_p90_us"), "p90 queueing delay (us)");
+    assert_eq!(axis("schedule.0.iteration_mean_ms"), "mean iteration time (ms)");
     assert_eq!(axis("short.fct_p99_9_us"), "p99.9 FCT (us)");
     assert_eq!(axis("ports.jain"), "Jain's index of throughput");
     assert_eq!(axis("switches.lost_percent"), "packets lost (%)");
@@ -56,6 +57,7 @@ fn the_words_of_an_axis_say_what_the_table_says() {
     assert_eq!(full("switch.leaf0.buffer_mean_percent"), "mean buffer in use (%), leaf0");
     assert_eq!(full("short.slowdown_p99_9"), "p99.9 FCT slowdown, short flows");
     assert_eq!(full("class.web_search.qct_mean_ms"), "mean QCT (ms), web_search");
+    assert_eq!(full("schedule.0.exposed_mean_ms"), "mean exposed communication (ms), schedule 0");
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl FlowSource for Source {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         };
         (start < self.end).then_some(flow)
     }

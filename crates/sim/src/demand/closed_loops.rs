@@ -99,6 +99,7 @@ impl ClosedLoops {
                 open: None,
                 data_path: None,
                 ack_path: None,
+                node: FlowSpec::NO_NODE,
             };
             // Requests that arrive at one time are answered in the order of the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);

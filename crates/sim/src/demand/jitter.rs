@@ -116,6 +116,7 @@ mod tests {
             open: None,
             data_path: None,
             ack_path: None,
+            node: FlowSpec::NO_NODE,
         };
         (0..count).map(flow).collect()
     }

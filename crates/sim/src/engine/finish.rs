@@ -65,6 +65,9 @@ impl Simulation {
     pub(crate) fn write_results(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
         let end = self.world.now();
         self.records.write_unfinished(self.view(), &self.demand.queries, sink)?;
+        for row in self.demand.unfinished_schedule() {
+            sink.schedule(&row)?;
+        }
         self.switches.iter_mut().for_each(|node| node.close(end));
         for node in self.switches.iter() {
             self.records.write_switch(node, sink)?;

@@ -10,6 +10,7 @@ use crate::observe::{Records, View};
 use crate::switch::{Evicted, Logged, QueuedPacket, Refused};
 use crate::world::timers::Timer;
 use bufferlab_core::{DropReason, IngressId};
+use bufferlab_schedule::Condition;
 
 impl Simulation {
     /// Applies the effects of an event at a host.
@@ -24,7 +25,11 @@ impl Simulation {
     fn settle_host_effects(&mut self) {
         for effect in self.hosts.effects.drain(..) {
             match effect {
-                Effect::Answered(query) => self.demand.note_answer(&mut self.world, query),
+                Effect::Arrived { query, node } => {
+                    self.demand.note_answer(&mut self.world, query);
+                    self.demand.note_event(&mut self.world, node, Condition::Finished);
+                }
+                Effect::Sent(node) => self.demand.note_event(&mut self.world, node, Condition::Sent),
                 Effect::Ended(account) => self.records.note_end(self.world.now(), account),
             }
         }

@@ -32,7 +32,7 @@ impl Hosts {
             if !transport.ends_at_sender {
                 flow.completed = now;
             }
-            self.note_answer(slot);
+            self.note_arrival(slot);
         }
         if response.notify {
             let id = uplink.create(packet);
@@ -122,6 +122,7 @@ impl Hosts {
             }
             let receiver = &mut self.flows.receivers[slot];
             receiver.completed = receiver.completed.min(now);
+            self.note_sent(slot);
         }
         self.retire_if_done(uplink, slot);
     }

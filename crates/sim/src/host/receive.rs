@@ -59,7 +59,7 @@ impl Hosts {
         if receiver.is_complete() && flow.completed == Time::MAX {
             flow.completed = now;
             ends = transport.full_connection;
-            self.note_answer(slot);
+            self.note_arrival(slot);
         }
         match ack {
             Some(ack) => {
@@ -104,10 +104,11 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// Reports a completely arrived flow as an answer to its query.
+    /// Reports a completely arrived flow.
     #[cold]
-    pub(super) fn note_answer(&mut self, slot: FlowSlot) {
-        self.effects.push(Effect::Answered(self.flows.info(slot).spec.query));
+    pub(super) fn note_arrival(&mut self, slot: FlowSlot) {
+        let spec = &self.flows.info(slot).spec;
+        self.effects.push(Effect::Arrived { query: spec.query, node: spec.node });
     }
 
     /// Turns packet `id` into the ACK that a receiver wants to send.

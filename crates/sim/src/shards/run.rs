@@ -48,6 +48,7 @@ impl Simulation {
             (self.verify, "verification after every event"),
             (self.records.explainer.is_some(), "explanations"),
             (self.demand.has_closed_loops(), "closed loops"),
+            (self.demand.has_schedules(), "schedules"),
         ];
         let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
         let too_small = || {

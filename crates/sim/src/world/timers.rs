@@ -28,6 +28,13 @@ pub(crate) enum Timer {
     Ask(ThreadId),
     /// A request of a closed-loop thread reaches its servers.
     Request(ThreadId),
+    /// Events of schedules take effect after a delay.
+    ScheduleRelease,
+    /// A node has become ready, or its current step is over: its number among the nodes of all
+    /// schedules.
+    ScheduleStep(u32),
+    /// The next execution of the schedule with this number begins.
+    ScheduleBegin(u32),
     /// The arrival phase ends.
     PhaseEnd,
     /// The chosen switch is sampled.

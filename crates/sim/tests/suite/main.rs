@@ -31,6 +31,7 @@ mod pfc_faults;
 mod policy_failures;
 mod queueing;
 mod rdma;
+mod schedules;
 mod support;
 mod transports;
 mod turns;

@@ -5,7 +5,7 @@
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
-    RunSink, RunTotals, Scope, SeriesRow, WatchdogRow,
+    RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
 use bufferlab_sim::{SimError, Simulation};
@@ -27,6 +27,7 @@ pub(crate) struct Rows {
     pub(crate) pause_cycles: Vec<PauseCycleRow>,
     pub(crate) pause_spans: Vec<PauseSpanRow>,
     pub(crate) storms: Vec<WatchdogRow>,
+    pub(crate) schedule: Vec<ScheduleRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -53,6 +54,7 @@ keep! {
     pause_cycle: PauseCycleRow => pause_cycles,
     pause_span: PauseSpanRow => pause_spans,
     watchdog: WatchdogRow => storms,
+    schedule: ScheduleRow => schedule,
 }
 
 impl Rows {
@@ -240,6 +242,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time) -> FlowSpec {
         open: None,
         data_path: None,
         ack_path: None,
+        node: FlowSpec::NO_NODE,
     }
 }
 

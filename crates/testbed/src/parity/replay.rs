@@ -211,6 +211,7 @@ fn flow_of(row: &Recorded, delay: Time) -> FlowSpec {
         open: None,
         data_path: None,
         ack_path: None,
+        node: FlowSpec::NO_NODE,
     }
 }
 

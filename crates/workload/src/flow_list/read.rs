@@ -284,6 +284,7 @@ impl<'a> Reader<'a> {
             open: open.filter(|&open| open < start),
             data_path: route(columns.data_path)?,
             ack_path: route(columns.ack_path)?,
+            node: FlowSpec::NO_NODE,
         })
     }
 

@@ -97,7 +97,8 @@ fn burst(table: &Params, context: &WorkloadContext<'_>, place: ParamPlace) -> Re
     }
     let size = size(table, context.transport()?, Time(until.0 - start.0), place)?;
     let query = FlowSpec::NO_QUERY;
-    Ok(FlowSpec { start, src, dst, size, class: 0, query, open: None, data_path: None, ack_path: None })
+    let (open, data_path, ack_path, node) = (None, None, None, FlowSpec::NO_NODE);
+    Ok(FlowSpec { start, src, dst, size, class: 0, query, open, data_path, ack_path, node })
 }
 
 /// Payload of a burst. Without a duration or size it lasts for `rest`.

@@ -42,6 +42,7 @@ fn flow(start: u64, src: u32, dst: u32, size: u64) -> FlowSpec {
         open: None,
         data_path: None,
         ack_path: None,
+        node: FlowSpec::NO_NODE,
     }
 }
 

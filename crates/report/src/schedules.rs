@@ -1,0 +1,183 @@
+//! Schedules of a run: iteration times, exposed communication, bandwidth.
+
+use crate::error::ReportError;
+use crate::statistics::Distribution;
+use bufferlab_metrics::{NodeKind, ScheduleRow, Table};
+use bufferlab_results::RunResult;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Executions of one schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScheduleGroup {
+    /// Number of the schedule in the run, from 0.
+    pub schedule: u32,
+    /// Executions without an unfinished node.
+    pub iterations: u64,
+    /// Time of an execution, from the first node that may start to the last end (ns).
+    pub iteration_ns: Option<Distribution>,
+    /// Time of an execution in which the rank that computes longest does not compute (ns).
+    pub exposed_ns: Option<Distribution>,
+    /// Bytes that the busiest rank sends in an execution, over the time of the execution (bit/s).
+    /// The bus bandwidth of NCCL's convention, if the algorithm is a ring or direct.
+    pub rank_bps: Option<Distribution>,
+    /// Nodes in progress when the run ended. All nodes that wait for them never started.
+    pub unfinished: u64,
+    /// The nodes in progress that had waited longest when the run ended.
+    pub stuck: Vec<StuckNode>,
+}
+
+/// A node in progress when the run ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct StuckNode {
+    /// Time since which the node might start (ns).
+    pub ready_ns: u64,
+    /// Number of the node.
+    pub node: u32,
+    /// Rank that sends or computes.
+    pub rank: u32,
+    /// Rank that receives.
+    pub peer_rank: Option<u32>,
+}
+
+/// Number of stuck nodes that a summary names.
+const STUCK: usize = 3;
+
+/// Sums of one execution.
+#[derive(Default)]
+struct Execution {
+    begin_ps: Option<u64>,
+    end_ps: u64,
+    unfinished: u64,
+    sent_bytes: BTreeMap<u32, u64>,
+    /// Start and end of every computation, by rank.
+    computations: BTreeMap<u32, Vec<(u64, u64)>>,
+}
+
+impl Execution {
+    fn add(&mut self, row: &ScheduleRow) {
+        self.begin_ps = Some(self.begin_ps.map_or(row.ready_ps, |begin| begin.min(row.ready_ps)));
+        let (Some(start), Some(end)) = (row.start_ps, row.end_ps) else {
+            self.unfinished += 1;
+            return;
+        };
+        self.end_ps = self.end_ps.max(end);
+        match row.kind {
+            NodeKind::Transfer => {
+                *self.sent_bytes.entry(row.rank).or_default() += row.size_bytes.unwrap_or(0);
+            }
+            NodeKind::Compute => self.computations.entry(row.rank).or_default().push((start, end)),
+        }
+    }
+
+    /// Time of the execution (ps).
+    fn span(&self) -> u64 {
+        self.end_ps.saturating_sub(self.begin_ps.unwrap_or(self.end_ps))
+    }
+
+    /// Longest time in which one rank computes (ps). Computations that overlap count once.
+    fn computing(&mut self) -> u64 {
+        self.computations.values_mut().map(|intervals| union(intervals)).max().unwrap_or(0)
+    }
+}
+
+/// Total length of the union of intervals.
+fn union(intervals: &mut [(u64, u64)]) -> u64 {
+    intervals.sort_unstable();
+    let (mut total, mut until) = (0, 0);
+    for &mut (start, end) in intervals {
+        total += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    total
+}
+
+/// Summaries of all schedules; empty without schedules. Executions that began before `from_ns` do
+/// not count.
+pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<ScheduleGroup>, ReportError> {
+    if result.manifest().rows(Table::Schedule) == 0 {
+        return Ok(Vec::new());
+    }
+    let mut executions: BTreeMap<(u32, u32), Execution> = BTreeMap::new();
+    let mut stuck: BTreeMap<u32, Vec<StuckNode>> = BTreeMap::new();
+    result.visit(|row: ScheduleRow| {
+        executions.entry((row.schedule, row.iteration)).or_default().add(&row);
+        if row.end_ps.is_none() {
+            let list = stuck.entry(row.schedule).or_default();
+            let ready_ns = row.ready_ps / 1_000;
+            list.push(StuckNode { ready_ns, node: row.node, rank: row.rank, peer_rank: row.peer_rank });
+            list.sort_unstable();
+            list.truncate(STUCK);
+        }
+    })?;
+    let mut samples: BTreeMap<u32, ([Vec<f64>; 3], u64)> = BTreeMap::new();
+    for ((schedule, _), mut execution) in executions {
+        let ([spans, exposed, rates], unfinished) = samples.entry(schedule).or_default();
+        *unfinished += execution.unfinished;
+        let is_counted = execution.begin_ps.is_some_and(|begin| begin / 1_000 >= from_ns);
+        let span = execution.span();
+        if execution.unfinished > 0 || span == 0 || !is_counted {
+            continue;
+        }
+        spans.push(span as f64 * 1e-3);
+        exposed.push(span.saturating_sub(execution.computing()) as f64 * 1e-3);
+        let most = execution.sent_bytes.values().max().copied().unwrap_or(0);
+        if most > 0 {
+            rates.push(most as f64 * 8e12 / span as f64);
+        }
+    }
+    let mut groups = Vec::with_capacity(samples.len());
+    for (schedule, ([mut spans, mut exposed, mut rates], unfinished)) in samples {
+        groups.push(ScheduleGroup {
+            schedule,
+            iterations: spans.len() as u64,
+            iteration_ns: Distribution::of(&mut spans),
+            exposed_ns: Distribution::of(&mut exposed),
+            rank_bps: Distribution::of(&mut rates),
+            unfinished,
+            stuck: stuck.remove(&schedule).unwrap_or_default(),
+        });
+    }
+    Ok(groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kind: NodeKind, rank: u32, start: u64, end: Option<u64>) -> ScheduleRow {
+        ScheduleRow {
+            kind,
+            rank,
+            ready_ps: start,
+            start_ps: Some(start),
+            end_ps: end,
+            size_bytes: Some(1_000),
+            ..ScheduleRow::default()
+        }
+    }
+
+    #[test]
+    fn computations_that_overlap_count_once() {
+        assert_eq!(union(&mut [(10, 20), (0, 5), (12, 15), (18, 30)]), 25);
+        assert_eq!(union(&mut []), 0);
+    }
+
+    #[test]
+    fn exposed_communication_is_the_time_without_the_longest_computation() {
+        let mut execution = Execution::default();
+        for row in [
+            row(NodeKind::Compute, 0, 100, Some(400)),
+            row(NodeKind::Compute, 1, 100, Some(200)),
+            row(NodeKind::Transfer, 0, 400, Some(900)),
+            row(NodeKind::Transfer, 0, 400, Some(1_100)),
+            row(NodeKind::Transfer, 1, 400, Some(700)),
+        ] {
+            execution.add(&row);
+        }
+        assert_eq!((execution.span(), execution.computing(), execution.unfinished), (1_000, 300, 0));
+        assert_eq!(execution.sent_bytes.values().max(), Some(&2_000));
+        execution.add(&row(NodeKind::Transfer, 1, 400, None));
+        assert_eq!(execution.unfinished, 1);
+    }
+}

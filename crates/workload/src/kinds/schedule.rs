@@ -1,0 +1,78 @@
+//! Workload that executes the transfers and computations of a schedule file.
+
+use super::parts::count_of;
+use super::ranks::{self, Execution};
+use crate::SourceError;
+use crate::context::WorkloadContext;
+use crate::traffic::TrafficBuilder;
+use crate::workload::{Workload, WorkloadInfo};
+use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
+use bufferlab_schedule::{ScheduleTextError, parse_schedule};
+
+/// Registry entry of the workload `schedule`.
+pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
+    name: "schedule",
+    aliases: &[],
+    title: "Schedule",
+    summary: "Transfers and computations of a CSV file, each of which waits for others. The table `schedule` has \
+              the times of all of them.",
+    source: "",
+    params: PARAMS,
+    build: &build,
+};
+
+const PARAMS: &[ParamInfo] = &[
+    ParamInfo::required(
+        "file",
+        ParamKind::File,
+        "\"schedule.csv\"",
+        "File of the schedule, relative to the scenario file.",
+    ),
+    ranks::HOSTS,
+    ranks::START,
+    ranks::ITERATIONS,
+    ranks::PAUSE,
+    ranks::RANKS_PER_SERVER,
+    ranks::SCALE_UP_RATE,
+    ranks::SCALE_UP_LATENCY,
+];
+
+#[derive(Debug)]
+struct ScheduleFile {
+    file: String,
+    execution: Execution,
+}
+
+fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
+    let hosts = Execution::hosts(params, context)?;
+    let file = params.file("file");
+    let schedule =
+        parse_schedule(&file.path, &file.content, Some(hosts.len() as u32)).map_err(|error| fault(&error))?;
+    let name = file.name.clone();
+    Ok(Box::new(ScheduleFile { file: name, execution: Execution::new(schedule, hosts, params, context)? }))
+}
+
+/// Error with its line.
+fn fault(error: &ScheduleTextError) -> Fault {
+    let line = match error {
+        ScheduleTextError::Csv { cause, .. } => cause.position().map(csv::Position::line),
+        ScheduleTextError::Cell { line, .. } => Some(*line),
+        ScheduleTextError::Schedule { line, .. } => *line,
+        _ => None,
+    };
+    Fault::of_error("file", &error.to_string(), "here")
+        .or_help("see \"Schedules\" in docs/reference/scenarios.md for what a schedule holds")
+        .at_line(line.unwrap_or(1) as usize)
+}
+
+impl Workload for ScheduleFile {
+    fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError> {
+        self.execution.start(traffic);
+        Ok(())
+    }
+
+    fn in_words(&self) -> String {
+        let nodes = count_of(self.execution.schedule.len(), "node", "nodes");
+        format!("{nodes} of {}{}", self.file, self.execution.in_words())
+    }
+}
