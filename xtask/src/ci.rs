@@ -211,8 +211,8 @@ fn test() -> Result<(), String> {
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::", "--skip", WALKS]))
 }
 
-/// Follows the walk-throughs in a copy of the repository. The command builds as `test` does, so that
-/// nothing is built twice.
+/// Follows the walk-throughs in a copy of the repository. The command builds as `test` does, and
+/// nothing twice.
 fn walks() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked", "--test", "suite"]);
     skips::listen(command.args(features()).args(["--", "--exact", WALKS]))

@@ -315,8 +315,7 @@ fn pure_crates() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
-/// Lints that a manifest lacks. A crate with `unsafe` code has all lints of the workspace's manifest
-/// but one.
+/// Lints that a manifest lacks. A crate with `unsafe` code has all lints of the workspace but one.
 fn lints(manifest: &str, text: &str, workspace: &str) -> Vec<String> {
     if text.contains("[lints]\nworkspace = true") {
         return Vec::new();

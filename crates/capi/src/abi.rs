@@ -12,7 +12,7 @@ pub const ABI: u32 = 1;
 pub enum Code {
     /// The call succeeded.
     Ok = 0,
-    /// There is no packet, no timer or no threshold.
+    /// No packet, timer or threshold exists.
     None = 1,
     /// An argument is null or out of range.
     Invalid = -1,

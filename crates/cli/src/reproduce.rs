@@ -59,7 +59,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     let selected = Selection::new(&args.names, &registry, &ledger).map_err(error::reproduce)?;
     let tested: Vec<_> = selected.tested.iter().map(|row| Checked::new(row, &registry)).collect();
     if let Some(values) = &args.values {
-        return redraw(args, (&selected, scale, profile), &tested, values);
+        return redraw(args, (&selected, scale, profile), (&ledger, &tested), values);
     }
     if args.readings {
         return readings(args, &selected, scale);
@@ -175,7 +175,7 @@ fn complete(failures: &[String], tested: &[Checked<'_>]) -> miette::Result<()> {
 fn redraw(
     args: &ReproduceArgs,
     (selected, scale, profile): (&Selection<'_>, ScaleName, Option<Profile>),
-    tested: &[Checked<'_>],
+    (ledger, tested): (&Ledger, &[Checked<'_>]),
     values: &Path,
 ) -> miette::Result<()> {
     let whole = selected.experiments.iter().map(|one| (*one, Vec::new()));
@@ -197,7 +197,12 @@ fn redraw(
             missing.push(experiment.id.as_str());
             continue;
         };
-        draw(args, &estimates, rows)?;
+        let scale = if scale == ScaleName::Paper { "paper" } else { "quick" };
+        let is_void = |id: &str| {
+            let mut records = ledger.records().filter(|record| record.id == id && record.scale == scale);
+            !is_file && records.any(|one| one.verdict == Verdict::Void && one.profile == profile.word())
+        };
+        draw(args, &estimates, rows, is_void)?;
     }
     print(&describe_tested(tested))?;
     clear_away(&args.out);
@@ -217,8 +222,13 @@ fn redraw(
 const RECORDED: &str = "recorded";
 
 /// Draws the panels of an experiment, and prints the effects of `rows` (of all statements if
-/// empty).
-fn draw(args: &ReproduceArgs, estimates: &Estimates, rows: &[String]) -> miette::Result<()> {
+/// empty). `is_void` knows the statements whose values are of an earlier experiment.
+fn draw(
+    args: &ReproduceArgs,
+    estimates: &Estimates,
+    rows: &[String],
+    is_void: impl Fn(&str) -> bool,
+) -> miette::Result<()> {
     let experiment = estimates.experiment();
     let panels = panels(estimates);
     let folder = args.out.join(&experiment.id);
@@ -226,7 +236,8 @@ fn draw(args: &ReproduceArgs, estimates: &Estimates, rows: &[String]) -> miette:
     let means: Arc<dyn Values> = Arc::new(estimates.clone());
     let mut text = format!("{} {}: {}\n", experiment.id, experiment.figure, experiment.title);
     for claim in experiment.claims().iter().filter(|claim| rows.is_empty() || rows.contains(&claim.id)) {
-        let _ = writeln!(text, "  {:<12} {}", claim.id, effects_of_means(claim, &means));
+        let void = if is_void(&claim.id) { "; VOID: these values are of an earlier experiment" } else { "" };
+        let _ = writeln!(text, "  {:<12} {}{void}", claim.id, effects_of_means(claim, &means));
     }
     print(&text)?;
     inform(&format!("{} panels are in {}", panels.len(), folder.display()));

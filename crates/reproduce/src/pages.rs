@@ -223,13 +223,13 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     for (row, what) in [(of_run, "what judges one statement"), (of_test, "the algebra of one statement")] {
         if let Some(row) = row {
             let command = format!("bufferlab reproduce {}", row.claim.id);
-            let _ = writeln!(text, "$ {command:<36} # {what}");
+            let _ = writeln!(text, "$ {command:<48} # {what}");
         }
     }
     let command = format!("bufferlab reproduce {name}");
-    let _ = writeln!(text, "$ {command:<36} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
+    let _ = writeln!(text, "$ {command:<48} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
     let command = format!("bufferlab reproduce {name} --values recorded");
-    let _ = writeln!(text, "$ {command} # charts and effects of the recorded means\n```\n");
+    let _ = writeln!(text, "$ {command:<48} # charts and effects of the recorded means\n```\n");
     let _ = write!(
         text,
         "[`{name}.csv`]({name}.csv) has every statement with its evidence and the verdicts of other scales and readings, [`figures.csv`](figures.csv) every figure. [How verdicts are formed](../reproduction.md#verdicts).\n"

@@ -297,8 +297,10 @@ impl Simulation {
     /// Hands the rows of flows and queries that ended before `until` to the sink.
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
-        for row in self.demand.scheduled_rows() {
-            sink.schedule(&row)?;
+        if self.demand.has_schedules() {
+            for row in self.demand.scheduled_rows() {
+                sink.schedule(&row)?;
+            }
         }
         match &mut self.pfc {
             Some(pfc) if pfc.has_rows() => pfc.flush(sink),

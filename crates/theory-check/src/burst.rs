@@ -1,4 +1,5 @@
-//! Replay of `burst`: the calculated buffer, or the given one, gets a burst until it loses a packet.
+//! Replay of `burst`: a burst is sent into the calculated buffer, or the given one, until it loses
+//! a packet.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::replay;

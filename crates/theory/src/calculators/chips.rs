@@ -65,8 +65,8 @@ const fn chip(name: &'static str, buffer: Published, source: &'static str) -> Ch
     Chip { name, buffer, source }
 }
 
-/// Chips with a source. The pools in SONiC's device files (sonic-buildimage at 086b03b) are somewhat
-/// smaller than the memory.
+/// Chips with a source. The pools in SONiC's device files (sonic-buildimage at 086b03b) are
+/// somewhat smaller than the memory.
 const CHIPS: [Chip; 20] = [
     chip("Broadcom Trident+", PerGbps(19_200.0), "public list of switch buffers"),
     chip("Broadcom Trident2", PerGbps(9_600.0), "ABM section 4.1"),
@@ -129,7 +129,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     }
     derivation.table = Some(table);
     derivation.note("pools of SONiC's device files are somewhat smaller than the memory");
-    derivation.note("not listed: Jericho and Silicon One chips with HBM, whose on-chip buffer is a cache (SONiC's file of the NH-5010, Jericho 3: a pool of 25.8 GB), and chips without a public figure: Trident5, Silicon One G100 and G200");
+    derivation.note("not listed: Jericho and Silicon One chips with HBM, whose on-chip buffer is a cache (SONiC's file of the NH-5010, Jericho 3: a pool of 25.8 GB), and chips of which no public figure was found: Trident5, Silicon One G100 and G200");
     derivation.note("other switches as Juniper documents them: QFX5100 12 MB, QFX5200 16 or 22 MB");
     Ok(derivation)
 }
