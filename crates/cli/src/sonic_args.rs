@@ -147,7 +147,8 @@ pub(crate) struct SonicFiles {
     /// Name the chip [default: the one that the configuration names]
     #[arg(long, value_name = "NAME")]
     pub(crate) chip: Option<String>,
-    /// Set the size of a memory cell, for a chip that is not in the list [default: that of the chip]
+    /// Set the size of a memory cell, for a chip that is not in the list [default: that of the
+    /// chip]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) cell: Option<u64>,
     /// Set the number of parts of the memory that share nothing [default: that of the chip]

@@ -1,8 +1,8 @@
 //! Estimates alphas, pools, cells and reserves from watermarks and counters, and names configured
 //! values that the switch does not follow.
 //!
-//! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory, where `Q`
-//! is what all of the pool's groups or queues share at that moment. Watermarks give `s`, and bound
+//! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory. `Q` is
+//! the shared memory of all of the pool's groups or queues at that moment. Watermarks give `s`, and bound
 //! `Q`: it is at least `s` and at most the watermark of the pool. So each reading bounds alpha from
 //! both sides, and the bounds of all members of a profile are intersected.
 
@@ -120,7 +120,7 @@ pub struct Calibration {
     pub caveats: Vec<String>,
 }
 
-/// What a profile limits, and the readings of its members.
+/// Bounds of a profile, and the readings of its members.
 struct Gathered {
     profile: Profile,
     pool: String,
@@ -147,14 +147,15 @@ struct Reached {
 const OTHERS_MAX: usize = 12;
 
 impl Reached {
-    /// How well an alpha explains the reading: best if the member was alone or the last one that
-    /// filled, else if some of the others had filled before it.
+    /// Score of an alpha for the reading: 3 if the member was alone or the last one that filled, 1
+    /// if some of the others had filled before it, 0 if nothing explains it.
     fn explained_by(&self, alpha: f64, shared: u64, packet: u64) -> u32 {
         let (own, packet) = (self.own as f64, packet as f64);
         let fits = |used: f64| {
             let limit = alpha * (shared as f64 - used).max(0.0);
-            // Before its last packet the member was below the limit, which was higher then.
-            limit <= own + 1.0 && limit > own - packet * (1.0 + alpha) - 1.0
+            // Before its last packet the member was below the limit, which was higher then. Chips
+            // round a limit down to whole cells.
+            limit < own + packet && limit > own - packet * (1.0 + alpha) - 1.0
         };
         if fits(own) || self.pool.is_some_and(|pool| fits(pool as f64)) {
             return 3;
@@ -305,12 +306,13 @@ impl Gathered {
             0 => Vec::new(),
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
-        // In the middle of the bounds on a logarithmic scale; without an upper bound, the least.
-        let middle = match self.alpha.most {
-            Some(most) => (self.alpha.least.max(f64::MIN_POSITIVE).log2() + most.log2()) / 2.0,
-            None => self.alpha.least.max(f64::MIN_POSITIVE).log2(),
+        // A bound is tight if a member was alone, or the last one that filled: the exponent nearest
+        // to either bound is the likeliest.
+        let logs = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most];
+        let distance = |exponent: &i8| {
+            let to = |bound: &f64| (f64::from(*exponent) - bound.log2()).abs();
+            logs.iter().flatten().map(to).fold(f64::INFINITY, f64::min)
         };
-        let distance = |exponent: &i8| (f64::from(*exponent) - middle).abs();
         let explains = |exponent: &i8| {
             let alpha = value(*exponent);
             self.reached.iter().map(|one| one.explained_by(alpha, self.shared, self.packet)).sum::<u32>()

@@ -59,7 +59,7 @@ impl ChipChoice {
     /// memory without `slices` is one part.
     ///
     /// # Errors
-    /// Returns the errors of [`chip_for`]. Also fails for a cell or slices of 0, or beyond any chip.
+    /// Returns the errors of [`chip_for`]. Also fails for a cell or slices of 0 or beyond any chip.
     pub fn resolve(&self, config: &Config) -> Result<&'static Chip, PredictError> {
         let name = self.name.as_deref();
         if self.cell.is_none() && self.slices.is_none() {
