@@ -6,7 +6,7 @@ use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{Time, mix};
 
-/// Parameter `idle`: silence after which the table forgets a flow.
+/// Parameter `flow_idle`: silence after which the table forgets a flow.
 pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "flow_idle",
     ParamKind::Time { min: Time::from_ns(1) },

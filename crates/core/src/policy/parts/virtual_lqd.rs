@@ -11,7 +11,7 @@ use crate::policy::parts::longest::{Longest, Ties};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
 
-/// Parameter `idle` of policies that follow a virtual Longest Queue Drop.
+/// Parameter `idle_thresholds` of policies that follow a virtual Longest Queue Drop.
 pub(crate) const IDLE: ParamInfo = ParamInfo {
     name: "idle_thresholds",
     kind: ParamKind::Choice(Idle::WORDS),
