@@ -6,7 +6,7 @@ use crate::forms::Domain;
 use crate::forms::dimensions::{buffer_bytes, buffer_per_port_per_gbps};
 use bufferlab_params::{ParamValue, Params};
 
-/// Answers `per port and Gb/s` for a given buffer.
+/// The calculator gives the answer `per port and Gb/s` for a buffer.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "chips",
     aliases: &[],
@@ -26,15 +26,15 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
 /// A chip with a published buffer size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chip {
-    /// Name of the chip.
+    /// Name of the chip in the table.
     name: &'static str,
     /// Buffer per port and Gb/s (bytes).
     per_port_per_gbps_bytes: f64,
-    /// Source of the figure.
+    /// Source of the published figure.
     source: &'static str,
 }
 
-/// The chips, in descending order of buffer per port and Gb/s.
+/// Known chips, in descending order of buffer per port and Gb/s.
 const CHIPS: [Chip; 5] = [
     Chip {
         name: "Broadcom Trident+",
@@ -55,8 +55,8 @@ const CHIPS: [Chip; 5] = [
     Chip { name: "Intel Tofino", per_port_per_gbps_bytes: 3_440.0, source: "ABM Fig. 11" },
 ];
 
-/// Switches with only a published total buffer: name and megabytes, both as ranges where models
-/// differ.
+/// Switches with only a published total buffer: name and megabytes.
+/// Both texts are ranges if models differ.
 const SWITCHES: [(&str, &str); 8] = [
     ("QFX5100", "12"),
     ("QFX5200", "16 or 22"),
