@@ -3,7 +3,7 @@
 //! A shadow policy sees each arrival before the switch decides, and then the actual outcome.
 //! So its internal state (congested queues, drain rates, port states,
 //! flow tables) has the history of *this* run, and its verdict concerns *this* buffer.
-//! A shadow policy never sees the effects of its own verdicts.
+//! A shadow policy never sees the effects of its verdicts.
 
 use crate::Hardware;
 use crate::buffer::{Buffer, IngressId};

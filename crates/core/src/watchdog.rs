@@ -20,7 +20,7 @@ const PAUSED_PERCENT: u64 = 99;
 pub struct WatchdogSpec {
     /// Rule by which the watchdog detects a pause storm.
     pub rule: WatchdogRule,
-    /// What the switch does during a pause storm.
+    /// Action of the switch during a pause storm.
     pub action: WatchdogAction,
     /// Time for which the rule must be true without interruption before a storm begins.
     pub detection: Time,

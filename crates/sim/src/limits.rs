@@ -7,7 +7,7 @@ use crate::world::calendar::Calendar;
 use bufferlab_params::Limit;
 
 /// Largest number of packets alive at once, in switches, on links and at NICs.
-/// So many packets of usual size carry 50 GB of data and take some 5 GB of memory.
+/// This number of packets of usual size carries 50 GB of data and takes some 5 GB of memory.
 pub(crate) const ALIVE_MAX: usize = 1 << 25;
 
 const fn limit(

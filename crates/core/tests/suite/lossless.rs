@@ -10,7 +10,7 @@ const SLOT: Time = Time::from_ns(1_200);
 /// Headroom of each lossless ingress queue (bytes).
 const HEADROOM: u64 = 4 * MTU;
 
-/// Which ingress queues are paused. The senders learn of pauses without delay.
+/// The ingress queues that are paused. The senders learn of pauses without delay.
 #[derive(Default)]
 struct Senders {
     paused: Vec<bool>,
@@ -279,7 +279,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
     assert!(expected > 0.0);
 }
 
-/// There is no pool of lossy traffic: a limit depends on the total occupancy,
+/// The pool has no part for lossy traffic: a limit depends on the total occupancy,
 /// not on the division among queues.
 /// Claim: REV-F9-3
 #[test]

@@ -5,7 +5,7 @@ use bufferlab_scenario::{PersistentSpec, TelemetryScope};
 use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// How a flow decides when its packets are sent.
+/// Control of the times at which a flow's packets are sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
     /// A congestion control of a TCP sender.
@@ -39,7 +39,7 @@ impl Control {
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
-    /// How messages share connections, if the transport has persistent connections.
+    /// Sharing of connections by messages, if the transport has persistent connections.
     pub(crate) persistent: Option<PersistentSpec>,
     /// Whether switches must add telemetry to the transport's data packets.
     pub(crate) wants_telemetry: bool,

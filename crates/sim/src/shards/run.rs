@@ -203,7 +203,7 @@ struct Clerk<'a> {
     reported: u64,
 }
 
-/// How a run in parts ends.
+/// Outcome of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The run ended at this time, because no work was left.

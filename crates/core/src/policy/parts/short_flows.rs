@@ -5,7 +5,7 @@ use crate::flows::ShortLimit;
 use crate::policy::interface::BuildError;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Parameter: how the policy knows which flows are short.
+/// Parameter: source from which the policy knows the short flows.
 pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
     kind: ParamKind::Choice(Knowledge::WORDS),
@@ -15,7 +15,7 @@ pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// How a policy knows which flows are short.
+    /// Source from which a policy knows the short flows.
     pub(crate) enum Knowledge {
         Trap = "trap": "the switch, with a flow table; marks of hosts are ignored",
         Tag = "tag": "hosts, which mark packets `small`",
