@@ -90,7 +90,7 @@ fn peak_bytes_per_flow() -> f64 {
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
-/// This file has only one test, because the allocator's counters cover the whole process.
+/// The checks are one test, because the allocator's counters cover the whole process.
 #[test]
 fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     assert_no_allocation_per_packet("DCTCP without loss", false, |bytes| {

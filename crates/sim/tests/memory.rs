@@ -104,7 +104,7 @@ fn policies() {
     }
 }
 
-/// This file has only one test, because the allocator's counters cover the whole process.
+/// The checks are one test, because the allocator's counters cover the whole process.
 #[test]
 fn an_estimate_is_above_what_is_taken_and_not_far_above() {
     shapes();

@@ -307,8 +307,8 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
             let expected = packets as f64 * weight / (1.0 + sum);
             near(figure.length(q.queue), expected, 0.02 * expected + 0.03);
         }
-        // Eq. 21 gives the free space for any number of queues, Eq.
-        // 14 the maximum bytes of a priority.
+        // Eq. 21 gives the free space for any number of queues,
+        // Eq. 14 the maximum bytes of a priority.
         let largest =
             |group| congested.iter().filter(|q| q.group == group).map(|q| q.alpha).fold(0.0, f64::max);
         let free = figure.switch.buffer().shared_free() as f64 / PACKET as f64;

@@ -121,8 +121,8 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
 
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
-    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every 2.56
-    // us, 4 times. The first pause of 13.2 us is repeated 5 times.
+    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every
+    // 2.56 us, 4 times. The first pause of 13.2 us is repeated 5 times.
     let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
     let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
     assert_eq!(repeated.sent_resumes, once.sent_resumes);

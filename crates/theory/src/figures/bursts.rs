@@ -34,8 +34,8 @@ enum Scheme {
     Scaled,
 }
 
-/// Value that a figure plots at the first drop: data that arrived (r t1, ABM Eq.
-/// 42), or data that is stored ((r - 1) t1, ABM section 2.3).
+/// Value that a figure plots at the first drop: data that arrived (r t1, ABM Eq. 42),
+/// or data that is stored ((r - 1) t1, ABM section 2.3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Arrived,

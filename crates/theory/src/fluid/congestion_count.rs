@@ -37,8 +37,8 @@ pub enum Refresh {
     Every(f64),
 }
 
-/// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq.
-/// 9 and 13, Plasticine Eq. 3).
+/// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq. 9 and 13,
+/// Plasticine Eq. 3).
 ///
 /// A queue is congested when it is not empty and reaches `congested_share` of its limit.
 /// All weights start with n = γ = 1, as in a switch that has just been started.

@@ -11,8 +11,8 @@ use super::{Domain, all_positive, at_least_one, check, not_negative, positive, s
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// Factor `alpha · (1/n_p) · gamma` of a queue (ABM Eqs. 12–13, Plasticine Eqs.
-/// 9–10). `congested` counts the congested queues of the priority.
+/// Factor `alpha · (1/n_p) · gamma` of a queue (ABM Eqs. 12–13, Plasticine Eqs. 9–10).
+/// `congested` counts the congested queues of the priority.
 /// The value 0 counts as 1, because a queue that receives a packet is about to become congested.
 ///
 /// # Errors
@@ -31,8 +31,8 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
 }
 
 /// Sum of omega over the congested queues of a priority, whose normalised drain rates are `gammas`.
-/// It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq.
-/// 14), and equal to alpha iff every gamma is 1. Without queues the sum is 0.
+/// It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq. 14),
+/// and equal to alpha iff every gamma is 1. Without queues the sum is 0.
 ///
 /// # Errors
 /// Returns the errors of [`omega`].
@@ -126,8 +126,8 @@ impl BurstPriority {
     }
 }
 
-/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq.
-/// 10, with "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`.
+/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10,
+/// with "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`.
 /// `alphas` has the priorities present with the burst, including the burst's priority.
 ///
 /// # Errors
@@ -137,8 +137,8 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
 }
 
-/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq.
-/// 11, with "≥", E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`.
+/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11,
+/// with "≥", E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`.
 /// `alphas` has the priorities present **before** the burst. `mu` = `old_drain_rate` is the drain
 /// rate of all old queues together. The bound equals (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
@@ -158,8 +158,8 @@ pub fn burst_stored_case_2(
     Ok(time * new.growth())
 }
 
-/// Time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq.
-/// 40; time): `ω·B / ((r−γ)(1 + S_old + ω·n_new))`.
+/// Time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq. 40; time):
+/// `ω·B / ((r−γ)(1 + S_old + ω·n_new))`.
 ///
 /// The argument `omega_sum_old` is the sum of omega over the old queues.
 ///

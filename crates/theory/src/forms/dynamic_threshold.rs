@@ -56,8 +56,8 @@ pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
     Ok(-positive("alpha", alpha)? * occupancy_slope)
 }
 
-/// Steady state of congested queues with these factors (Plasticine Eq. 2; ABM Eqs.
-/// 15–17 with omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`.
+/// Steady state of congested queues with these factors (Plasticine Eq. 2;
+/// ABM Eqs. 15–17 with omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`.
 /// Without queues, the whole buffer is free.
 ///
 /// # Errors
@@ -135,9 +135,9 @@ pub struct Burst {
     pub old_drain_rate: f64,
 }
 
-/// Part of a burst stored before its first loss if the old
-/// queues cannot follow their thresholds (case 2; ABM Eq.
-/// 8; size): `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r − mu_i))]`.
+/// Part of a burst stored before its first loss if the old queues
+/// cannot follow their thresholds (case 2; ABM Eq. 8; size):
+/// `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r − mu_i))]`.
 ///
 /// The result equals ABM Eq. 39 with omega = alpha, and TDT Eqs. 7–8 with one new port.
 ///

@@ -55,8 +55,8 @@ pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * fraction("tau", tau)?)
 }
 
-/// The τ above which LossPass absorbs more than ECN: `1 − (K + N)/B`, at least 0 (from Eqs.
-/// 5 and 6).
+/// The τ above which LossPass absorbs more than ECN:
+/// `1 − (K + N)/B`, at least 0 (from Eqs. 5 and 6).
 ///
 /// # Errors
 /// Returns the errors of [`ecn_burst`].
@@ -131,8 +131,8 @@ pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
     positive("bandwidth_delay", bandwidth_delay)
 }
 
-/// Largest K with which the queue of N flows leaves space for a burst: `B − N − burst` (Eq.
-/// 5 solved for K; packets).
+/// Largest K with which the queue of N flows leaves space for a burst:
+/// `B − N − burst` (Eq. 5 solved for K; packets).
 ///
 /// # Errors
 /// `buffer` not positive, `flows` 0, a burst that is larger than `B − N`.

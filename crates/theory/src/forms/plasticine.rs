@@ -1,7 +1,7 @@
 //! Plasticine's bounds, and its choice of alphas for a burst (Plasticine Eqs. 2–22 and 39–52).
 //!
-//! The transient analysis is ABM's. This module re-exports the functions for Eqs.
-//! 23–47 of the paper. The alphas for a burst are computed in multiples of the port rate:
+//! The transient analysis is ABM's. This module re-exports the functions for Eqs. 23–47
+//! of the paper. The alphas for a burst are computed in multiples of the port rate:
 //! the arrival rate r = `arrival_rate`, and the buffer as the time in which a port sends it.
 
 use super::dynamic_threshold::free;

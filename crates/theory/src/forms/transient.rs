@@ -116,8 +116,8 @@ impl Sums {
     }
 }
 
-/// Arrival rate up to which every unaffected old queue follows its threshold (case 1; ABM Eq.
-/// 28, Plasticine Eq. 33, corrected per queue, E-ABM-4):
+/// Arrival rate up to which every unaffected old queue follows its threshold (case 1;
+/// ABM Eq. 28, Plasticine Eq. 33, corrected per queue, E-ABM-4):
 /// `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if no queue has to
 /// follow. The function does not use the field `arrival_rate` of `new` (rate).
 ///
@@ -149,8 +149,8 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
     Ok(new.drain_rate + room / f64::from(new.count))
 }
 
-/// Time of the first loss if all queues of G_ne follow (ABM Eq.
-/// 29, Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7; time):
+/// Time of the first loss if all queues of G_ne follow (ABM Eq. 29,
+/// Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7; time):
 /// `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new (r−γ)))]`.
 /// [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills that the
 /// queue never reaches its threshold (E-ABM-5).
@@ -168,8 +168,8 @@ pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
     Ok(touch(buffer / sums.before, 0.0, slope, new))
 }
 
-/// Time of the first loss if no old queue follows (ABM Eq. 39, Plasticine Eq.
-/// 46; time): `ω·B / [(1+S_old)·((r−γ) + ω·(−Σ_old γ + Σ_new (r−γ)))]`.
+/// Time of the first loss if no old queue follows (ABM Eq. 39, Plasticine Eq. 46; time):
+/// `ω·B / [(1+S_old)·((r−γ) + ω·(−Σ_old γ + Σ_new (r−γ)))]`.
 ///
 /// # Errors
 /// Returns the errors of [`t1_case_1`].

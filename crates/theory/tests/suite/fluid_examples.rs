@@ -194,8 +194,8 @@ fn random_states_agree_with_tdts_equations() {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq.
-        // 13 that they fall behind.
+        // Eq. 5 assumes that old queues follow their threshold down to 0,
+        // Eq. 13 that they fall behind.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
