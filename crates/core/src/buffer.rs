@@ -1,13 +1,13 @@
-//! The ledger: bytes of the shared memory per queue and port, at egress and at ingress.
+//! The ledger of the shared memory: stored bytes per queue and per port, at egress and at ingress.
 //!
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at
 //! its ingress queue. Only [`crate::Switch`] writes; policies read.
 //!
 //! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]); the rest is the
-//! *shared* pool, which policies divide. The methods with `shared` in their names show the pool
-//! alone, and policies read only these. Without reserves they equal the other methods. The pool's
-//! occupancy may be shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]):
-//! so a chip's thresholds lag.
+//! *shared* pool, which policies divide. Methods with `shared` in their names return bytes of the
+//! pool alone, and policies read only these methods. Without reserves, they return the same numbers
+//! as the methods without `shared`. Policies may see the pool's occupancy of some nanoseconds ago
+//! ([`crate::Hardware::threshold_refresh`]), because a chip's thresholds lag.
 
 use crate::header::Header;
 use crate::shared_pool::{ACCOUNTS, Reserves, SharedPool};
@@ -15,26 +15,26 @@ use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// An egress queue: port × queues per port + priority.
+/// Number of an egress queue: port × queues per port + priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct QueueId(pub u16);
 
-/// An ingress queue: arrival port × queues per port + priority.
+/// Number of an ingress queue: arrival port × queues per port + priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct IngressId(pub u16);
 
 /// Account of the ledger to which an admitted packet is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Account {
-    /// The shared pool, which the thresholds divide.
+    /// The shared pool, which the policy's thresholds divide between the queues.
     Shared,
-    /// Space set aside for the packet's egress port or queue.
+    /// Space reserved for the packet's egress port or egress queue.
     Reserved,
-    /// Headroom of the packet's ingress queue (lossless classes). Any departure from that ingress
-    /// queue releases headroom before other space.
+    /// Headroom of the packet's ingress queue (lossless classes). When a packet of that ingress
+    /// queue departs, the ledger first releases headroom, then other space.
     Headroom,
-    /// Minimum that the switch itself reserves for every queue and port ([`crate::Reserves`]). The
-    /// policy does not decide about packets charged to it.
+    /// Minimum space that the switch itself reserves for every queue and port
+    /// ([`crate::Reserves`]). The switch stores packets in this space without asking the policy.
     Minimum,
 }
 
@@ -50,15 +50,15 @@ pub enum End {
 /// A stored packet, as the buffer records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Time of admission.
+    /// Time at which the switch stored the packet.
     pub enqueued_at: Time,
-    /// Packet number, chosen by the driver.
+    /// Number of the packet, chosen by the driver.
     pub packet: u32,
     /// Header of the packet; its size is the bytes that the packet occupies.
     pub header: Header,
-    /// Ingress queue to which the packet is charged.
+    /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,
-    /// Account to which the packet is charged.
+    /// Account of the ledger that is charged for the packet.
     pub account: Account,
 }
 
@@ -84,23 +84,23 @@ struct IngressAccount {
 
 /// The shared memory of one switch: its content and its ledger.
 ///
-/// Fields are ordered by how often the hot path reads them, as in [`crate::Switch`].
+/// The hot path reads the first fields most often, as in [`crate::Switch`].
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Buffer {
     queues_per_port: u16,
     capacity: u64,
     occupancy: u64,
-    /// Shared pool; `None` without reserves and delayed thresholds, when the pool is the whole
-    /// memory.
+    /// The shared pool. `None` without reserves and without delayed thresholds:
+    /// then the pool is the whole memory.
     pool: Option<Box<SharedPool>>,
     /// Stored bytes by [`Account`].
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,
-    /// Peak bytes charged to [`Account::Headroom`], by ingress queue. Separate, because only
-    /// packets in headroom change it.
+    /// Peak bytes charged to [`Account::Headroom`], by ingress queue.
+    /// The vector is separate, because only packets in headroom change it.
     headroom_peaks: Vec<u64>,
 }
 
@@ -114,8 +114,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// An empty memory with reserves, for packets from `ingress_ports` ports. Ports of the switch's
-    /// other memories count too.
+    /// An empty memory with reserves, for packets from `ingress_ports` ports.
+    /// This number includes ports whose packets leave through other memories of the switch.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or the reserves exceed the memory.
@@ -146,42 +146,42 @@ impl Buffer {
         }
     }
 
-    /// Capacity B of the memory (bytes).
+    /// Capacity B of the shared memory (bytes).
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes stored, in all accounts.
+    /// Bytes stored in the memory, in all accounts together.
     #[inline]
     #[must_use]
     pub fn occupancy(&self) -> u64 {
         self.occupancy
     }
 
-    /// Whether the shared pool is the whole memory, shown as it is now.
+    /// Whether the shared pool is the whole memory and policies see its current occupancy.
     #[inline]
     pub(crate) fn is_whole_pool(&self) -> bool {
         self.pool.is_none()
     }
 
-    /// Capacity of the shared pool: B less all reserves.
+    /// Capacity of the shared pool: the capacity B of the memory less all reserves (bytes).
     #[inline]
     #[must_use]
     pub fn shared_capacity(&self) -> u64 {
         self.pool.as_ref().map_or(self.capacity, |pool| pool.capacity)
     }
 
-    /// Bytes of the shared pool in use: current, or at the last refresh of the thresholds.
+    /// Bytes in use in the shared pool: now, or at the last refresh of the thresholds.
     #[inline]
     #[must_use]
     pub fn shared_occupancy(&self) -> u64 {
         self.pool.as_ref().map_or(self.occupancy, |pool| pool.shown_occupancy())
     }
 
-    /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: dynamic thresholds are proportional
-    /// to it.
+    /// Free bytes of the shared pool: [`Self::shared_capacity`] − [`Self::shared_occupancy`].
+    /// Dynamic thresholds are proportional to this number.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
@@ -191,7 +191,7 @@ impl Buffer {
         }
     }
 
-    /// Bytes of an egress queue beyond the queue's reserve.
+    /// Stored bytes of an egress queue beyond the queue's reserve.
     #[inline]
     #[must_use]
     pub fn shared_queue_bytes(&self, queue: QueueId) -> u64 {
@@ -199,15 +199,15 @@ impl Buffer {
         self.pool.as_ref().map_or(length, |pool| length.saturating_sub(pool.reserves.queue))
     }
 
-    /// Bytes of an egress port beyond the reserves of the port and of its queues.
+    /// Stored bytes of an egress port beyond the reserves of the port and of its queues.
     #[inline]
     #[must_use]
     pub fn shared_port_bytes(&self, port: u16) -> u64 {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
-    /// Current occupancy of the shared pool (bytes), used for the borders between parts of the
-    /// memory; never stale.
+    /// Current occupancy of the shared pool (bytes), which is never stale.
+    /// Borders between parts of the memory use this number.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {
@@ -232,7 +232,7 @@ impl Buffer {
         self.pool.as_ref().is_some_and(|pool| pool.fits_reserve(port, length, u64::from(size)))
     }
 
-    /// Shows policies the pool's current occupancy until the next call.
+    /// Updates the pool's occupancy that policies see until the next call of `refresh`.
     pub(crate) fn refresh(&mut self) {
         let (capacity, occupancy, ports) = (self.capacity, self.occupancy, self.ports.len());
         let pool = self.pool.get_or_insert_with(|| {
@@ -244,15 +244,15 @@ impl Buffer {
         pool.refresh(self.used);
     }
 
-    /// Bytes charged to `account`.
+    /// Stored bytes charged to `account`.
     #[inline]
     #[must_use]
     pub fn used(&self, account: Account) -> u64 {
         self.used[account as usize]
     }
 
-    /// Bytes charged to `account` at the moment that policies see, as in
-    /// [`Self::shared_occupancy`].
+    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`] shows
+    /// them to policies.
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {
@@ -260,14 +260,14 @@ impl Buffer {
         shown.map_or(self.used[account as usize], |shown| shown.used[account as usize])
     }
 
-    /// Bytes of an egress queue.
+    /// Bytes stored in an egress queue.
     #[inline]
     #[must_use]
     pub fn queue_bytes(&self, queue: QueueId) -> u64 {
         self.queues[queue.0 as usize].bytes
     }
 
-    /// Packets of an egress queue.
+    /// Number of packets in an egress queue.
     #[inline]
     #[must_use]
     pub fn queue_packets(&self, queue: QueueId) -> usize {
@@ -290,7 +290,7 @@ impl Buffer {
         self.queues[queue.0 as usize].packets.iter()
     }
 
-    /// Bytes stored for an egress port.
+    /// Bytes stored for an egress port, in all its queues.
     #[inline]
     #[must_use]
     pub fn port_bytes(&self, port: u16) -> u64 {
@@ -318,37 +318,37 @@ impl Buffer {
         self.ingress[ingress.0 as usize].headroom
     }
 
-    /// Peak of [`Self::ingress_headroom_bytes`] since the start.
+    /// Peak of [`Self::ingress_headroom_bytes`] since the start of the run.
     #[must_use]
     pub fn ingress_headroom_peak(&self, ingress: IngressId) -> u64 {
         self.headroom_peaks[ingress.0 as usize]
     }
 
-    /// Number of ingress queues, including ingress queues of ports that belong to other memories.
+    /// Number of ingress queues. The number includes ingress queues of ports of other memories.
     #[must_use]
     pub fn ingress_queues(&self) -> u16 {
         self.ingress.len() as u16
     }
 
-    /// Number of ports.
+    /// Number of egress ports of the memory.
     #[must_use]
     pub fn ports(&self) -> u16 {
         self.ports.len() as u16
     }
 
-    /// Queues per port.
+    /// Number of queues of each port.
     #[inline]
     #[must_use]
     pub fn queues_per_port(&self) -> u16 {
         self.queues_per_port
     }
 
-    /// All egress queues in order.
+    /// Numbers of all egress queues, in order.
     pub fn queue_ids(&self) -> impl Iterator<Item = QueueId> + use<> {
         (0..self.queues.len() as u16).map(QueueId)
     }
 
-    /// The queue of `port` for `priority`.
+    /// Number of the queue of `port` for packets of `priority`.
     #[inline]
     #[must_use]
     pub fn queue_of(&self, port: u16, priority: u8) -> QueueId {
@@ -362,7 +362,7 @@ impl Buffer {
         (queue.0 / self.queues_per_port, (queue.0 % self.queues_per_port) as u8)
     }
 
-    /// Appends `stored` to `queue` of `port` and charges its accounts.
+    /// Appends the packet `stored` to `queue` of `port` and charges the accounts of the packet.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.header.size);
@@ -392,8 +392,8 @@ impl Buffer {
         }
     }
 
-    /// Takes the packet at `end` of `queue` of `port` and releases its accounts. Returns it, and
-    /// whether the queue is now empty.
+    /// Removes the packet at `end` of `queue` of `port` and releases its accounts.
+    /// Returns the packet, and whether the queue is now empty.
     #[inline(always)] // On the hot path; every caller passes a constant `end`.
     pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<(Stored, bool)> {
         let slot = &mut self.queues[queue.0 as usize];
@@ -437,7 +437,7 @@ impl Buffer {
     /// Checks that the ledger equals what the queues contain.
     ///
     /// # Errors
-    /// The first account that differs.
+    /// Returns the first account whose bytes differ from the content of the queues.
     pub fn verify(&self) -> Result<(), LedgerError> {
         let mut used = [0; ACCOUNTS];
         let mut ports = vec![PortAccount::default(); self.ports.len()];
@@ -463,8 +463,8 @@ impl Buffer {
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
-        // A packet in headroom moves to the pool when another packet of its ingress queue leaves
-        // first.
+        // A packet in headroom moves to the pool when another packet of its ingress
+        // queue leaves first.
         let (shared, headroom) = (Account::Shared as usize, Account::Headroom as usize);
         used[shared] = (used[shared] + used[headroom]).checked_sub(self.used[headroom]).ok_or_else(|| {
             LedgerError(format!("account {headroom}: {} B are too many", self.used[headroom]))
@@ -520,7 +520,7 @@ fn compare(what: fmt::Arguments<'_>, ledger: u64, content: u64) -> Result<(), Le
     }
 }
 
-/// Error: the ledger differs from the content of the queues; a defect of this crate.
+/// Error: the ledger differs from the content of the queues. The error is a defect of this crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerError(pub(crate) String);
 
@@ -541,7 +541,7 @@ mod tests {
         Stored { enqueued_at: Time::ZERO, packet: 0, header: Header::new(size), ingress, account }
     }
 
-    /// Two ports × two queues; a packet in each account.
+    /// A memory for two ports with two queues each, with a packet in each account.
     fn filled() -> Buffer {
         let mut buffer = Buffer::new(10_000, 2, 2);
         buffer.store(QueueId(1), 0, stored(1_000, Account::Shared));
@@ -624,8 +624,8 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             steps.push((reserved, seen(&buffer)));
         }
-        // 800 of 1,000 B; then 200 of the port's 500 B; then 300 B beyond both reserves; then 2,500
-        // B.
+        // Room: 800 of 1,000 B of the queue's reserve, then 200 of the port's 500 B,
+        // then 300 B beyond both reserves, then 2,500 B.
         let up = [
             (true, (0, 0, 0)),
             (true, (200, 0, 0)),

@@ -1,10 +1,11 @@
 //! Classifiers, which choose the queue of a packet within its port from its header and its flow.
 //!
-//! A classifier is one file in `classify/`: its entry [`ClassifierInfo`] (name, parameters as data)
-//! and the code that decides. [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema
-//! and its reference follow from the list. A program adds custom classifiers with
-//! [`register_classifier`]. Schemes that find short flows themselves provide a classifier
-//! ([`crate::Policy::take_classifier`]); a classifier named in the scenario replaces it.
+//! Each file in `classify/` defines one classifier: its registry entry [`ClassifierInfo`] (name,
+//! parameters as data) and the code that decides. [`BUILT_IN_CLASSIFIERS`] lists the classifiers.
+//! The scenario format, its schema and its reference follow from the list.
+//! A program adds custom classifiers with [`register_classifier`]. A policy that finds
+//! short flows itself provides a classifier ([`crate::Policy::take_classifier`]).
+//! A classifier named in the scenario replaces the policy's classifier.
 
 mod elephant_trap;
 mod priority;
@@ -18,9 +19,9 @@ use std::fmt;
 
 pub use elephant_trap::ElephantTrap;
 
-/// Every classifier of bufferlab: the one list behind scenario files, schema and documentation.
+/// Every classifier of bufferlab. Scenario files, schema and documentation all read this list.
 pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
-    // Classifiers in the order of the documentation.
+    // The list has the order of the documentation.
     &priority::INFO,
     &elephant_trap::INFO,
 ];
@@ -73,7 +74,7 @@ pub type ClassifierConstructor =
     &'static (dyn Fn(&Params, usize) -> Result<Classifier, BuildError> + Send + Sync);
 
 bufferlab_params::entry! {
-    /// Registry entry of a classifier.
+    /// Registry entry of a packet classifier.
     pub struct ClassifierInfo("classifier") {
         /// The constructor. `Params` is complete and every value is in its domain. The constructor
         /// refuses queues that the port does not have and parameters that contradict each other.
@@ -82,7 +83,7 @@ bufferlab_params::entry! {
 }
 
 impl ClassifierInfo {
-    /// Base of an entry: empty texts, no parameters, one queue per priority.
+    /// Base of a registry entry: empty texts, no parameters, one queue per priority.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -96,7 +97,7 @@ impl ClassifierInfo {
     /// Builds the classifier with these parameters, for ports with `queues_per_port` queues.
     ///
     /// # Errors
-    /// The parameter that contradicts another one or names a queue that does not exist.
+    /// Returns the parameter that contradicts another one or names a queue that does not exist.
     pub fn construct(&self, params: &Params, queues_per_port: usize) -> Result<Classifier, BuildError> {
         (self.build)(params, queues_per_port)
     }
@@ -119,11 +120,11 @@ pub const CODE_POINTS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Classifier {
     /// The last queue, if each lower priority maps to the queue with its number, and all other
-    /// priorities map to the last queue; avoids a lookup.
+    /// priorities map to the last queue. With this field, `classify` needs no lookup in the table.
     identity_up_to: Option<u8>,
     /// Queue of each priority; the array is always filled.
     queue_of: Box<[u8; CODE_POINTS]>,
-    /// Stage after the map. Boxed: it is nearly always absent and then takes one null pointer.
+    /// Stage after the map. The box takes one null pointer if there is no stage, which is usual.
     behind: Option<Box<Behind>>,
 }
 
@@ -134,21 +135,21 @@ enum Behind {
     Custom(Custom),
 }
 
-/// A packet before it is classified.
+/// An arriving packet before its classification.
 #[derive(Clone, Copy, Debug)]
 pub struct Unclassified {
-    /// Time of arrival.
+    /// Time at which the packet arrives.
     pub now: Time,
-    /// Header of the packet, with the marks set by hosts.
+    /// Header of the packet, with the marks that hosts have set.
     pub header: Header,
-    /// Queue of the port according to the map.
+    /// Queue of the port that the priority map selects.
     pub mapped: u8,
 }
 
-/// A custom classifier.
+/// A custom classifier of a program.
 pub trait Classify: fmt::Debug + Send + CloneClassify {
-    /// Queue within the port, and marks, of an arriving packet. Numbers beyond the last queue
-    /// select the last queue. This method is on the hot path: allocate no memory.
+    /// Queue within the port, and marks, of an arriving packet. A queue number beyond the last
+    /// queue selects the last queue. The method is on the hot path: allocate no memory.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
 }
 
@@ -169,7 +170,7 @@ impl<T: Classify + Clone + 'static> CloneClassify for T {
 struct Custom {
     classify: Box<dyn Classify>,
     queues_per_port: usize,
-    /// Flow of the last packet, and the queue chosen for it.
+    /// Flow of the last packet, and the queue that the classifier chose for it.
     last: Option<(u32, u8)>,
 }
 
@@ -222,20 +223,20 @@ impl Classifier {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }
     }
 
-    /// A custom classifier behind [`Self::identity`]. Custom policies return one from
-    /// [`crate::Policy::take_classifier`].
+    /// A custom classifier that runs after [`Self::identity`].
+    /// Custom policies return such a classifier from [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn custom(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let custom = Custom { classify, queues_per_port, last: None };
         Self { behind: Some(Box::new(Behind::Custom(custom))), ..Self::identity(queues_per_port) }
     }
 
-    /// Whether the classifier is only a map, so that a call changes no state.
+    /// Whether the classifier has only a map, so that a call of `classify` changes no state.
     pub(crate) fn is_a_map(&self) -> bool {
         self.behind.is_none()
     }
 
-    /// Queue and marks of an arriving packet with this header; counts the packet.
+    /// Queue and marks of an arriving packet with this header. The call counts the packet.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
         let mapped = self.mapped(header.priority);
@@ -347,7 +348,7 @@ mod tests {
         let queues: Vec<_> =
             (0..5).map(|_| classifier.classify(Time::ZERO, &header(9, 3, 1_500)).0).collect();
         assert_eq!(queues, [0, 0, 0, 3, 3]);
-        // The flows are counted separately.
+        // The classifier counts each flow separately.
         assert_eq!(classifier.classify(Time::ZERO, &header(8, 3, 1_500)).0, 0);
     }
 

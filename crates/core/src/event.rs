@@ -1,23 +1,23 @@
-//! Table of the outcomes of packets in a switch, and the events that observers see.
+//! Table of what a switch does with packets, and the events that observers see.
 
 use crate::buffer::{Buffer, IngressId, QueueId, Stored};
 use crate::policy::{Arrival, Departure, DropReason};
 use bufferlab_units::Time;
 
-/// The effect of an outcome on the content of a buffer.
+/// The effect of an event on the content of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Stores an arriving packet.
+    /// The switch stores an arriving packet.
     Stores,
-    /// Refuses an arriving packet, so the content does not change.
+    /// The switch refuses an arriving packet, so the content does not change.
     Refuses,
-    /// Removes a stored packet without sending it.
+    /// The switch removes a stored packet without sending it.
     Removes,
-    /// Removes a stored packet and sends it.
+    /// The switch removes a stored packet and sends it.
     Sends,
-    /// Changes a packet, but not the content of the buffer.
+    /// The switch changes a packet, but not the content of the buffer.
     Marks,
-    /// Stops or releases the sender behind an ingress queue.
+    /// The switch stops or releases the sender behind an ingress queue.
     Signals,
 }
 
@@ -34,12 +34,12 @@ macro_rules! packet_events {
         }
 
         impl PacketEvent {
-            /// All events, in the order of their discriminants.
+            /// All packet events, in the order of their discriminants.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-            /// Names of all events, in the order of [`Self::ALL`].
+            /// Names of all packet events, in the order of [`Self::ALL`].
             pub const NAMES: &'static [&'static str] = &[$($name,)+];
 
-            /// Name in tables, records, captures and pages.
+            /// Name of the event in tables, records, captures and pages.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
@@ -57,13 +57,14 @@ macro_rules! packet_events {
                 match self { $(Self::$variant => Effect::$effect,)+ }
             }
 
-            /// Whether the switch has lost the packet.
+            /// Whether the event is the loss of a packet.
             #[must_use]
             pub const fn is_loss(self) -> bool {
                 match self { $(Self::$variant => $is_loss,)+ }
             }
 
-            /// Number of the colour in which pages draw the event; `None`: pages do not draw it.
+            /// Number of the colour in which pages draw the event. `None`:
+            /// pages do not draw the event.
             #[must_use]
             pub const fn colour(self) -> Option<u8> {
                 match self { $(Self::$variant => $colour,)+ }
@@ -73,11 +74,11 @@ macro_rules! packet_events {
 }
 
 packet_events! {
-    /// The packet was stored.
+    /// The switch stored the packet.
     Admitted { name: "admitted", verb: "admit", effect: Stores, is_loss: false, colour: None, }
-    /// The packet was refused on arrival.
+    /// The switch refused the packet on arrival.
     Dropped { name: "dropped", verb: "drop", effect: Refuses, is_loss: true, colour: Some(1), }
-    /// The packet was removed after it had been stored.
+    /// The switch removed the packet after it had stored it.
     Evicted { name: "evicted", verb: "evict", effect: Removes, is_loss: true, colour: Some(3), }
     /// The packet got a congestion mark in this switch.
     Marked { name: "marked", verb: "mark", effect: Marks, is_loss: false, colour: Some(2), }
@@ -85,12 +86,12 @@ packet_events! {
     Departed { name: "departed", verb: "send", effect: Sends, is_loss: false, colour: None, }
     /// The switch wants the sender behind an ingress queue to stop.
     Paused { name: "paused", verb: "pause", effect: Signals, is_loss: false, colour: Some(0), }
-    /// The switch lets the sender behind an ingress queue resume.
+    /// The switch lets the sender behind an ingress queue send again.
     Resumed { name: "resumed", verb: "resume", effect: Signals, is_loss: false, colour: None, }
 }
 
 impl PacketEvent {
-    /// The event with this name.
+    /// The packet event called `name`.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.name() == name)
@@ -108,7 +109,7 @@ impl PacketEvent {
         matches!(self.effect(), Effect::Refuses)
     }
 
-    /// Whether a stored packet leaves the buffer, sent or not.
+    /// Whether the event removes a stored packet from the buffer, sent or not.
     #[must_use]
     pub const fn leaves(self) -> bool {
         matches!(self.effect(), Effect::Removes | Effect::Sends)
@@ -120,7 +121,7 @@ impl PacketEvent {
         matches!(self.effect(), Effect::Signals)
     }
 
-    /// Change of the content of the buffer by a packet of `size` bytes (bytes).
+    /// Change of the buffer's content by the event for a packet of `size` bytes (bytes).
     #[must_use]
     pub const fn change(self, size: u32) -> i64 {
         match self.effect() {
@@ -131,12 +132,12 @@ impl PacketEvent {
     }
 }
 
-/// Outcome and reason of an arrival that is not stored.
+/// Refusal of an arriving packet: its outcome and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Kind of the refusal: an event with [`Effect::Refuses`].
+    /// Outcome of the refusal: an event with [`Effect::Refuses`].
     pub outcome: PacketEvent,
-    /// Reason: the limit that refused the packet.
+    /// Reason of the refusal: the limit that the packet exceeded.
     pub reason: DropReason,
 }
 
@@ -154,45 +155,45 @@ pub enum SwitchEvent<'a> {
     /// A packet has arrived. The policy has not decided yet, and the buffer does not contain the
     /// packet.
     Arriving(&'a Arrival),
-    /// The arrival is decided without the policy: by the reserves or limits of a chip, or by a
-    /// watchdog.
+    /// The switch decides about the arrival without its policy:
+    /// reserves or limits of a chip decide, or a watchdog.
     Bypassing(&'a Arrival),
-    /// A packet is about to be transmitted at this instant; the buffer still contains it.
+    /// The switch is about to send a packet at this time. The buffer still contains the packet.
     Departing(Time),
-    /// The arrival was stored; the buffer contains it.
+    /// The switch stored the arriving packet, so the buffer contains it.
     Stored {
-        /// The packet that arrives.
+        /// The packet that the switch stored.
         arrival: &'a Arrival,
-        /// Packet number, chosen by the driver.
+        /// Number of the packet, chosen by the driver.
         id: u32,
     },
-    /// The arrival was refused.
+    /// The switch refused the arriving packet.
     Refused {
-        /// The packet that arrives.
+        /// The packet that the switch refused.
         arrival: &'a Arrival,
-        /// Packet number, chosen by the driver.
+        /// Number of the packet, chosen by the driver.
         id: u32,
-        /// Outcome and reason of the refusal.
+        /// Outcome of the refusal and its reason.
         refusal: Refusal,
     },
-    /// A stored packet was removed without being sent; the buffer no longer contains it.
+    /// The switch removed a stored packet without sending it. The buffer no longer contains it.
     Evicted {
-        /// Time of the eviction.
+        /// Time at which the switch evicted the packet.
         now: Time,
-        /// Queue of the packet.
+        /// Queue of the evicted packet.
         queue: QueueId,
-        /// The removed packet.
+        /// The evicted packet.
         stored: &'a Stored,
-        /// Reason of the removal.
+        /// Reason of the eviction.
         reason: DropReason,
     },
-    /// A packet has left for transmission; the buffer no longer contains it.
+    /// The switch began to send a packet. The buffer no longer contains the packet.
     Departed(&'a Departure),
     /// The sender behind `ingress` must stop (`true`) or may resume.
     PauseChanged {
-        /// Time of the pause or resume.
+        /// Time at which the sender must stop or may resume.
         now: Time,
-        /// The ingress queue.
+        /// Ingress queue whose sender must stop or may resume.
         ingress: IngressId,
         /// Whether the sender must stop.
         paused: bool,
@@ -202,9 +203,9 @@ pub enum SwitchEvent<'a> {
 /// Receives the events of a switch as they happen. `()` ignores all events.
 ///
 /// All results come from observers, so the simulator, a real switch and the theory checks record
-/// the same events. An observer matches the events that it needs.
+/// the same events. An observer handles the events that it needs and ignores the rest.
 pub trait Observer {
-    /// Handles `event`; `buffer` is in the state right after it.
+    /// Handles `event`. `buffer` is in the state right after the event.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer);
 }
 

@@ -1,4 +1,4 @@
-//! Failures of a policy or a marking rule that make its answers meaningless.
+//! Failures of a policy or a marking rule, after which its answers have no meaning.
 
 use crate::buffer::{Buffer, QueueId};
 use bufferlab_units::Time;
@@ -6,16 +6,16 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// A defect of a policy, with the place where it was detected: an error inside the policy, or a
-/// demand that no switch can meet.
+/// A failure of a policy: an error inside the policy, or a demand that no switch can meet.
+/// The fields name the place where the switch detected it.
 #[derive(Clone, Debug)]
 pub struct PolicyFailure {
-    /// Time of the failure.
+    /// Time of the policy's failure.
     pub now: Time,
-    /// Egress queue for which the policy was called, numbered as the policy sees it; `None` for
-    /// calls that concern no queue.
+    /// Egress queue for which the switch called the policy, numbered as the policy sees it.
+    /// `None` for calls that concern no queue.
     pub queue: Option<QueueId>,
-    /// Method of [`crate::Policy`] that failed, such as `"admit"`.
+    /// Method of the policy that failed ([`crate::Policy`]), such as `"admit"`.
     pub hook: &'static str,
     /// Description of the failure in one sentence.
     pub what: String,
@@ -36,7 +36,7 @@ impl Error for PolicyFailure {
 }
 
 impl PolicyFailure {
-    /// Failure: the policy admitted a packet for which the shared pool has no room.
+    /// Failure: the policy admitted a packet for which the shared pool has no space.
     pub(crate) fn admitted_beyond(now: Time, queue: QueueId, size: u32, buffer: &Buffer) -> Self {
         let (capacity, used) = (buffer.shared_capacity(), buffer.pool_occupancy());
         let what = format!("admitted {size} B where {} B of {capacity} B are free", capacity - used);
@@ -49,7 +49,8 @@ impl PolicyFailure {
         Self { now, queue: None, hook: "handle_timeout", what, cause: None }
     }
 
-    /// Failure: the policy removed a packet from `victim`, which is empty or does not exist.
+    /// Failure: the policy removed a packet from the queue `victim`,
+    /// which is empty or does not exist.
     pub(crate) fn removed_nothing(
         now: Time,
         queue: Option<QueueId>,
@@ -78,16 +79,16 @@ impl PolicyFailure {
     }
 }
 
-/// A defect of a custom marking rule, with the place where it was detected.
+/// A failure of a custom marking rule, with the place where the switch detected it.
 #[derive(Clone, Debug)]
 pub struct MarkingFailure {
-    /// Time of the failure.
+    /// Time of the rule's failure.
     pub now: Time,
-    /// Queue of the packet that the rule was called for, numbered as the rule sees it.
+    /// Queue of the packet for which the switch called the rule, numbered as the rule sees it.
     pub queue: QueueId,
     /// Description of the failure in one sentence.
     pub what: String,
-    /// Underlying error of the rule, if any.
+    /// Underlying error of the marking rule, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 

@@ -1,4 +1,4 @@
-//! A bounded table of flows: what each flow of an elephant trap has sent, forgotten after silence.
+//! A bounded table with what each flow of an elephant trap has sent. Silent flows are forgotten.
 
 use crate::header::Header;
 use crate::policy::parts::short_flows::Knowledge;
@@ -6,7 +6,7 @@ use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{Time, mix};
 
-/// Silence after which a flow is forgotten.
+/// Parameter `flow_idle`: silence after which the table forgets a flow.
 pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "flow_idle",
     ParamKind::Time { min: Time::from_ns(1) },
@@ -14,11 +14,11 @@ pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "Silence after which a flow is forgotten; it then counts from zero.",
 );
 
-/// Maximum slots of a flow table.
+/// Maximum number of slots of a flow table.
 pub(crate) const FLOW_ENTRIES_MAX: u64 = 1 << 24;
 
-/// Number of slots of a flow table. The largest table takes half a gigabyte in every memory
-/// ([`flow_tables_bytes`]).
+/// Parameter `flow_entries`: number of slots of a flow table.
+/// The largest table takes half a gigabyte in every memory ([`flow_tables_bytes`]).
 pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
     ParamKind::Count { min: 4, max: FLOW_ENTRIES_MAX },
@@ -27,15 +27,15 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
      full, the flow replaces the one that was silent for longest, which later counts from zero again.",
 );
 
-/// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
+/// Number of slots in a set. A flow is hashed to a set and may occupy any slot of that set.
 const WAYS: usize = 4;
 
-/// Memory of the flow tables of an entry with these parameters, for each memory of a switch
-/// (bytes).
+/// Size of the flow tables of a policy or classifier with these parameters,
+/// for each memory of a switch (bytes).
 ///
-/// Every entry with `flow_entries` builds one table, unless hosts mark short flows (`short_flows =
-/// "tag"`). Cisco's Intelligent Buffer stores more per flow, and its `priority_queue` adds a second
-/// table.
+/// Every policy and classifier with `flow_entries` builds one table, unless hosts mark short
+/// flows (`short_flows = "tag"`). Cisco's Intelligent Buffer stores more data per flow,
+/// and its `priority_queue` adds a second table.
 #[must_use]
 pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b ParamValue)>) -> u64 {
     let slot = size_of::<Slot<Sent>>() as u64;
@@ -56,26 +56,27 @@ pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b 
 /// Size of a slot in the table of Cisco's Intelligent Buffer (bytes).
 const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
-/// One flow in one direction.
+/// Key of one flow in one direction.
 ///
-/// A flow's acknowledgements travel the other way and often through the same switch. These ACKs
-/// carry the flow's handle but are not part of its data, so they count as a separate flow.
+/// A flow's acknowledgements travel in the opposite direction, often through the same switch.
+/// These ACKs carry the flow's handle but are not part of the flow's data,
+/// so they count as a separate flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 
 impl FlowKey {
-    /// The flow of a packet with this header.
+    /// Key of the flow of a packet with this header.
     #[inline]
     #[must_use]
     pub const fn from_header(header: &Header) -> Self {
         Self::new(header.flow, header.tags)
     }
 
-    /// The flow of a packet with this handle and these marks.
+    /// Key of the flow of a packet with this handle and these marks.
     #[inline]
     #[must_use]
     pub const fn new(flow: u32, tags: Tags) -> Self {
-        // Never 0, which denotes an empty slot.
+        // The key is never 0, because 0 denotes an empty slot.
         Self(((flow as u64) << 2) | ((tags.contains(Tags::CONTROL) as u64) << 1) | 1)
     }
 }
@@ -90,9 +91,9 @@ struct Slot<T> {
 /// A table of flows with a fixed number of slots, in sets of four, as a switch would build it in
 /// SRAM. A lookup reads one set.
 ///
-/// If the set of a new flow is full, the new flow replaces the one that was silent for longest. The
-/// replaced flow counts from zero when it returns. So in a table that is too small, elephants
-/// sometimes look like mice, but never the reverse.
+/// If the set of a new flow is full, the new flow replaces the flow that was silent for longest.
+/// The replaced flow counts from zero when it returns. So if the table is too small,
+/// an elephant sometimes counts as a short flow, but a short flow never counts as an elephant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTable<T> {
     slots: Vec<Slot<T>>,
@@ -101,22 +102,22 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy + Default> FlowTable<T> {
-    /// A table for `flows` flows (rounded up to a power of two, at least four). A flow is forgotten
-    /// after being silent for longer than `idle`.
+    /// A table for `flows` flows (rounded up to a power of two, at least four).
+    /// The table forgets a flow that was silent for longer than `idle`.
     #[must_use]
     pub fn new(flows: usize, idle: Time) -> Self {
         let slots = flows.next_power_of_two().max(WAYS);
         Self { slots: vec![Slot::default(); slots], set_mask: (slots / WAYS - 1) as u64, idle }
     }
 
-    /// Handles a packet of the flow `key` and returns the flow's entry for updating. The entry is
-    /// the default if the flow is new, was silent for too long, or was replaced.
+    /// Handles a packet of the flow `key` and returns the flow's entry for updating. The entry has
+    /// the default value if the flow is new, was silent for too long, or was replaced.
     #[inline]
     pub fn touch(&mut self, now: Time, key: FlowKey) -> &mut T {
         let first = self.first_slot(key);
         let set = &mut self.slots[first..first + WAYS];
         let found = set.iter().position(|slot| slot.key == key.0);
-        // An empty slot was last seen at time zero.
+        // An empty slot counts as last used at time zero.
         let way = found.unwrap_or_else(|| {
             let oldest = (0..WAYS).min_by_key(|&way| (set[way].key != 0, set[way].last_seen));
             oldest.expect("a set has ways")
@@ -129,14 +130,14 @@ impl<T: Copy + Default> FlowTable<T> {
         &mut slot.state
     }
 
-    /// Entry of the flow `key`, even if the flow was silent for long.
+    /// Entry of the flow `key` in the table, even if the flow was silent for long.
     #[must_use]
     pub fn get(&self, key: FlowKey) -> Option<&T> {
         let first = self.first_slot(key);
         self.slots[first..first + WAYS].iter().find(|slot| slot.key == key.0).map(|slot| &slot.state)
     }
 
-    /// Number of flows that have a slot.
+    /// Number of flows that have a slot in the table.
     #[must_use]
     pub fn known(&self) -> usize {
         self.slots.iter().filter(|slot| slot.key != 0).count()
@@ -151,14 +152,14 @@ impl<T: Copy + Default> FlowTable<T> {
 /// Packets and bytes that a flow has sent since it was last forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Packets sent.
+    /// Number of packets that the flow has sent.
     pub packets: u64,
-    /// Bytes sent.
+    /// Bytes that the flow has sent.
     pub bytes: u64,
 }
 
 impl Sent {
-    /// Counts a packet of `size` bytes.
+    /// Counts a packet of `size` bytes as sent by the flow.
     #[inline]
     pub fn count(&mut self, size: u32) {
         self.packets += 1;
@@ -166,20 +167,20 @@ impl Sent {
     }
 }
 
-/// Limit up to which a flow is short: a number of packets, of bytes, or both.
+/// Limit up to which a flow is short: a number of packets, a number of bytes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortLimit {
-    /// A short flow has sent fewer packets than this; 0: no limit on packets.
+    /// A short flow has sent fewer packets than this number. 0: no limit on packets.
     pub packets: u64,
-    /// A short flow has sent fewer bytes than this; 0: no limit on bytes.
+    /// A short flow has sent fewer bytes than this number. 0: no limit on bytes.
     pub bytes: u64,
 }
 
 impl ShortLimit {
-    /// The limit from the parameters `short_packets` and `short_bytes`.
+    /// The limit of short flows from the parameters `short_packets` and `short_bytes`.
     ///
     /// # Errors
-    /// If both are 0, so that nothing is limited.
+    /// If both parameters are 0, so that there is no limit.
     pub(crate) fn from_params(params: &Params) -> Result<Self, BuildError> {
         let limit = Self { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
         if limit.packets == 0 && limit.bytes == 0 {
@@ -211,7 +212,7 @@ mod tests {
         table.touch(Time::from_us(1), key(7)).count(100);
         table.touch(Time::from_us(11), key(7)).count(50);
         assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
-        // 10 us of silence are not longer than 10 us; 10 us and a picosecond are.
+        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is.
         assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
         assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
         assert_eq!(table.known(), 1);

@@ -1,9 +1,9 @@
-//! Deviations of a chip from the ideal switch of the papers; the default is the ideal.
+//! Deviations of a chip from the ideal switch of the papers. The default is the ideal switch.
 //!
 //! Every option works with any policy: [`crate::Switch`] and [`crate::Buffer`] apply the options,
-//! and policies need not know them. Two deviations are elsewhere. A memory slice by egress port is
-//! a separate [`crate::Switch`]. Cut-through belongs to the driver, which knows when a packet's
-//! first bits arrive.
+//! and policies need not know them. Two deviations are not in this module.
+//! A memory slice by egress port is a separate [`crate::Switch`].
+//! Cut-through belongs to the driver, which knows when a packet's first bits arrive.
 
 mod accounting;
 mod spread;
@@ -17,29 +17,31 @@ use bufferlab_params::profiles::ThresholdRule;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Deviations of a chip from the ideal: byte accounting, one pool and current thresholds.
+/// Deviations of a chip from the ideal switch. The ideal switch counts bytes, has one pool,
+/// and updates its thresholds immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Size of a memory cell (bytes); a packet occupies whole cells (Trident+: 208 B). 1: memory is
-    /// allocated in bytes. Schedulers that count bytes then count whole cells.
+    /// Size of a memory cell (bytes). A packet occupies whole cells (Trident+: 208 B). 1:
+    /// the switch allocates memory in bytes. Schedulers that count bytes count whole cells, too.
     pub cell_bytes: u32,
     /// Memory overhead per packet, added before the size is rounded to cells (Jericho 2: 48 B).
     pub packet_overhead: u32,
-    /// Accounting of lossless traffic.
+    /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
-    /// Reserve of each queue and port. The switch stores packets in a reserve without calling the
+    /// Reserve of each queue and port. The switch stores a packet in a reserve without asking the
     /// policy, which divides the rest of the memory.
     pub reserves: Reserves,
-    /// Maximum bytes of all queues of a port together, reserves included; `None`: no limit.
+    /// Maximum bytes of all queues of a port together, reserves included. `None`: no limit.
     pub port_limit: Option<u64>,
     /// Interval at which thresholds see the pool's occupancy; queue lengths are always exact.
     /// `None`: thresholds see the current occupancy.
     pub threshold_refresh: Option<Time>,
-    /// Rounds every alpha to the nearest power of two by ratio, so that a shift can apply it.
+    /// Whether the switch rounds every alpha to the nearest power of two by ratio,
+    /// so that a shift can apply the alpha.
     pub quantised_alpha: bool,
-    /// Bit p: packets of priority p are stored without calling the policy, and charged to no
-    /// account. These packets have a separate memory without limit (class 0 of Reverie's public
-    /// code).
+    /// Bit p: the switch stores packets of priority p without asking the policy,
+    /// and charges no account. These packets have a separate memory without limit (class 0 of
+    /// Reverie's public code).
     pub uncharged_priorities: u32,
 }
 
@@ -64,10 +66,10 @@ impl Hardware {
         if self.cell_bytes <= 1 { size } else { size.div_ceil(self.cell_bytes) * self.cell_bytes }
     }
 
-    /// Checks that the accounting fits a memory with `ports` ports and the other options.
+    /// Checks that the accounting fits the other options and a memory with `ports` ports.
     ///
     /// # Errors
-    /// A description of the problem, and what to do.
+    /// Returns a description of the problem with its remedy.
     pub fn check_accounting(&self, ports: usize, foreign_ports: usize) -> Result<(), String> {
         let Accounting { slices, queue_minimums, .. } = self.accounting;
         if usize::from(slices) > ports {
@@ -92,14 +94,14 @@ impl Hardware {
         Ok(())
     }
 
-    /// Whether packets of this priority are charged to no account.
+    /// Whether the switch charges no account for packets of this priority.
     #[inline]
     #[must_use]
     pub const fn is_uncharged(&self, priority: u8) -> bool {
         self.uncharged_priorities >> priority & 1 != 0
     }
 
-    /// Parameters passed to a policy: as given, or with every alpha rounded.
+    /// Parameters that the switch passes to a policy: as given, or with every alpha rounded.
     #[must_use]
     pub fn apply(&self, infos: &'static [ParamInfo], params: Params) -> Params {
         if !self.quantised_alpha {
@@ -135,7 +137,7 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
             }
             ParamValue::Profiles(list.into())
         }
-        // A control plane that computes alphas rounds them itself.
+        // A control plane that computes alphas rounds the alphas itself.
         ParamValue::Choice(_)
             if name == ALPHA_STEPS && kind == Some(ParamKind::Choice(AlphaSteps::WORDS)) =>
         {
@@ -145,12 +147,12 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
     }
 }
 
-/// Parameter of a policy whose control plane computes alphas: `alpha_steps`, the alphas that the
-/// switch supports.
+/// Name of the parameter `alpha_steps`: the alphas that a switch supports.
+/// A policy has it if its control plane computes alphas.
 pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
 
 choices! {
-    /// Alphas, or factors of the free space, that a switch supports.
+    /// Alphas that a switch supports, or factors of the free space.
     pub(crate) enum AlphaSteps {
         Exact = "exact": "any",
         PowersOfTwo = "powers-of-two": "powers of two, as in most chips (the nearest by ratio)",
@@ -182,7 +184,7 @@ mod tests {
             let rounded = chip.apply(info.params, given.clone());
             for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
                 match after {
-                    // 0 disables the limit.
+                    // The ratio 0 disables the limit.
                     ParamValue::Ratio(0.0) => assert_eq!(before, after, "{} {name}", info.name),
                     ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
                     ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {

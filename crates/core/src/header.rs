@@ -2,43 +2,44 @@
 //!
 //! [`crate::Packet`], [`crate::Arrival`], [`crate::Stored`], [`crate::Departure`],
 //! [`crate::Markable`] and [`crate::Unclassified`] contain a header. The packets of the simulator
-//! and of the switch for real frames do so, too. All forms pass the header on as a whole, so only
-//! code that sets or reads a new field has to name it.
+//! and of the switch for real frames contain a header, too. All these types copy the header as a
+//! whole, so only code that sets or reads a new field has to name the field.
 
 use crate::tags::Tags;
 
-/// Header of a packet.
+/// Header of a packet in a switch or a simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Size of the packet (bytes). On a link it includes all overhead of the link; in a switch it
-    /// is the size that the switch charges.
+    /// Size of the packet (bytes). On a link the size includes all overhead of the link.
+    /// In a switch it is the size that the switch charges.
     pub size: u32,
-    /// Flow of the packet, constant over the flow's life.
+    /// Handle of the packet's flow, constant during the flow.
     pub flow: u32,
-    /// Marks set by hosts and classifiers.
+    /// Marks of the packet, set by hosts and classifiers.
     pub tags: Tags,
-    /// Priority, mapped to a queue by the [`crate::Classifier`].
+    /// Priority of the packet. The [`crate::Classifier`] maps it to a queue.
     pub priority: u8,
-    /// ECN state.
+    /// ECN state of the packet.
     pub ecn: Ecn,
 }
 
 impl Header {
-    /// Header of a packet of `size` bytes; all other fields are zero or empty.
+    /// Header of a packet of `size` bytes. All other fields are zero or empty.
     #[must_use]
     pub fn new(size: u32) -> Self {
         Self { size, ..Self::default() }
     }
 }
 
-/// A packet's ECN state.
+/// State of Explicit Congestion Notification (ECN) of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The packet's transport does not understand marks: it is never marked (nor dropped instead).
+    /// The packet's transport does not understand marks, so switches neither mark nor drop
+    /// the packet instead.
     #[default]
     NotCapable,
-    /// The packet may be marked.
+    /// Switches may mark the packet.
     Capable,
-    /// The packet has been marked.
+    /// A switch has marked the packet.
     Marked,
 }

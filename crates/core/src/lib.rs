@@ -13,16 +13,16 @@
 //!                         Observer::on: stored, refused, evicted, departed, pause changed
 //! ```
 //!
-//! The modules follow this pipeline from left to right. [`classify`] finds the queue, with the help
-//! of [`flows`], a table of bytes sent per flow. [`buffer`] is the ledger of bytes per queue and
-//! port. [`policy`] has the interface, the schemes and the registry of buffer management. [`mark`]
-//! is ECN, [`schedule`] the order of departure. [`Switch`] joins them. The crate uses no clock,
-//! socket, file or simulator: time is an argument, randomness a seeded stream, and events are
-//! reported to an [`Observer`].
+//! The modules follow this pipeline from left to right. [`classify`] finds the queue.
+//! [`flows`] is a table of bytes sent per flow, for classifiers. [`buffer`] is the ledger of
+//! bytes per queue and port. [`policy`] has the interface, the schemes and the registry of
+//! buffer management. [`mark`] marks packets (ECN), [`schedule`] decides the order of departure.
+//! [`Switch`] joins the modules. The crate uses no clock, socket, file or simulator: time is an
+//! argument, random numbers come from a seeded stream, and an [`Observer`] receives the events.
 //!
 //! # Driving a switch by hand
 //!
-//! Two ports share 6,000 bytes under Dynamic Thresholds with α = 1: a lone queue gets half of them.
+//! Two ports share 6,000 bytes under Dynamic Thresholds with α = 1: a lone queue gets 3,000 bytes.
 //!
 //! ```
 //! use bufferlab_core::*;

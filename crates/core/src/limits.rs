@@ -1,4 +1,4 @@
-//! Limits of the core, for the page of limits in the documentation.
+//! Limits of the core, which the documentation lists on its page of limits.
 
 use crate::flows::FLOW_ENTRIES_MAX;
 use crate::schedule::MAX_QUEUES_PER_PORT;

@@ -1,8 +1,8 @@
 //! ECN marking: the interface of rules, the built-in rules, and the marker of a switch.
 //!
-//! A rule is one file in `mark/`: its entry [`MarkerInfo`] (name, parameters as data) and the code
-//! that decides. [`MARKERS`] lists them; the scenario format, its schema and its reference follow
-//! from the list. A program adds custom rules with [`register_marker`].
+//! Each file in `mark/` defines one rule: its registry entry [`MarkerInfo`] (name, parameters as
+//! data) and the code that decides. [`MARKERS`] lists the rules. The scenario format, its schema
+//! and its reference follow from the list. A program adds custom rules with [`register_marker`].
 
 mod buffer_aware;
 mod red;
@@ -26,9 +26,9 @@ pub use step::Step;
 pub use watch::Watch;
 pub use wred::{Effect, Wred, WredRamp};
 
-/// Every marking rule of bufferlab: the one list behind scenario files, schema and documentation.
+/// Every marking rule of bufferlab. Scenario files, schema and documentation all read this list.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
-    // Marking rules in the order of the documentation.
+    // The list has the order of the documentation.
     &step::INFO,
     &red::INFO,
     &buffer_aware::INFO,
@@ -38,7 +38,7 @@ pub static MARKING_RULES: &[&MarkerInfo] = &[
 /// All marking rules: [`MARKING_RULES`], and the custom rules of a program.
 pub static MARKERS: Registry<MarkerInfo> = Registry::new(MARKING_RULES);
 
-/// Keys that every rule has in a scenario's table.
+/// Keys that every marking rule has in its table of a scenario.
 const COMMON: &[&str] = &["priorities"];
 
 /// The marking rule called `name`, built in or registered.
@@ -92,7 +92,7 @@ pub fn replace_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterE
 }
 
 choices! {
-    /// Queue or port whose length a rule compares.
+    /// Queue or port whose length a marking rule compares.
     #[derive(Default)]
     pub enum Scope {
         #[default]
@@ -102,7 +102,7 @@ choices! {
 }
 
 choices! {
-    /// Moment at which a rule examines a packet.
+    /// Moment at which a marking rule examines a packet.
     #[derive(Default)]
     pub enum Moment {
         #[default]
@@ -111,23 +111,25 @@ choices! {
     }
 }
 
-/// Builds a rule from complete parameters, for a switch.
+/// Builds a marking rule from complete parameters, for a switch.
 pub type MarkerConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Marking, BuildError> + Send + Sync);
 
 bufferlab_params::entry! {
     /// Registry entry of a marking rule.
     pub struct MarkerInfo("marking rule", '_') {
-        /// Refuses parameters, each in its domain, that contradict each other on any switch.
+        /// Refuses parameters that contradict each other on any switch.
+        /// Each parameter is in its domain.
         pub check: fn(&Params) -> Result<(), Faults>,
-        /// The constructor. `Params` is complete, every value is in its domain, and `check`
-        /// reported no fault. The constructor refuses only values that do not fit the switch.
+        /// The constructor of the rule.
+        /// `Params` is complete, every value is in its domain, and `check` reported no fault.
+        /// The constructor refuses only values that do not fit the switch.
         pub build: MarkerConstructor,
     }
 }
 
 impl MarkerInfo {
-    /// Base of an entry: empty names and texts, no parameters, no marks.
+    /// Base of a registry entry: empty names and texts, no parameters, no marks.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -142,7 +144,7 @@ impl MarkerInfo {
     /// Builds the rule with these parameters, for a switch.
     ///
     /// # Errors
-    /// The parameter that contradicts another one or does not fit the switch.
+    /// Returns the parameter that contradicts another one or does not fit the switch.
     pub fn construct(&self, params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
         if let Err(Faults(faults)) = (self.check)(params)
             && let Some(fault) = faults.into_iter().next()
@@ -152,12 +154,12 @@ impl MarkerInfo {
         (self.build)(params, shape)
     }
 
-    /// [`Self::construct`] with the values that are `given`, and the defaults of `profile` for all
-    /// others.
+    /// Builds the rule ([`Self::construct`]) with the values that are `given`,
+    /// and with the defaults of `profile` for all other parameters.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::construct`]. Also refuses a value that is outside its domain,
-    /// or whose name is no parameter of the rule.
+    /// Returns the errors of [`Self::construct`]. Also refuses a value outside its domain,
+    /// or a name that is no parameter of the rule.
     pub fn construct_with(
         &self,
         profile: Profile,
@@ -170,43 +172,43 @@ impl MarkerInfo {
     }
 }
 
-/// A packet that may be marked: its transport supports ECN, and it has no mark yet.
+/// A packet that a rule may mark: its transport supports ECN, and it has no mark yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Markable {
     /// Time of the marking decision.
     pub now: Time,
     /// Time since the packet was stored; zero on arrival.
     pub waited: Time,
-    /// Header of the packet. Its size is the bytes that the switch charges.
+    /// Header of the packet. Its size is the number of bytes that the switch charges.
     pub header: Header,
-    /// Whether the packet arrives (not in its queue yet) or is about to be sent (no longer in its
-    /// queue).
+    /// Moment of the decision: the packet arrives and is not in its queue yet,
+    /// or the switch is about to send it and has removed it from its queue.
     pub moment: Moment,
-    /// Queue of the packet.
+    /// Queue of the packet in the switch.
     pub queue: QueueId,
-    /// Port of the queue.
+    /// Port of the packet's queue.
     pub port: u16,
-    /// Queue within the port.
+    /// Number of the packet's queue within the port.
     pub priority: u8,
 }
 
-/// Decides which packets of a switch are marked. Each switch has a separate rule with its
-/// parameters.
+/// Decides which packets of a switch get a mark.
+/// Each switch has a separate rule with its parameters.
 pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
-    /// Whether `packet` is marked. Called on arrival, when `buffer` does not contain the packet
-    /// yet, and again when its transmission starts, when `buffer` no longer contains it
-    /// ([`Markable::moment`]). There is no second call after a mark. This method is on the hot
-    /// path: allocate no memory.
+    /// Whether `packet` gets a mark. The switch calls this method on arrival, when `buffer`
+    /// does not contain the packet yet. It calls it again when the transmission starts,
+    /// when `buffer` no longer contains the packet ([`Markable::moment`]). The switch does not ask
+    /// again after a mark. The method is on the hot path: allocate no memory.
     fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool;
 
-    /// Length of every queue and port up to which no packet is marked (bytes), used to warn of a
-    /// rule that never marks. Zero if the rule does not use lengths.
+    /// Length of every queue and port up to which the rule marks no packet (bytes). Warnings about
+    /// a rule that never marks use this length. Zero if the rule does not use lengths.
     fn least_length(&self) -> u64 {
         0
     }
 
-    /// The failure that made the answers meaningless, returned once. A rule that has failed marks
-    /// no packets. Drivers call this periodically and at the end.
+    /// The failure that made the rule's answers meaningless, returned once. A rule that has failed
+    /// marks no packets. Drivers call this method periodically and at the end of a run.
     fn take_failure(&mut self) -> Option<MarkingFailure> {
         None
     }
@@ -224,16 +226,16 @@ impl<T: MarkingRule + Clone + 'static> CloneMarkingRule for T {
     }
 }
 
-/// A rule with its parameters and state. Built-in rules are stored in the switch itself, so that
-/// the hot path, which calls them twice per packet, branches instead of calling through a pointer.
+/// A rule with its parameters and state. The switch itself stores built-in rules: the hot
+/// path calls a rule twice per packet, and so branches instead of calling through a pointer.
 /// Every other rule is a boxed [`MarkingRule`].
 #[derive(Debug)]
 pub enum Marking {
-    /// Marks packets above a length.
+    /// Marks packets when a queue is longer than a threshold.
     Step(Step),
-    /// Marks with a probability that rises with the length.
+    /// Marks packets with a probability that rises with the length of a queue.
     Red(Red),
-    /// Marks above a length, and above a share of the free buffer.
+    /// Marks packets above a length of the queue, and above a share of the free buffer.
     BufferAware(BufferAware),
     /// Marks or drops with a probability that rises with the length, by queue.
     Wred(Box<Wred>),
@@ -254,13 +256,13 @@ impl Clone for Marking {
 }
 
 impl Marking {
-    /// A custom rule, boxed.
+    /// A custom marking rule in a box.
     #[must_use]
     pub fn boxed(rule: impl MarkingRule + 'static) -> Self {
         Self::Boxed(Box::new(rule))
     }
 
-    /// Failure of a custom rule: [`MarkingRule::take_failure`]; built-in rules do not fail.
+    /// Failure of a custom rule ([`MarkingRule::take_failure`]). Built-in rules do not fail.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
@@ -282,12 +284,12 @@ impl Marking {
     }
 }
 
-/// The marker of one switch: a rule, and the priorities that it applies to.
+/// The marker of one switch: a marking rule, and the priorities that the rule applies to.
 #[derive(Clone, Debug)]
 pub struct Marker {
     /// The marking rule.
     pub rule: Marking,
-    /// Bit p set: packets of priority p may be marked.
+    /// Bit p: the rule may mark packets of priority p.
     pub priorities: u32,
 }
 
@@ -298,20 +300,21 @@ impl Marker {
         Self { rule, priorities: u32::MAX }
     }
 
-    /// DCTCP's step: mark on arrival when the packet's queue is longer than `k` bytes.
+    /// DCTCP's step: a marker that marks on arrival when the packet's queue is longer
+    /// than `k` bytes.
     #[must_use]
     pub fn step(k: u64) -> Self {
         Self::new(Marking::Step(Step::new(k)))
     }
 
-    /// A marker with one step threshold per priority; the last threshold repeats.
+    /// A marker with one step threshold per priority. The last threshold repeats.
     #[must_use]
     pub fn steps(thresholds: &[u64]) -> Self {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at this moment. Built-in rules examine a packet once, on
-    /// arrival or on departure.
+    /// Whether the rule may mark a packet at this moment. Built-in rules examine each packet once,
+    /// on arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn marks_at(&self, moment: Moment) -> bool {
@@ -324,8 +327,8 @@ impl Marker {
         }
     }
 
-    /// Whether the rule may mark a packet at an otherwise empty port, or update its state for it.
-    /// Built-in rules mark above a length.
+    /// Whether the rule may mark a packet at an otherwise empty port,
+    /// or update its state for that packet. Built-in rules mark only above a length.
     pub(crate) fn may_mark_at_empty_port(&self) -> bool {
         matches!(self.rule, Marking::Boxed(_))
     }
@@ -358,7 +361,7 @@ impl Marker {
         Some(std::array::from_fn(threshold))
     }
 
-    /// Whether `packet` is marked.
+    /// Whether `packet` gets a mark.
     #[inline]
     pub fn marks(&mut self, packet: Markable, buffer: &Buffer) -> bool {
         if self.priorities & (1 << packet.priority) == 0 {
@@ -391,7 +394,7 @@ mod tests {
 
     const FREE: u64 = 1 << 40;
 
-    /// A buffer with `free` free bytes and a single port whose queues have the given `lengths`.
+    /// A buffer with `free` free bytes and one port. The port's queues have the given `lengths`.
     fn buffer(free: u64, lengths: &[u32]) -> Buffer {
         let capacity = free + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         let mut buffer = Buffer::new(capacity, 1, lengths.len());
@@ -443,18 +446,17 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_by_its_queue_or_by_the_shared_buffer() {
-        // Numbers of the precursor: K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18
-        // KB.
+        // The precursor uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
-        // On arrival the rule uses only the queue, on departure only the buffer.
+        // On arrival the rule compares only the queue, on departure only the buffer.
         assert!(marks(Moment::Enqueue, 810_001, 8_000_000));
         assert!(!marks(Moment::Enqueue, 810_000, 0));
         assert!(!marks(Moment::Dequeue, 810_001, 8_000_000));
-        // 0.375 x 800 KB = 300 KB.
+        // The condition marks above 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
-        // A full buffer: the floor leaves two packets unmarked.
+        // In a full buffer, the floor leaves two packets without a mark.
         assert!(marks(Moment::Dequeue, 18_001, 0));
         assert!(!marks(Moment::Dequeue, 18_000, 0));
     }

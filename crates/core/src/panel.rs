@@ -1,9 +1,9 @@
-//! Verdicts of all other policies: the registered policies as shadow policies of one switch.
+//! Verdicts of all other policies: the registered policies are shadow policies of one switch.
 //!
-//! A shadow policy sees each arrival before the switch decides, and then the actual outcome. So its
-//! internal state (congested queues, drain rates, port states, flow tables) has the history of
-//! *this* run, and its verdict concerns *this* buffer. A shadow policy never sees the effects of
-//! its verdicts.
+//! A shadow policy sees each arrival before the switch decides, and then the actual outcome.
+//! So its internal state (congested queues, drain rates, port states,
+//! flow tables) has the history of *this* run, and its verdict concerns *this* buffer.
+//! A shadow policy never sees the effects of its verdicts.
 
 use crate::Hardware;
 use crate::buffer::{Buffer, IngressId};
@@ -13,20 +13,20 @@ use crate::policy::{Arrival, Bound, Hooks, PauseDemand, Policy, SwitchShape, Ver
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Number of queues above which policies with timers are excluded: each of them scans every queue
-/// every few microseconds, needed or not.
+/// Number of queues above which the panel excludes policies with timers.
+/// Each of these policies scans every queue every few microseconds, needed or not.
 const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 
-/// Verdict of one policy about one arrival.
+/// Verdict of one shadow policy about one arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// Verdict that the policy would return.
+    /// Verdict that the shadow policy would return.
     pub verdict: Verdict,
-    /// The policy's limit for the packet in its queue (bytes), if the policy has one.
+    /// The policy's limit for the packet's queue (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
-    /// The comparison that led to the refusal.
+    /// The comparison by which the policy refuses the packet.
     pub bound: Option<Bound>,
 }
 
@@ -35,13 +35,13 @@ struct Member {
     name: &'static str,
     policy: Box<dyn Policy>,
     hooks: Hooks,
-    /// Empty ingress queues that the policy would pause.
+    /// Empty ingress queues whose senders the policy would pause.
     pausing_empty: Vec<IngressId>,
 }
 
 impl Member {
-    /// Polls for pauses at the points where a switch does: after an event for which the policy has
-    /// `hook`. The panel ignores the answer, but the policy records which senders it paused.
+    /// Asks the policy for pauses when a switch asks for them: after an event for which the policy
+    /// has `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -72,8 +72,7 @@ impl Member {
     }
 }
 
-/// All registered policies that can be built for a switch, as shadow policies with default
-/// parameters.
+/// Shadow policies with default parameters: all registered policies that can be built for a switch.
 #[derive(Debug)]
 pub struct Panel {
     members: Vec<Member>,
@@ -82,10 +81,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The shadow policies for a switch of this shape. The policy named in `own` has the given
-    /// parameters, all others their defaults, modified by `hardware` (rounded alphas). Policies
-    /// that refuse the shape (a buffer too small to partition, for example) are
-    /// [absent](Self::absent).
+    /// The shadow policies for a switch of this shape. The policy named in `own`
+    /// has the given parameters, and all other policies have their defaults.
+    /// `hardware` modifies the parameters (rounded alphas). Policies that refuse the shape (a
+    /// buffer too small to partition, for example) are [absent](Self::absent).
     #[must_use]
     pub fn new(shape: &SwitchShape, hardware: &Hardware, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &'static crate::policy::PolicyInfo| -> Result<Member, String> {
@@ -119,14 +118,14 @@ impl Panel {
         &self.absent
     }
 
-    /// Opinions of the policies about the last arrival.
+    /// Verdicts of the shadow policies about the last arrival.
     #[must_use]
     pub fn opinions(&self) -> &[Opinion] {
         &self.opinions
     }
 
-    /// Runs the policies' timers that are due until `now`. Every hook does so. During a long
-    /// silence, a driver may call this in steps to stay responsive.
+    /// Runs the timers of the shadow policies that are due until `now`. Every hook does so, too.
+    /// During a long silence, a driver may call this method in steps to stay responsive.
     pub fn catch_up(&mut self, now: Time, buffer: &Buffer) {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
@@ -141,7 +140,8 @@ impl Panel {
 }
 
 impl Panel {
-    /// Collects the verdicts of all policies about an arrival that the switch's own policy decides.
+    /// Collects the verdicts of the shadow policies about an arrival that the
+    /// switch's policy decides.
     fn ask(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.catch_up(arrival.now, buffer);
         self.opinions.clear();
@@ -154,8 +154,8 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every policy that has one of `hooks`. Then polls for pauses at the points
-    /// where a switch does: after an event for which the policy has `pause`.
+    /// Calls `hook` of every policy that has one of `hooks`. Then asks policies for pauses when a
+    /// switch asks for them: after an event for which the policy has `pause`.
     fn notify(
         &mut self,
         (hooks, pause): (Hooks, Hooks),
@@ -176,7 +176,7 @@ impl Observer for Panel {
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         match *event {
             SwitchEvent::Arriving(arrival) => self.ask(arrival, buffer),
-            // Shadow policies are not called, because the switch's own policy is not.
+            // The panel calls no shadow policy, because the switch does not call its own policy.
             SwitchEvent::Bypassing(arrival) => {
                 self.catch_up(arrival.now, buffer);
                 self.opinions.clear();
@@ -228,7 +228,7 @@ mod tests {
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
         }
         let opinion = |name| *panel.opinions().iter().find(|o| o.policy == name).expect("a member");
-        // The queue has 29 packets; dt's limit is half of the free 31,000 B.
+        // The queue has 29 packets. The limit of dt is half of the free 31,000 B.
         assert_eq!(opinion("dt").threshold, Some(15_500));
         assert_eq!(opinion("dt").verdict, Verdict::Drop(DropReason::OverThreshold));
         assert_eq!(opinion("cs").verdict, Verdict::Admit(Account::Shared));
@@ -286,13 +286,13 @@ mod tests {
         }
     }
 
-    /// Includes pauses and resumes: a paused queue charges its packets to another account.
+    /// The run includes pauses and resumes: a paused queue charges its packets to another account.
     #[test]
     fn a_member_of_the_switchs_own_kind_agrees_about_lossless_packets() {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
         let config = SwitchConfig { max_packet: 1_500, lossless: 0b10, ..config };
         for name in ["sonic-dt", "sonic-abm", "reverie"] {
-            // A pool that one queue can exhaust: packets are refused, even for empty queues.
+            // One queue can exhaust this pool, so the switch refuses packets even for empty queues.
             let params = [("headroom", 3_000), ("headroom_pool", 4_500)]
                 .map(|(name, bytes)| (name.to_owned(), ParamValue::Bytes(bytes)));
             let mut switch = config.build(name, &params).expect("it fits");

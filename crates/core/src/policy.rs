@@ -1,11 +1,11 @@
-//! Buffer-management policies: interface, schemes, registry.
+//! Policies of buffer management: their interface, the schemes and the registry.
 //!
-//! A policy decides who may occupy the shared buffer. A policy never sees a clock, a socket, a
-//! random source or a packet's bytes: it uses only its arguments, so the simulator, the theory
-//! checks and a real switch run the same code.
+//! A policy decides which packets the shared buffer stores. A policy never sees a clock,
+//! a socket, a random source or a packet's bytes. It uses only its arguments, so the simulator,
+//! the theory checks and a real switch run the same code.
 //!
-//! The interface imports no scheme, and a scheme imports only the interface and the parts shared by
-//! several schemes. Only the registry imports the list of schemes.
+//! The interface imports no scheme. A scheme imports only the interface and the parts that several
+//! schemes share. Only the registry imports the list of schemes.
 
 mod dispatch;
 pub mod interface;

@@ -1,5 +1,5 @@
-//! Scheduler, which chooses the next queue of a port: strict-priority groups, one discipline within
-//! each.
+//! The scheduler of a port, which chooses the next queue.
+//! It serves groups of queues in strict order of priority, and each group by one discipline.
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;
@@ -9,7 +9,7 @@ use std::fmt;
 pub const MAX_QUEUES_PER_PORT: usize = 32;
 
 choices! {
-    /// A schedule of all queues of a port that is fully described by its name.
+    /// A schedule of all queues of a port that its name describes fully.
     pub enum SchedulerName {
         Fifo = "fifo": "in order of arrival over all queues",
         RoundRobin = "round_robin": "one packet from each queue in round robin",
@@ -18,7 +18,7 @@ choices! {
 }
 
 impl SchedulerName {
-    /// The groups of a port with `queues` queues, highest first.
+    /// The groups of a port with `queues` queues, highest group first.
     #[must_use]
     pub fn groups(self, queues: u8) -> Vec<Group> {
         let all = || (0..queues).collect();
@@ -33,7 +33,7 @@ impl SchedulerName {
 }
 
 choices! {
-    /// The name of a [`Discipline`], without its shares.
+    /// Name of a [`Discipline`] without the shares of its queues.
     #[derive(Default)]
     pub enum DisciplineName {
         #[default]
@@ -47,21 +47,22 @@ choices! {
 /// Discipline among the queues of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discipline {
-    /// Order of arrival over all queues of the group; the lower queue first for equal times.
+    /// Order of arrival over all queues of the group.
+    /// At equal times the queue with the lower number is first.
     Fifo,
     /// One packet from each queue in turn.
     RoundRobin,
-    /// `weights[k]` packets of the k-th queue of the group per round (at least 1).
+    /// Sends `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
-    /// Deficit round robin (Shreedhar and Varghese 1995): `quanta[k]` bytes for the k-th queue of
-    /// the group per round.
+    /// Deficit round robin (Shreedhar and Varghese 1995):
+    /// sends `quanta[k]` bytes of the k-th queue of the group per round.
     DeficitRoundRobin(Vec<u32>),
 }
 
 /// Queues of a port that share a discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Priorities of the group; each priority belongs to one group only.
+    /// Priorities of the group. Each priority belongs to one group only.
     pub queues: Vec<u8>,
     /// Discipline among the queues of the group.
     pub discipline: Discipline,
@@ -93,30 +94,30 @@ struct CompiledGroup {
     turn: Turn,
 }
 
-/// Simplest form of the choice among queues.
+/// Simplest way to choose among the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// The lowest queue that may send: there is only one queue, or the groups are single queues in
-    /// ascending order.
+    /// Chooses the lowest queue that may send. There is only one queue,
+    /// or the groups are single queues in ascending order.
     Lowest,
-    /// One round robin over all queues.
+    /// One round robin over all queues of the port.
     RoundRobin,
-    /// Any other schedule: group by group.
+    /// Any other schedule: the scheduler goes through the groups.
     ByGroup,
 }
 
-/// The schedule of all ports of a switch: strict order of groups, highest first.
+/// The schedule of all ports of a switch: groups in strict order, highest first.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     choice: Choice,
     groups: Vec<CompiledGroup>,
     /// Group of each priority.
     group_of: [u8; MAX_QUEUES_PER_PORT],
-    /// Packets or bytes per round of each priority.
+    /// Packets or bytes of each priority per round.
     share: Box<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// State of the scheduler for all ports; empty if the scheduler always chooses the lowest queue.
+/// State of the scheduler for all ports. Empty if the scheduler always chooses the lowest queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// Current queue, and its remaining packets of the round, by port and group.
@@ -125,11 +126,11 @@ pub(crate) struct Turns {
     deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// The queue chosen to send.
+/// The queue that the scheduler chose to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picked {
     pub(crate) queue: u8,
-    /// Queue at which the search began: a round robin skipped the queues between it and `queue`.
+    /// Queue at which the search began. A round robin skipped the queues from `from` to `queue`.
     from: u8,
 }
 
@@ -140,7 +141,7 @@ struct GroupTurn {
 }
 
 impl GroupTurn {
-    /// The next queue of `candidates` (not empty) in a round robin.
+    /// The next queue in a round robin among `candidates`, which are not empty.
     #[inline(always)] // On the hot path, as one of its callers.
     fn go_on_to_next(&mut self, candidates: u32) -> Picked {
         let from = self.cursor;
@@ -149,7 +150,7 @@ impl GroupTurn {
         Picked { queue, from }
     }
 
-    /// Counts a packet of `queue`, which sends `share` packets per round.
+    /// Counts a sent packet of `queue`, which sends `share` packets per round.
     fn take_weighted(&mut self, queue: u8, share: u32) {
         if queue != self.cursor || self.left == 0 {
             (self.cursor, self.left) = (queue, share);
@@ -162,7 +163,7 @@ impl GroupTurn {
 }
 
 impl Scheduler {
-    /// Round robin over `queues` queues: the default in the papers.
+    /// Round robin over `queues` queues, which is the default in the papers.
     #[must_use]
     pub fn round_robin(queues: usize) -> Self {
         Self::named(SchedulerName::RoundRobin, queues)
@@ -189,7 +190,7 @@ impl Scheduler {
         Self::new(&name.groups(queues as u8), queues).expect("its groups name every queue once")
     }
 
-    /// Strict-priority groups, highest first.
+    /// The schedule with these strict-priority groups, highest first.
     ///
     /// # Errors
     /// If the groups do not name each of the `queues` queues exactly once, or a share is missing or
@@ -251,7 +252,7 @@ impl Scheduler {
         }
     }
 
-    /// Initial state for `ports` ports.
+    /// Initial state of the scheduler for `ports` ports.
     pub(crate) fn new_turns(&self, ports: usize) -> Turns {
         if !self.is_stateful() {
             return Turns::default();
@@ -263,7 +264,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether the schedule depends on packets sent before.
+    /// Whether the scheduler's choice depends on packets sent before.
     pub(crate) fn is_stateful(&self) -> bool {
         self.choice != Choice::Lowest
     }
@@ -274,13 +275,13 @@ impl Scheduler {
         queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
     }
 
-    /// Whether the scheduler must read a packet even if only one queue has any.
+    /// Whether the scheduler must read a packet even if only one queue has packets.
     pub(crate) fn looks_at_packets(&self) -> bool {
         self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
-    /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may
-    /// send).
+    /// The queue of `port` that sends next among the queues `ready` (bit p:
+    /// queue p has a packet and may send).
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn pick(
         &self,
@@ -303,7 +304,7 @@ impl Scheduler {
         }
     }
 
-    /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
+    /// Records a packet that bypasses its queue `queue` because `port` is idle. The round robin
     /// continues with the queue after `queue`. Do not call this for deficit round robin.
     #[inline(always)] // On the hot path.
     pub(crate) fn note_bypass(&self, turns: &mut Turns, port: u16, queue: u8) {
@@ -323,15 +324,16 @@ impl Scheduler {
         }
     }
 
-    /// Queues that a round robin skipped before it picked one of `ready`, because they were empty
-    /// or paused.
+    /// Queues that a round robin skipped before it picked one of `ready`,
+    /// because these queues were empty or paused.
     pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
         let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
         let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
         between(picked.from, picked.queue) & own & !ready
     }
 
-    /// Like [`Self::pick`], for several groups, or for one group that is not a round robin.
+    /// Picks a queue like [`Self::pick`], for several groups, or for one group that is not
+    /// a round robin.
     #[inline(always)] // On the hot path, as its caller.
     fn pick_by_group(
         &self,
@@ -376,12 +378,13 @@ impl Scheduler {
         first_queue: u16,
         buffer: &Buffer,
     ) -> u8 {
-        // `left` is 1 once the cursor's queue has received its quantum of this round.
+        // The variable `left` is 1 once the cursor's queue has received its quantum of this round.
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The cursor's queue has no packet: it forfeits its deficit. The cursor may also be
-                // beyond the group's last queue, at a queue whose deficit belongs to another group.
+                // The cursor's queue has no packet, so it forfeits its deficit.
+                // The cursor may also be beyond the group's last queue,
+                // at a queue whose deficit belongs to another group.
                 if group & (1 << turn.cursor) != 0 {
                     deficit[turn.cursor as usize] = 0;
                 }
@@ -408,20 +411,21 @@ impl Scheduler {
     }
 }
 
-/// The queue after `queue`.
+/// The number of the queue after `queue`.
 #[inline]
 fn after(queue: u8) -> u8 {
     (queue + 1) % MAX_QUEUES_PER_PORT as u8
 }
 
-/// The first set bit of `mask` at or cyclically after `cursor`. `mask` is not zero.
+/// The first set bit of `mask` at or cyclically after `cursor`.
+/// The caller passes a `mask` that is not zero.
 #[inline]
 fn next_from(cursor: u8, mask: u32) -> u8 {
     let ahead = mask & (u32::MAX << cursor);
     (if ahead != 0 { ahead } else { mask }).trailing_zeros() as u8
 }
 
-/// Mask of the bits cyclically in `from..to`.
+/// Mask of the bits from `from` up to but not `to`, cyclically.
 #[inline]
 fn between(from: u8, to: u8) -> u32 {
     let below = |bit: u8| (1_u32 << bit) - 1;

@@ -1,25 +1,24 @@
-//! Additional ledger of a memory with reserves, or with stale thresholds: the pool that policies
-//! divide.
+//! Additional ledger of a memory with reserves or stale thresholds: the pool that policies divide.
 //!
-//! A queue uses its own reserve first, then its port's, then the pool, and releases them in the
-//! opposite order. So the queue's or port's share of the pool follows from its length alone, and no
-//! packet needs to record its account.
+//! A queue first uses its own reserve, then its port's reserve, then the pool.
+//! It releases them in the opposite order. So the queue's or port's share of the pool follows from
+//! its length alone, and no packet needs to record its account.
 
 /// Number of [`Account`](crate::Account)s.
 pub(crate) const ACCOUNTS: usize = 4;
 
-/// Reserves, equal for every queue and for every port of a memory.
+/// Reserves of a memory, equal for every queue and for every port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserves {
     /// Reserve of each egress queue (bytes).
     pub queue: u64,
-    /// Reserve of each egress port, for its queues together once their own reserves are used up
-    /// (bytes).
+    /// Reserve of each egress port (bytes). The port's queues share it once their own reserves
+    /// are used up.
     pub port: u64,
 }
 
 impl Reserves {
-    /// All reserved bytes in a memory of `ports` × `queues_per_port` queues.
+    /// Sum of all reserves in a memory of `ports` × `queues_per_port` queues (bytes).
     #[must_use]
     pub const fn total(self, ports: usize, queues_per_port: usize) -> u64 {
         ports as u64 * (self.port + queues_per_port as u64 * self.queue)
@@ -29,19 +28,19 @@ impl Reserves {
 /// The ledger at one refresh, which policies see until the next refresh.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
-    /// Occupancy of the pool (bytes).
+    /// Occupancy of the shared pool (bytes).
     pub(crate) occupancy: u64,
     /// Stored bytes by [`crate::Account`].
     pub(crate) used: [u64; ACCOUNTS],
 }
 
-/// Accounts of the shared pool.
+/// The shared pool's accounts.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,
     pub(crate) capacity: u64,
     pub(crate) occupancy: u64,
-    /// The delayed ledger that policies see; `None`: they see the current ledger.
+    /// The delayed ledger that policies see. `None`: policies see the current ledger.
     pub(crate) shown: Option<Shown>,
     /// Bytes of each port's queues beyond the queues' reserves.
     pub(crate) beyond_queues: Vec<u64>,
@@ -53,12 +52,12 @@ impl SharedPool {
         Self { reserves, capacity, occupancy: 0, shown: None, beyond_queues: vec![0; ports] }
     }
 
-    /// Occupancy that policies see.
+    /// Occupancy of the pool that policies see (bytes).
     pub(crate) fn shown_occupancy(&self) -> u64 {
         self.shown.map_or(self.occupancy, |shown| shown.occupancy)
     }
 
-    /// Bytes of a port beyond all reserves.
+    /// Bytes of a port in the pool, beyond all reserves.
     pub(crate) fn of_port(&self, port: u16) -> u64 {
         self.beyond_queues[usize::from(port)].saturating_sub(self.reserves.port)
     }
@@ -79,7 +78,7 @@ impl SharedPool {
         self.occupancy = self.occupancy + self.of_port(port) - of_port_before;
     }
 
-    /// Shows policies the current occupancy and accounts until the next call.
+    /// Copies the current occupancy and accounts for policies, until the next call.
     pub(crate) fn refresh(&mut self, used: [u64; ACCOUNTS]) {
         self.shown = Some(Shown { occupancy: self.occupancy, used });
     }

@@ -19,28 +19,30 @@ use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 
-/// A packet that reaches the switch.
+/// A packet that arrives at a switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Packet number, chosen by the driver and returned on departure.
+    /// Number of the packet. The driver chooses it, and the switch returns it on departure.
     pub id: u32,
-    /// Header of the packet. Its size does not include what the switch adds: cells and overhead.
+    /// Header of the packet. Its size does not include the cells and the overhead that
+    /// the switch adds.
     pub header: Header,
-    /// Ingress port.
+    /// Port through which the packet arrives.
     pub ingress_port: u16,
-    /// Egress port, chosen by the driver: it does the routing.
+    /// Port through which the packet leaves. The driver chooses it,
+    /// because the driver routes packets.
     pub egress_port: u16,
 }
 
-/// The outcome of an arrival.
+/// The outcome of a packet's arrival at a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The switch has stored the packet. `marked`: set its congestion mark.
+    /// The switch has stored the packet. `marked`: the driver must set its congestion mark.
     Stored {
-        /// Whether the packet is marked on arrival.
+        /// Whether the switch marked the packet on arrival.
         marked: bool,
     },
-    /// The switch has refused the packet; the driver still owns it.
+    /// The switch has refused the packet, and the driver still owns it.
     Refused(Refusal),
 }
 
@@ -55,76 +57,78 @@ impl Admission {
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Packet number, chosen by the driver.
+    /// Number of the packet, chosen by the driver.
     pub packet: u32,
-    /// Bytes released.
+    /// Bytes that the departure releases in the buffer.
     pub size: u32,
     /// Queue that the packet left.
     pub queue: QueueId,
-    /// Whether the packet is marked on departure: set its congestion mark. Only packets that
-    /// arrived [`Ecn::Capable`] and were not marked on arrival.
+    /// Whether the switch marked the packet on departure,
+    /// so that the driver must set its congestion mark.
+    /// Only packets that arrived [`Ecn::Capable`] and were not marked on arrival get this mark.
     pub marked: bool,
-    /// Whether the port has another packet to send: [`Switch::wants_to_send`].
+    /// Whether the port has another packet that it may send ([`Switch::wants_to_send`]).
     pub more: bool,
 }
 
-/// Packet and byte counts of one egress queue since the start.
+/// Numbers of packets and bytes of one egress queue since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that arrived for the queue.
+    /// Packets that arrived for the egress queue.
     pub arrived: u64,
-    /// Packets stored.
+    /// Packets that the switch stored in the queue.
     pub enqueued: u64,
     /// Bytes of the stored packets, without padding to whole cells.
     pub enqueued_bytes: u64,
-    /// Packets refused on arrival.
+    /// Packets that the switch refused on arrival.
     pub dropped: u64,
-    /// Bytes of the refused packets.
+    /// Bytes of the packets that the switch refused.
     pub dropped_bytes: u64,
-    /// Stored packets removed without being sent.
+    /// Stored packets that the switch removed without sending them.
     pub evicted: u64,
-    /// Packets sent.
+    /// Packets that the switch sent from the queue.
     pub departed: u64,
-    /// Packets marked, on arrival or departure.
+    /// Packets that the switch marked, on arrival or departure.
     pub marked: u64,
 }
 
 /// Configuration of a switch.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
-    /// Total buffer B (bytes).
+    /// Size B of the total buffer (bytes).
     pub capacity: u64,
-    /// Rate of every port.
+    /// Rate of every port of the switch.
     pub port_rates: Vec<BitRate>,
-    /// Queues per port.
+    /// Number of queues per port.
     pub queues_per_port: usize,
-    /// Largest size charged for a packet (bytes).
+    /// Largest size that the switch charges for a packet (bytes).
     pub max_packet: u64,
     /// Scheduler, which chooses the queue of a port that sends next.
     pub scheduler: Scheduler,
-    /// Classifier, which chooses the queue of an arriving packet, with its initial state. `None`:
-    /// the policy's own classifier, or [`Classifier::identity`] if it has none.
+    /// Classifier, which chooses the queue of an arriving packet, with its initial state.
+    /// `None`: the switch uses the policy's own classifier, or [`Classifier::identity`] if the
+    /// policy has none.
     pub classifier: Option<Classifier>,
-    /// ECN marking, with its initial state; `None`: no ECN.
+    /// Rule of ECN marking, with its initial state. `None`: the switch marks no packets.
     pub marker: Option<Marker>,
-    /// Reading of under-specified details.
+    /// Profile that decides details which the papers leave open.
     pub profile: Profile,
     /// Seed of the switch's random streams.
     pub seed: u64,
     /// Deviations of the chip from the ideal switch.
     pub hardware: Hardware,
-    /// Further ports that packets may come from, beyond [`Self::port_rates`]: the ports of the
-    /// chip's other memories.
+    /// Number of further ports that packets may come from, beyond [`Self::port_rates`]:
+    /// the ports of the chip's other memories.
     pub foreign_ports: usize,
-    /// Bit p: priority p is lossless; policies that support PFC pause its senders.
+    /// Bit p: priority p is lossless. Policies that support PFC pause the senders of this priority.
     pub lossless: u32,
-    /// Lossless priorities by port, where ports differ (see [`SwitchShape::lossless_by_port`]);
-    /// empty: `lossless` everywhere.
+    /// Lossless priorities by port, if ports differ (see [`SwitchShape::lossless_by_port`]). Empty:
+    /// `lossless` applies to every port.
     pub lossless_by_port: Vec<u32>,
 }
 
 impl SwitchConfig {
-    /// One queue per port, FIFO, no ECN, packets up to 9,216 bytes.
+    /// A configuration with one queue per port, FIFO, no ECN, and packets up to 9,216 bytes.
     #[must_use]
     pub fn new(capacity: u64, port_rates: Vec<BitRate>) -> Self {
         Self {
@@ -144,13 +148,13 @@ impl SwitchConfig {
         }
     }
 
-    /// Sets `queues` queues per port, served in round robin.
+    /// Sets the number of queues per port to `queues`. A round robin serves the queues.
     #[must_use]
     pub fn with_queues(self, queues: usize) -> Self {
         Self { queues_per_port: queues, scheduler: Scheduler::round_robin(queues), ..self }
     }
 
-    /// Shape of the switch that policies are built for.
+    /// Shape of the switch, for which policies are built.
     #[must_use]
     pub fn shape(&self) -> SwitchShape {
         let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
@@ -181,8 +185,8 @@ impl SwitchConfig {
         Ok(Switch::new(self, self.policy(name, params)?))
     }
 
-    /// Builds the switch of [`Self::build`] so that it calls the most common policies without a
-    /// pointer.
+    /// Builds the switch of [`Self::build`] such that calls of the most common policies go
+    /// through no pointer.
     ///
     /// # Errors
     /// Returns the errors of [`Self::build`].
@@ -234,28 +238,27 @@ impl SwitchConfig {
 struct Port {
     /// Bit p: queue p is not empty.
     occupied: u32,
-    /// Bit p: priority p is paused (PFC) and must not send.
+    /// Bit p: a pause (PFC) forbids the port to send priority p.
     paused: u32,
-    /// Bit p: the PFC watchdog discards packets of priority p from and to this port.
+    /// Bit p: the PFC watchdog discards packets of priority p that arrive at or leave this port.
     discard_mask: u32,
 }
 
-/// One switch: packets and ledger in [`Buffer`], policy in `P`.
+/// One switch: its packets and ledger ([`Buffer`]) and its policy `P`.
 ///
-/// Fields are ordered by how often the hot path reads them; data of a bypassing packet shares cache
+/// The hot path reads the first fields most often, and the data of a bypassing packet shares cache
 /// lines. In a large network every packet reaches a different switch and waits for each cache line.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
-    /// Whether packets that find their port idle may bypass the queue: see [`Self::bypass`].
+    /// Whether packets that find their port idle may bypass the queue ([`Self::bypass`]).
     can_bypass: bool,
-    /// The chip is ideal, its marking rule drops no packet and no watchdog discards: the hot path
-    /// checks this first.
+    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks this first.
     ideal: bool,
-    /// Whether the scheduler depends on packets sent before.
+    /// Whether the scheduler's choice depends on packets sent before.
     is_stateful: bool,
     hooks: Hooks,
-    /// Whether the marker must be called for arrivals, and for departures.
+    /// Whether the switch must call the marker for arrivals, and for departures.
     marks_arrivals: bool,
     marks_departures: bool,
     /// Whether the marking rule may drop arrivals.
@@ -263,7 +266,7 @@ pub struct Switch<P> {
     policy: P,
     classifier: Classifier,
     ports: Vec<Port>,
-    /// Packets that did not wait, by queue; `counters` has all others.
+    /// Counters of packets that did not wait, by queue. `counters` counts all other packets.
     fast_path: Vec<FastPath>,
     buffer: Buffer,
     scheduler: Scheduler,
@@ -272,23 +275,24 @@ pub struct Switch<P> {
     /// Thresholds of the marker (bytes), if it is DCTCP's step.
     dctcp_thresholds: Option<[u64; MAX_QUEUES_PER_PORT]>,
     marker: Option<Marker>,
-    /// Whether the sender is paused, by ingress queue.
+    /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
-    /// Empty ingress queues whose senders are paused: no departure from them can end the pause.
+    /// Empty ingress queues that have paused their senders.
+    /// No departure from them can end the pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
-    /// Next time at which policies see the pool's current occupancy.
+    /// Next time at which the switch shows policies the pool's current occupancy.
     next_refresh: Time,
-    /// First demand of the policy that could not be met.
+    /// First demand of the policy that the switch could not meet.
     first_failure: Option<Box<PolicyFailure>>,
 }
 
 impl<P: Policy> Switch<P> {
-    /// A switch with this policy.
+    /// A switch that this policy manages.
     ///
     /// # Panics
-    /// If a queue is in no group of the scheduler: its packets would never leave. If the reserves
-    /// exceed the memory.
+    /// If a queue is in no group of the scheduler: the packets of such a queue would never leave.
+    /// If the reserves exceed the memory.
     #[must_use]
     pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
@@ -344,7 +348,7 @@ impl<P: Policy> Switch<P> {
         switch
     }
 
-    /// The memory and its ledger.
+    /// The switch's memory with its ledger.
     #[inline]
     #[must_use]
     pub fn buffer(&self) -> &Buffer {
@@ -363,15 +367,15 @@ impl<P: Policy> Switch<P> {
         self.policy
     }
 
-    /// The queue that `packet` was classified to if it arrived last; otherwise the queue that it
-    /// would join now.
+    /// The queue into which the switch classified `packet`, if `packet` arrived last.
+    /// Otherwise the queue that it would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
         self.buffer.queue_of(packet.egress_port, queue)
     }
 
-    /// Counters of a queue.
+    /// Packet and byte counts of a queue.
     #[must_use]
     pub fn counters(&self, queue: QueueId) -> Counters {
         let index = usize::from(queue.0);
@@ -385,7 +389,7 @@ impl<P: Policy> Switch<P> {
         self.fast_path[usize::from(queue.0)].largest
     }
 
-    /// The marker, if the switch marks.
+    /// The marker of the switch. `None`: the switch marks no packets.
     #[must_use]
     pub fn marker(&self) -> Option<&Marker> {
         self.marker.as_ref()
@@ -397,16 +401,16 @@ impl<P: Policy> Switch<P> {
         &self.hardware
     }
 
-    /// The policy's limit for a packet with `tags` in `queue` (bytes).
+    /// The policy's limit for a packet with `tags` in `queue` (bytes), if the policy has a limit.
     #[must_use]
     pub fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64> {
         self.policy.threshold(queue, tags, &self.buffer)
     }
 
-    /// Handles the arrival of a packet. Poll [`Self::poll_transmit`] for its egress port if that
-    /// port is idle.
-    // Rare calls take their arguments by value: on the common path the arrival stays in registers,
-    // and it is in memory only where an observer or a policy reads it.
+    /// Handles the arrival of a packet. If the packet's egress port is idle,
+    /// the driver must then call [`Self::poll_transmit`] for this port.
+    // Rare calls take their arguments by value. So on the common path the arrival stays in
+    // registers, and it is in memory only where an observer or a policy reads it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         if !self.ideal {
@@ -422,8 +426,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// [`Self::handle_arrival`] on a chip that deviates from the ideal switch, with a marking rule
-    /// that drops, or while a watchdog discards.
+    /// Handles an arrival ([`Self::handle_arrival`]) on a chip that deviates from the ideal switch,
+    /// or while a watchdog discards packets.
     #[inline(never)]
     fn handle_arrival_on_chip<O: Observer>(
         &mut self,
@@ -447,8 +451,8 @@ impl<P: Policy> Switch<P> {
         self.carry_out(verdict, arrival, packet, observer)
     }
 
-    /// Carries out the policy's verdict on an arrival: evicts packets and asks again until the
-    /// policy admits or refuses.
+    /// Carries out the policy's verdict about an arrival. Evicts packets and asks the policy again,
+    /// until the policy admits or refuses the arrival.
     #[inline(never)] // Rare: on the common path the verdict is to admit.
     fn carry_out<O: Observer>(
         &mut self,
@@ -495,17 +499,19 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// The policy's failure, returned once: an error inside the policy, or the first demand that
-    /// could not be met. A packet refused with [`DropReason::PolicyFault`] indicates a failure.
-    /// Hooks and timers fail silently, so drivers also call this after [`Self::handle_timeout`] and
-    /// at the end. The switch continues: it refused the demand, and its accounts are right.
+    /// The policy's failure, returned once:
+    /// an error inside the policy, or the first demand that the switch could not meet.
+    /// A packet refused with [`DropReason::PolicyFault`] indicates a failure. Hooks and timers fail
+    /// silently, so drivers also call this method after [`Self::handle_timeout`] and at the end.
+    /// The switch continues after a failure: it refused the demand, and its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.first_failure.take().map(|failure| *failure))
     }
 
     /// The failure of a custom marking rule, returned once ([`crate::MarkingRule::take_failure`]).
-    /// The rule marks no packets from then on. Drivers call this periodically and at the end.
+    /// After a failure the rule marks no packets.
+    /// Drivers call this method periodically and at the end.
     #[must_use]
     pub fn take_marking_failure(&mut self) -> Option<MarkingFailure> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
@@ -549,8 +555,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Shows policies the pool as it was at the last multiple of the refresh interval. Every change
-    /// of the buffer calls this first, so the pool has not changed since then.
+    /// Shows policies the pool at the last multiple of the refresh interval. Every change of the
+    /// buffer calls this method first, so the pool has not changed since that time.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh
@@ -565,7 +571,8 @@ impl<P: Policy> Switch<P> {
         Self::arrival(&mut self.classifier, &self.buffer, now, packet)
     }
 
-    /// Classifies `packet` and builds its arrival, from the parts of the switch that this needs.
+    /// Classifies `packet` and builds its arrival.
+    /// The function takes only the parts of the switch that it needs.
     #[inline(always)] // On the hot path.
     fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
         let (priority, tags) = classifier.classify(now, &packet.header);
@@ -660,7 +667,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Removes a stored packet without sending it; false if the queue is empty.
+    /// Removes a stored packet of a queue without sending it. Returns false if the queue is empty.
     fn remove<O: Observer>(
         &mut self,
         now: Time,
@@ -686,9 +693,9 @@ impl<P: Policy> Switch<P> {
         true
     }
 
-    /// Takes the next packet of the idle `port` out of the buffer; `None` if no packet may be sent.
-    /// Poll again when the transmission is complete. After `None`, poll again when a packet for
-    /// `port` was stored or a pause ended.
+    /// Removes the next packet of the idle `port` from the buffer. `None` if the port
+    /// may send no packet. Call this method again when the transmission is complete.
+    /// After `None`, call it again when the switch stored a packet for `port` or a pause ended.
     #[must_use]
     #[inline(always)] // One of two instances is hot, and its caller does nothing else.
     pub fn poll_transmit<O: Observer>(
@@ -757,7 +764,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Expulsions and pauses that may follow any change of the buffer.
+    /// Carries out expulsions and pauses that may follow any change of the buffer.
     #[inline(always)] // Nearly always only two checks.
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.expel(now, observer);
@@ -780,7 +787,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities; this is the only check that they pay for.
+        // Most switches have no lossless priorities, and do only this check.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -804,8 +811,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Asks the policy whether `ingress` pauses. A separate function, so that the single call of
-    /// most switches can be inlined.
+    /// Asks the policy whether `ingress` pauses its sender.
+    /// It is a separate function, so that the compiler can inline the single call of most switches.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);
@@ -841,8 +848,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Handles a pause frame: the neighbour behind `port` forbids or allows sending `priority`
-    /// (PFC). A transmission that has started continues.
+    /// Handles a pause frame: the neighbour behind `port` forbids or allows this switch to send
+    /// `priority` (PFC). A transmission that has started continues.
     pub fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let mask = &mut self.ports[usize::from(port)].paused;
         if paused {
@@ -852,9 +859,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Starts (`true`) or stops discarding packets of `priority` that arrive from `port` or are to
-    /// leave through it, whatever the policy answers. A PFC watchdog with action *drop* does this
-    /// during a pause storm. Stored packets stay; see [`Self::flush`].
+    /// Starts (`true`) or stops discarding packets of `priority` that arrive from `port` or leave
+    /// through it, whatever the policy answers. A PFC watchdog with action *drop* calls this during
+    /// a pause storm. Stored packets stay. [`Self::flush`] removes them.
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discard_mask;
         if discarding {
@@ -866,18 +873,18 @@ impl<P: Policy> Switch<P> {
         self.can_bypass = self.may_bypass();
     }
 
-    /// Whether a watchdog discards `arrival`: because of its egress queue, or because of the
-    /// priority at its ingress port.
+    /// Whether a watchdog discards `arrival` because of its egress queue,
+    /// or because of the priority at its ingress port.
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
         let to = self.ports[usize::from(arrival.port)].discard_mask;
-        // Ports of other memories have no watchdog in this switch.
+        // Ports of the chip's other memories have no watchdog in this switch.
         let from = self.ports.get(ingress_port).map_or(0, |port| port.discard_mask);
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them. The observer sees each eviction and
-    /// each sender that may resume because of it.
+    /// Removes all packets of `queue` without sending them.
+    /// The observer sees each eviction, and each sender that may resume because of an eviction.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}
@@ -891,27 +898,29 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// Time at which [`Self::handle_timeout`] must be called next. Poll when the switch is built
-    /// and after every `handle_timeout`. While the answer is `None`, also poll after every arrival:
-    /// some timers start with the first packet. An arrival never makes a deadline earlier.
+    /// Time at which the driver must next call [`Self::handle_timeout`].
+    /// The driver reads this time after it built the switch and after every `handle_timeout`.
+    /// While the answer is `None`, the driver also reads it after every arrival,
+    /// because some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
     }
 
-    /// Handles the deadline of [`Self::poll_timeout`]. Early calls do nothing. A late driver
-    /// repeats the call until the next deadline is later than `now`.
+    /// Handles the deadline of [`Self::poll_timeout`]. Early calls do nothing.
+    /// A late driver repeats the call until the next deadline is later than `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.refresh(now);
         let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
-        // The timer may have expired in order to expel packets.
+        // The policy may have needed the timer to expel packets.
         self.expel(now, observer);
         if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
             && due <= now
             && next <= due
         {
-            // Repeating the call would stop the clock: the deadline never advances.
+            // If the call were repeated, simulated time would stop,
+            // because the deadline never advances.
             self.note(|_| PolicyFailure::timer_stands(now, due, next));
         }
         if self.hooks.contains(Hooks::PAUSE) {
@@ -921,11 +930,11 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Checks both identities. Packets in = out + dropped + evicted + stored for every queue, and
-    /// the ledger equals the content of the queues.
+    /// Checks two identities. For every queue, packets in = out + dropped + evicted + stored.
+    /// And the ledger equals the content of the queues.
     ///
     /// # Errors
-    /// The first identity that is broken; a defect of this crate.
+    /// Returns the first identity that is broken. Such an error is a defect of this crate.
     pub fn verify(&self) -> Result<(), LedgerError> {
         for queue in self.buffer.queue_ids() {
             let c = self.counters(queue);
@@ -967,8 +976,8 @@ mod tests {
             let marked = index >= 4 && ecn == Ecn::Capable;
             assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
         }
-        // Nine packets remain, then eight, and so on. The condition q > (B - q) / 2 is true down to
-        // 4000 B.
+        // Nine packets remain, then eight, and so on.
+        // The condition q > (B - q) / 2 is true down to 4000 B.
         let mut marks = || switch.poll_transmit(Time::ZERO, 0, &mut ()).expect("a packet waits").marked;
         let found: Vec<_> = (0..10).map(|_| marks()).collect();
         assert_eq!(found, [true, false, false, true, false, false, false, false, false, false]);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Marks on a packet that a policy may read: a set of flags.
+/// Marks of a packet that a policy may read: a set of flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct Tags(pub u16);
@@ -19,8 +19,8 @@ impl Tags {
     pub const CONTROL: Self = Self(1 << 2);
     /// The packet is a retransmission.
     pub const RETRANSMISSION: Self = Self(1 << 3);
-    /// The packet belongs to a lossless class: it may pause its sender, but no threshold may drop
-    /// it.
+    /// The packet belongs to a lossless class: it may pause its sender,
+    /// but no threshold may drop the packet.
     pub const LOSSLESS: Self = Self(1 << 4);
 
     /// Whether all flags of `other` are set.
@@ -30,21 +30,21 @@ impl Tags {
         self.0 & other.0 == other.0
     }
 
-    /// Union of two sets of flags.
+    /// Union of the two sets of flags.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Union of two sets of flags if `condition` is met.
+    /// Union of the two sets of flags if `condition` is true, otherwise `self`.
     #[inline]
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {
         if condition { self.with(other) } else { self }
     }
 
-    /// Difference of the sets: flags that are not in `other`.
+    /// Flags of this set that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -53,7 +53,7 @@ impl Tags {
 }
 
 impl Tags {
-    /// Names of the flags that are set.
+    /// Names of the flags in this set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
         NAMES.into_iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| name)

@@ -1,40 +1,39 @@
 //! The PFC watchdog, which detects the start and the end of a pause storm.
 //!
-//! The watchdog is SONiC's, with the detection rules of two vendors (SONiC's design document and
-//! `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals and compares
-//! the queue's counters with their values at the previous poll. A storm begins when a rule is true
-//! in every poll for the detection time. The storm ends when no pause frame has arrived, and no
-//! pause was in force, for the restoration time.
+//! The watchdog is SONiC's, with the detection rules of two vendors (SONiC's design
+//! document and `sonic-swss`). A switch polls each of its lossless egress queues at fixed
+//! intervals and compares the queue's counters with their values at the previous poll.
+//! A storm begins when the rule was true in every poll for the detection time. The storm ends when
+//! no pause frame has arrived, and no pause was active, for the restoration time.
 //!
-//! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and
-//! executes the [`WatchdogAction`].
+//! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters,
+//! and carries out the [`WatchdogAction`].
 
 use bufferlab_params::choices;
 use bufferlab_units::Time;
 
-/// Mellanox's rule: the queue must have been paused for more than this share of the interval
-/// (percent).
+/// Share of the interval for which a queue must be paused under Mellanox's rule (percent).
 const PAUSED_PERCENT: u64 = 99;
 
 /// Settings of a switch's watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogSpec {
-    /// Detection rule for a storm.
+    /// Rule by which the watchdog detects a pause storm.
     pub rule: WatchdogRule,
-    /// Action during a storm.
+    /// Action of the switch during a pause storm.
     pub action: WatchdogAction,
-    /// Time for which the rule must be true without interruption.
+    /// Time for which the rule must be true without interruption before a storm begins.
     pub detection: Time,
-    /// Time without a pause before the queue is restored.
+    /// Time without a pause after which a storm ends.
     pub restoration: Time,
-    /// Time between two polls; not longer than `detection` or `restoration`.
+    /// Time between two polls. It must not be longer than `detection` or `restoration`.
     pub poll: Time,
     /// Frames that keep a storm going.
     pub counts: StormCounter,
 }
 
 choices! {
-    /// Detection rule for a storm, comparing one poll of the watchdog with the next.
+    /// Rule that detects a storm by comparing one poll of the watchdog with the next.
     pub enum WatchdogRule {
         Mellanox = "mellanox":
             "the queue is not empty, has sent no packet since the last poll, and was paused for more than 99 \
@@ -78,23 +77,23 @@ impl WatchdogAction {
         !matches!(self, Self::Alert)
     }
 
-    /// Whether stored and arriving packets are discarded during a storm.
+    /// Whether the switch discards stored and arriving packets during a storm.
     #[must_use]
     pub const fn discards(self) -> bool {
         matches!(self, Self::Drop)
     }
 }
 
-/// State of a queue at the moment of a poll. Counters count from the start.
+/// State of a queue at the time of a poll. All counters begin at the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Whether the queue is not empty.
+    /// Whether the queue has packets at the poll.
     pub is_waiting: bool,
-    /// Whether a pause is in force.
+    /// Whether a pause forbids the queue to send at the poll.
     pub is_paused: bool,
-    /// Packets that the queue has sent.
+    /// Number of packets that the queue has sent.
     pub sent_packets: u64,
-    /// Pause frames received for the queue.
+    /// Number of pause frames received for the queue.
     pub pause_frames: u64,
     /// Frames received for the queue that end a pause.
     pub resume_frames: u64,
@@ -102,11 +101,11 @@ pub struct QueueSample {
     pub all_storm: bool,
     /// Pauses that have ended.
     pub ended_pauses: u64,
-    /// Total time in pause, the present pause included.
+    /// Total time for which the queue was paused, including the present pause.
     pub paused: Time,
 }
 
-/// Start or end of a storm that a poll detects.
+/// Start or end of a pause storm that a poll detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StormChange {
     /// A storm begins: the rule was true for the detection time.
@@ -115,24 +114,24 @@ pub enum StormChange {
     Ends,
 }
 
-/// State of the watchdog for one queue.
+/// State of the watchdog of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueWatchdog {
-    /// Sample of the previous poll.
+    /// The queue's sample at the previous poll.
     seen: QueueSample,
-    /// Time for which the rule has been true; during a storm, time without a pause.
+    /// Time for which the rule has been true. During a storm: time without a pause.
     so_far: Time,
     is_storm: bool,
 }
 
 impl QueueWatchdog {
-    /// Whether the queue is in a storm.
+    /// Whether the queue is in a pause storm.
     #[must_use]
     pub const fn is_storm(&self) -> bool {
         self.is_storm
     }
 
-    /// Processes a sample of the queue; call it every [`WatchdogSpec::poll`].
+    /// Processes a sample of the queue. Call this method at intervals of [`WatchdogSpec::poll`].
     pub fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange> {
         let seen = std::mem::replace(&mut self.seen, found);
         let goes_on =
@@ -150,7 +149,8 @@ impl QueueWatchdog {
         Some(change)
     }
 
-    /// Resets the state when the link of the queue goes down: no storm, and no partial detection.
+    /// Resets the state when the link of the queue goes down:
+    /// no storm and no partial detection remain.
     pub fn reset(&mut self) {
         self.so_far = Time::ZERO;
         self.is_storm = false;

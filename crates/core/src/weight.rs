@@ -1,8 +1,8 @@
 //! Fixed-point factors of thresholds.
 
-/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts are integer arithmetic,
-/// so they are equal on every machine. Conversion rounds to the nearest 2⁻³²; applying the factor
-/// rounds down to a byte.
+/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts use integer arithmetic,
+/// so they are equal on every machine. A conversion rounds to the nearest 2⁻³².
+/// A product with a number of bytes is rounded down to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Weight(pub u64);
 
@@ -10,7 +10,8 @@ impl Weight {
     /// The factor one.
     pub const ONE: Self = Self(1 << 32);
 
-    /// The nearest representable factor. Values beyond 2³² saturate, negative values give zero.
+    /// The nearest representable factor. Values beyond 2³² saturate,
+    /// and negative values become zero.
     #[must_use]
     pub fn from_f64(x: f64) -> Self {
         Self((x * (1_u64 << 32) as f64).round() as u64)
@@ -26,7 +27,7 @@ impl Weight {
         Self(u64::try_from(quotient).unwrap_or(u64::MAX))
     }
 
-    /// ⌊factor × bytes⌋, saturating.
+    /// Product ⌊factor × bytes⌋, saturating.
     #[inline]
     #[must_use]
     pub const fn apply(self, bytes: u64) -> u64 {
@@ -47,7 +48,7 @@ impl Weight {
         Self(other.apply(self.0))
     }
 
-    /// Quotient of the factor and `divisor`, rounded down.
+    /// Quotient of the factor `self` and `divisor`, rounded down.
     ///
     /// # Panics
     /// If `divisor` is zero.
@@ -56,19 +57,19 @@ impl Weight {
         Self::from_fraction(self.0, divisor.0)
     }
 
-    /// The power of two nearest by ratio, as switches encode α; zero stays zero.
+    /// The power of two nearest to the factor by ratio, as switches encode α. Zero stays zero.
     #[must_use]
     pub const fn nearest_power_of_two(self) -> Self {
         if self.0 == 0 {
             return self;
         }
         let exponent = self.0.ilog2();
-        // Rounds up from 2^(e + 1/2), where the square reaches 2^(2e + 1).
+        // A factor rounds up from 2^(e + 1/2), where its square reaches 2^(2e + 1).
         let up = self.0 as u128 * self.0 as u128 >= 1 << (2 * exponent + 1);
         if up && exponent < 63 { Self(1 << (exponent + 1)) } else { Self(1 << exponent) }
     }
 
-    /// The factor as a float, for reports.
+    /// The factor as a floating-point number, for reports.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / (1_u64 << 32) as f64
@@ -79,7 +80,7 @@ impl Weight {
 mod tests {
     use super::*;
 
-    /// At an exact tie (2 × 1/3 × 42,804 = 28,536), a threshold is at most one byte short.
+    /// At an exact tie (2 × 1/3 × 42,804 = 28,536), the threshold is at most one byte too low.
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));

@@ -30,9 +30,9 @@ impl Simulation {
     /// Builds the network of a scenario.
     ///
     /// # Errors
-    /// If a policy or scheduler does not fit its switch, a traffic process does not fit the
-    /// topology, or the network exceeds the engine's limits (65,535 hosts, 131,071 cables, 4.4 s on
-    /// a link).
+    /// If a policy or scheduler does not fit its switch, or a traffic process does not fit the
+    /// topology. If the network exceeds the engine's limits (65,535 hosts, 131,071 cables,
+    /// 4.4 s on a link).
     pub fn new(scenario: &Scenario) -> Result<Self, SimError> {
         let topology = scenario.topology.clone();
         let Cabling { mut links, cables, first_links } = build_links(scenario)?;
@@ -102,7 +102,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Switches on the recording of single packets and the explanation of losses.
+    /// Turns on the records of single packets and the explanations of losses.
     fn look_closely(&mut self, output: &OutputSpec) {
         if let Some(recorded) = output.packets {
             let nodes = self.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
@@ -119,12 +119,12 @@ fn is_down_at_start(topology: &Topology, index: usize) -> bool {
     topology.links[index].down.iter().any(|&(from, _)| from == Time::ZERO)
 }
 
-/// Timers known before the run: timers of policies, cables that go down or come up, the end of the
-/// arrival phase, samples.
+/// Sets the timers known before the run: timers of policies, cables that go down or come up,
+/// the end of the arrival phase, samples.
 fn first_timers(scenario: &Scenario, switches: &Table<SwitchId, SwitchNode>) -> Timers {
     let mut timers = Timers::default();
     for node in switches.iter() {
-        // A policy without a timer may set one at its first packet; the engine polls it again then.
+        // A policy without a timer may set one at its first packet. The engine reads it again then.
         if let Some(first) = node.poll_timeout() {
             timers.push(first, Timer::Policy(node.id));
         }

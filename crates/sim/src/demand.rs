@@ -16,12 +16,12 @@ use jitter::Jitter;
 use queries::Queries;
 use schedules::Schedules;
 
-/// All traffic of a run.
+/// All traffic that a run must send.
 pub(crate) struct Demand {
     source: MergeSource,
     jitter: Option<Jitter>,
     next_flow: Option<FlowSpec>,
-    /// Start of `next_flow`, cached because the engine reads it before every event.
+    /// Start of `next_flow`. It is cached because the engine reads it before every event.
     next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
@@ -29,8 +29,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Merges the demand of a run. `noise` is the largest extra delay of an open workload's flow
-    /// start; `seed` is the run's seed.
+    /// Merges the demand of a run. `noise` is the largest random delay of the start of an open
+    /// workload's flow. `seed` is the run's seed.
     pub(crate) fn new(
         mut source: MergeSource,
         queries: Queries,
@@ -56,7 +56,7 @@ impl Demand {
         self.jitter.as_ref().is_some_and(Jitter::is_overfull)
     }
 
-    /// Start of the next flow of an open workload; [`Time::MAX`] if there is none.
+    /// Start of the next flow of an open workload. [`Time::MAX`] if there is no next flow.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
         self.next_start
@@ -74,12 +74,12 @@ impl Demand {
         self.next_start = self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start);
     }
 
-    /// Whether no flow and no request will start again.
+    /// Whether no further flow and no further request will start.
     pub(crate) fn is_over(&self) -> bool {
         self.next_flow.is_none() && self.closed_loops.are_over() && self.schedules.are_over()
     }
 
-    /// Whether the run has closed-loop clients, which ask again after an answer.
+    /// Whether the run has closed-loop clients, which send the next request after an answer.
     pub(crate) fn has_closed_loops(&self) -> bool {
         self.closed_loops.exist()
     }
@@ -140,8 +140,8 @@ impl Demand {
         }
     }
 
-    /// Next answer to a request of `thread` that has reached its server, with the connection pool
-    /// to use.
+    /// Next answer to a request of `thread` that has reached its server,
+    /// with the answer's connection pool.
     pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
         self.closed_loops.next_answer(world, thread)
     }

@@ -1,9 +1,9 @@
-//! The run: takes events in order of time, hands each to its host or switch, and settles its
-//! effects.
+//! The run: takes events in the order of time, gives each event to its host or switch,
+//! and settles the event's effects.
 //!
-//! Only this part sees all others. The engine hands a host or switch an event together with the
-//! state that it may touch ([`crate::world::Uplink`], [`crate::world::Ports`]). The host or switch
-//! leaves effects, and the engine settles them before the next event.
+//! Only the engine sees all other parts. It gives a host or switch an event together with the
+//! state that the host or switch may change ([`crate::world::Uplink`], [`crate::world::Ports`]).
+//! The host or switch records effects, and the engine settles them before the next event.
 
 mod finish;
 mod pauses;
@@ -32,17 +32,17 @@ use bufferlab_workload::FlowSpec;
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Simulated time.
+    /// Simulated time that the run has reached.
     pub now: Time,
     /// Time at which flows stop arriving.
     pub duration: Time,
-    /// Latest end of the run.
+    /// Latest time at which the run ends.
     pub end: Time,
-    /// Packets that crossed a link so far.
+    /// Number of times that a packet crossed a link so far.
     pub packet_hops: u64,
-    /// Flows started so far.
+    /// Number of flows started so far.
     pub flows_started: u64,
-    /// Flows alive now.
+    /// Number of flows that are not finished.
     pub flows_live: u64,
 }
 
@@ -51,29 +51,29 @@ pub struct Simulation {
     pub(crate) world: World,
     pub(crate) hosts: Hosts,
     pub(crate) switches: Table<SwitchId, SwitchNode>,
-    /// State of priority flow control; `None` if no switch has lossless priorities.
+    /// State of priority flow control. `None` if no switch has lossless priorities.
     pub(crate) pfc: Option<Box<Pfc>>,
     pub(crate) demand: Demand,
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Whether the run neither measures delays nor verifies. The switch may then forward a packet
-    /// without queueing it.
+    /// Whether the run neither measures delays nor verifies.
+    /// Then a switch may forward a packet without a queue.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
-    /// Whether the timer for the end of the arrival phase has fired.
+    /// Whether the timer for the end of the arrival phase has expired.
     pub(crate) arrivals_are_over: bool,
-    /// The part of the network that this simulation runs, if the run is divided among threads.
+    /// The part of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
 }
 
-/// Data of a run that are known before the run starts.
+/// Data of a run that are known before it starts.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Time at which flows stop arriving.
     pub(crate) duration: Time,
-    /// Latest end of the run.
+    /// Latest time at which the run ends.
     pub(crate) end: Time,
     pub(crate) topology: Topology,
     /// The two links of each cable.
@@ -81,7 +81,8 @@ pub(crate) struct Plan {
 }
 
 impl Simulation {
-    /// Checks every identity after every switch event (slow), instead of at the end only.
+    /// Whether the run checks every identity after every switch event (slow),
+    /// instead of at the end only.
     pub fn set_verify(&mut self, verify: bool) {
         self.verify = verify;
     }
@@ -92,9 +93,9 @@ impl Simulation {
         &self.records.classes
     }
 
-    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`]
-    /// receives them at the end of the run. From now on every registered policy runs as a shadow on
-    /// the switches, which costs time.
+    /// Explains the events that `request` selects. At the end of the run,
+    /// [`bufferlab_metrics::RunSink::explanation`] receives the explanations.
+    /// Every registered policy runs as a shadow on the switches from now on, which takes time.
     pub fn explain(&mut self, request: ExplainRequest) {
         for node in self.switches.iter_mut() {
             if request.switch.is_none_or(|wanted| wanted == node.id.0) {
@@ -104,10 +105,10 @@ impl Simulation {
         self.records.explainer = Some(Explainer::new(request));
     }
 
-    /// Runs to the end and writes rows to `sink`; calls `progress` from time to time.
+    /// Runs to the end and writes rows to `sink`. Calls `progress` at intervals.
     ///
-    /// The run ends when all flows are done, not before `duration`, and at the latest at
-    /// `duration + drain`.
+    /// The run ends when all flows are complete, not before `duration`,
+    /// and at the latest at `duration + drain`.
     ///
     /// # Errors
     /// If the sink fails, a custom policy, marking rule or congestion control fails, or an identity
@@ -123,8 +124,8 @@ impl Simulation {
         })
     }
 
-    /// Runs as [`Self::run`] does, but stops when `go_on` returns false. The engine calls `go_on`
-    /// every 262,144 events, and more often where an event is more work.
+    /// Runs like [`Self::run`], but stops when `go_on` returns false.
+    /// The engine calls `go_on` every 262,144 events, and more often if events take longer.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`], and [`SimError::Interrupted`] if `go_on` returned
@@ -179,11 +180,11 @@ impl Simulation {
         self.demand.next_start().min(self.world.timers().next_time())
     }
 
-    /// Handles link events (nearly all events are) until another event is due first, until `last`
-    /// (included), or until the run has counted `most` events.
+    /// Handles link events (nearly all events are link events) until another event is due first,
+    /// until `last` (included), or until the run has counted `most` events.
     ///
-    /// At one instant link events go first: events of a packet precede the timers that examine
-    /// them.
+    /// At one instant the engine handles link events first:
+    /// events of a packet precede the timers that examine the packet.
     #[inline(never)] // Keeps one copy of the hot loop.
     pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
         // Link events never start flows, but they set timers.
@@ -200,8 +201,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Hands over rows of packets and returns whether every requested event has been explained.
-    /// Called after each event of a run that records packets or explains events.
+    /// Writes the rows of packets and returns whether every requested event has been explained.
+    /// The engine calls it after each event of a run that records packets or explains events.
     #[cold]
     fn flush_and_check_done(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
         const ROWS: usize = 1_024;
@@ -209,8 +210,8 @@ impl Simulation {
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
-    /// Advances the shadow policies, whose timers fire even while the network is silent. A long
-    /// silence is split into steps, with a progress report after each.
+    /// Advances the shadow policies, whose timers expire even while the network is silent.
+    /// The function splits a long silence into steps, and reports progress after each step.
     fn advance_shadows(
         &mut self,
         next_event: Time,
@@ -229,9 +230,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Events between two progress reports, chosen so that several reports appear per second. Some
-    /// events visit every queue of a switch; with verification all do. When losses are explained,
-    /// thousands of shadow policy timers may precede an event.
+    /// Number of events between two progress reports, chosen for several reports per second.
+    /// Some events visit every queue of a switch, and with verification all events do.
+    /// When losses are explained, thousands of shadow policy timers may precede an event.
     fn events_per_report(&self) -> u64 {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
         let most_queues =
@@ -294,7 +295,7 @@ impl Simulation {
         self.flush_rows(self.world.now(), sink)
     }
 
-    /// Hands the rows of flows and queries that ended before `until` to the sink.
+    /// Writes the rows of flows and queries that ended before `until` to the sink.
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
         if self.demand.has_schedules() {
@@ -345,8 +346,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Hands a flow's data to its source. A transport with connections takes a connection of
-    /// `pool`.
+    /// Gives a flow's data to the flow's source host.
+    /// A transport with persistent connections uses a connection of `pool`.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
         if self.part.as_ref().is_none_or(|shard| shard.part == ShardId::FIRST) {
             self.demand.queries.note_start(&spec);
@@ -357,20 +358,20 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs `handle` for a flow at its source host and settles the effects.
+    /// Runs `handle` for a flow at its source host and settles the effects of the call.
     fn at_source(&mut self, slot: FlowSlot, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>, FlowSlot)) {
         let host = self.hosts.source(slot);
         self.at_host(host, |hosts, uplink| handle(hosts, uplink, slot));
     }
 
-    /// Runs `handle` at a host and settles the effects.
+    /// Runs `handle` at a host and settles the effects of the call.
     #[inline]
     fn at_host(&mut self, host: HostId, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>)) {
         handle(&mut self.hosts, &mut self.world.uplink(host));
         self.settle_hosts();
     }
 
-    /// Read-only view of the network.
+    /// Read-only view of the network for observers.
     fn view(&self) -> View<'_> {
         View {
             world: &self.world,

@@ -5,60 +5,60 @@ use thiserror::Error;
 /// A run that cannot start or cannot continue.
 #[derive(Debug, Error)]
 pub enum SimError {
-    /// The policy does not fit a switch.
+    /// The buffer policy does not fit a switch.
     #[error("switch {switch}: {source}")]
     Policy {
-        /// Name of the switch.
+        /// Name of the switch that the policy does not fit.
         switch: String,
-        /// Reason of the mismatch.
+        /// Reason why the policy does not fit the switch.
         source: bufferlab_core::BuildError,
     },
     /// The marking rule does not fit a switch.
     #[error("switch {switch}: marking: {source}")]
     Marker {
-        /// Name of the switch.
+        /// Name of the switch that the rule does not fit.
         switch: String,
-        /// Reason of the mismatch.
+        /// Reason why the rule does not fit the switch.
         source: bufferlab_core::BuildError,
     },
     /// The classifier does not fit a switch.
     #[error("switch {switch}: classifier: {source}")]
     Classifier {
-        /// Name of the switch.
+        /// Name of the switch that the classifier does not fit.
         switch: String,
-        /// Reason of the mismatch.
+        /// Reason why the classifier does not fit the switch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed during the run, or asked for something that no switch can do. The policy's
-    /// later verdicts are meaningless.
+    /// A policy failed during the run, or demanded something that no switch can do.
+    /// The policy's later verdicts have no meaning.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
-    /// A custom marking rule failed during the run. Its later marks are meaningless.
+    /// A custom marking rule failed during the run. The rule's later marks have no meaning.
     #[error(transparent)]
     MarkingFailed(Box<FailedMarking>),
-    /// A congestion control failed during the run. Its later packets are meaningless.
+    /// A congestion control failed during the run. The control's later packets have no meaning.
     #[error(transparent)]
     ControlFailed(Box<FailedControl>),
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
-        /// Name of the switch.
+        /// Name of the switch that the scheduler does not fit.
         switch: String,
-        /// Reason of the mismatch.
+        /// Reason why the scheduler does not fit the switch.
         source: bufferlab_core::ScheduleError,
     },
     /// A traffic process does not fit the topology.
     #[error(transparent)]
     Traffic(#[from] bufferlab_workload::SourceError),
-    /// A transport names no known congestion control.
+    /// A transport names an unknown congestion control.
     #[error("no congestion control is called \"{0}\"")]
     CongestionControl(String),
     /// A parameter of a congestion control does not fit the path.
     #[error("transport {transport}: congestion control: {source}")]
     ControlParameter {
-        /// Name of the transport.
+        /// Name of the transport that has the parameter.
         transport: String,
-        /// Reason of the mismatch.
+        /// Reason why the parameter does not fit the path.
         source: bufferlab_core::BuildError,
     },
     /// Prescribed routes form a loop.
@@ -74,33 +74,33 @@ pub enum SimError {
     TooLarge {
         /// Kind of item that exceeds the limit, such as "hosts".
         what: &'static str,
-        /// Number that the scenario requires.
+        /// Number of items that the scenario requires.
         found: u64,
-        /// Largest number that the engine supports.
+        /// Largest number of items that the engine supports.
         limit: u64,
     },
     /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
-    /// The observer of the run (`go_on`) asked for its end.
+    /// The caller's function `go_on` ended the run.
     #[error("the run was interrupted")]
     Interrupted,
-    /// The sink of the rows failed.
+    /// The sink that receives the rows failed.
     #[error("writing results: {0}")]
     Sink(#[from] std::io::Error),
-    /// A conservation law is broken: a bug in bufferlab.
+    /// An accounting identity is broken, which is a defect of bufferlab.
     #[error(
         "an identity is broken at {time} in switch {switch}: {source}; this is a bug in bufferlab, please report it"
     )]
     Broken {
-        /// Time at which the identity was found broken.
+        /// Time at which the check found the broken identity.
         time: bufferlab_units::Time,
-        /// Name of the switch.
+        /// Name of the switch whose identity is broken.
         switch: String,
-        /// The accounting identity that does not hold.
+        /// The accounting identity that is broken.
         source: bufferlab_core::LedgerError,
     },
-    /// Packets were lost without a record: a bug in bufferlab.
+    /// Packets were lost without a record, which is a defect of bufferlab.
     #[error(
         "{alive} packets are alive but {found} were found in queues and on links; this is a bug in bufferlab, please report it"
     )]
@@ -112,8 +112,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose NIC would have to store more packets than the limit. Boxed in [`SimError`] as
-/// [`FailedPolicy`] is.
+/// A host whose NIC would have to store more packets than the limit.
+/// It is boxed in [`SimError`], for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
@@ -121,46 +121,48 @@ pub enum SimError {
     (packets * crate::BYTES_PER_PACKET).div_ceil(1_000_000)
 )]
 pub struct FullCard {
-    /// Name of the host.
+    /// Name of the host with the full NIC.
     pub host: String,
-    /// Packets waiting at the NIC.
+    /// Number of packets that wait at the NIC.
     pub packets: usize,
-    /// Time since which the NIC has had no room.
+    /// Time since which the NIC has had no space.
     pub time: bufferlab_units::Time,
 }
 
-/// A congestion control that failed during the run. Boxed in [`SimError`] as [`FailedPolicy`] is.
+/// A congestion control that failed during the run. It is boxed in [`SimError`],
+/// for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("congestion control {control} failed in flow {flow} ({src} to {dst}) at {time}: {failure}")]
 pub struct FailedControl {
-    /// Name of the congestion control.
+    /// Name of the congestion control that failed.
     pub control: String,
-    /// Flow number, as in the table of flows.
+    /// Number of the flow, as in the table of flows.
     pub flow: u64,
-    /// Name of the sending host.
+    /// Name of the host that sends the flow.
     pub src: String,
-    /// Name of the receiving host.
+    /// Name of the host that receives the flow.
     pub dst: String,
-    /// Time of the failure.
+    /// Time at which the congestion control failed.
     pub time: bufferlab_units::Time,
-    /// Kind of failure, with the error behind it.
+    /// Kind of the control's failure, with the error that caused it.
     pub failure: bufferlab_transport::ControlFailure,
 }
 
-/// A policy that failed during the run. Boxed in [`SimError`] to keep the results of hot functions
-/// small.
+/// A policy that failed during the run. It is boxed in [`SimError`] to keep the results of
+/// hot functions small.
 #[derive(Debug, Error)]
 #[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
 pub struct FailedPolicy {
-    /// Name of the policy.
+    /// Name of the policy that failed.
     pub policy: String,
-    /// Name of the switch.
+    /// Name of the switch of the policy.
     pub switch: String,
-    /// Port and priority of the queue concerned; `None` if the call concerned no single queue.
+    /// Port and priority of the queue for which the policy was called.
+    /// `None` if the call concerned no single queue.
     pub queue: Option<(u16, u8)>,
-    /// Time of the failure.
+    /// Time at which the policy failed.
     pub time: bufferlab_units::Time,
-    /// Kind of failure, with the error behind it.
+    /// Kind of the policy's failure, with the error that caused it.
     pub failure: bufferlab_core::PolicyFailure,
 }
 
@@ -170,23 +172,24 @@ impl FailedPolicy {
     }
 }
 
-/// A marking rule that failed during the run. Boxed in [`SimError`] as [`FailedPolicy`] is.
+/// A marking rule that failed during the run. It is boxed in [`SimError`],
+/// for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error("marking rule {rule} failed in {} at {time}: {failure}", place(switch, Some(*queue)))]
 pub struct FailedMarking {
-    /// Name of the marking rule.
+    /// Name of the marking rule that failed.
     pub rule: String,
-    /// Name of the switch.
+    /// Name of the switch of the marking rule.
     pub switch: String,
-    /// Port and priority of the packet that the rule judged.
+    /// Port and priority of the packet for which the rule was called.
     pub queue: (u16, u8),
-    /// Time of the failure.
+    /// Time at which the marking rule failed.
     pub time: bufferlab_units::Time,
-    /// Kind of failure, with the error behind it.
+    /// Kind of the rule's failure, with the error that caused it.
     pub failure: bufferlab_core::MarkingFailure,
 }
 
-/// Text such as "switch leaf0 (port 3, priority 1)".
+/// Place in a message, such as "switch leaf0 (port 3, priority 1)".
 fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
     match queue {
         Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),

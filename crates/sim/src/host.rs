@@ -1,9 +1,9 @@
-//! Hosts: NICs, flows with their senders and receivers, persistent connections.
+//! Hosts: their NICs, their flows with senders and receivers, and persistent connections.
 //!
-//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle). The
-//! host reaches only the state in this module and its [`Uplink`]; it leaves all other effects in
-//! [`Hosts::effects`]. Both ends of a flow share one slot, because policies know the flow by its
-//! slot.
+//! A host handles an event (a flow starts, a packet arrives, a timer expires, its link is idle).
+//! The host reaches only the state in this module and its [`Uplink`].
+//! It records all other effects in [`Hosts::effects`]. Both ends of a flow share one slot,
+//! because policies know the flow by its slot.
 
 pub(crate) mod card;
 pub(crate) mod connections;
@@ -37,9 +37,10 @@ use message::Pacing;
 use streams::HostStreams;
 use transport::{Control, Transport};
 
-/// Largest number of packets alive at once where NICs queue packets before they are sent: some 6 GB
-/// of data of usual size, 0.2 GB of memory. No network of switches stores as many, so nearly all of
-/// them wait at NICs. Without this limit an unbounded window would fill the memory.
+/// Largest number of packets alive at once if NICs queue packets before sending.
+/// Such packets have some 6 GB of data of usual size and take 0.2 GB of memory.
+/// No network of switches stores as many packets, so nearly all of them wait at NICs.
+/// Without this limit an unbounded window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
@@ -49,22 +50,22 @@ pub(crate) struct Hosts {
     flows: Flows,
     /// Transports by index in the scenario and kind of host: `transport * kinds + kind`.
     transports: Table<TransportId, Transport>,
-    /// Kind of every host; hosts of one kind have links of one rate.
+    /// Kind of every host. Hosts of one kind have links of one rate.
     host_kinds: Table<HostId, u8>,
     kinds: usize,
     /// Index of the transport of every flow class.
     class_transports: Vec<u32>,
     nic_queueing: NicQueueing,
-    /// Queues per flow, used with [`NicQueueing::FlowQueues`].
+    /// Separate queues for flows, which the NIC uses with [`NicQueueing::FlowQueues`].
     flow_queues: FlowQueues,
     streams: Table<HostId, HostStreams>,
-    /// Whether every packet draws its path.
+    /// Whether every packet draws its path at random.
     spray: bool,
     pacing: Pacing,
     connections: Connections,
-    /// First failed congestion control of a flow that has ended.
+    /// First failed congestion control of a flow that is over.
     failed: Option<FailedFlow>,
-    /// First host whose NIC would have exceeded [`PACKETS_MAX`], with the time.
+    /// First host whose NIC would have exceeded [`PACKETS_MAX`], with the time of the excess.
     overfull: Option<(HostId, Time)>,
     /// State that hosts of one part of the network keep for the other parts.
     remote: Option<Box<RemoteFlows>>,
@@ -80,7 +81,7 @@ pub(crate) struct FailedFlow {
     pub(crate) failure: ControlFailure,
 }
 
-/// Effect of an event at a host beyond the hosts.
+/// Effect of an event at a host on another part of the simulation.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// A flow has arrived completely.
@@ -101,7 +102,7 @@ pub(crate) enum Effect {
 #[derive(Debug)]
 pub(crate) struct HostsConfig {
     pub(crate) seed: u64,
-    /// Transports, as in [`Hosts`].
+    /// Transports in the order of [`Hosts`].
     pub(crate) transports: Table<TransportId, Transport>,
     /// Kind of every host.
     pub(crate) host_kinds: Table<HostId, u8>,
@@ -112,7 +113,7 @@ pub(crate) struct HostsConfig {
     /// Index of the transport of every flow class.
     pub(crate) class_transports: Vec<u32>,
     pub(crate) nic_queueing: NicQueueing,
-    /// Whether every packet draws its path.
+    /// Whether every packet draws its path at random.
     pub(crate) spray: bool,
 }
 
@@ -120,7 +121,7 @@ impl Hosts {
     pub(crate) fn new(config: HostsConfig) -> Self {
         let HostsConfig { seed, transports, host_kinds, kinds, classes, class_transports, .. } = config;
         let mut cards: Table<HostId, _> = host_kinds.iter().map(|_| Card::new()).collect();
-        // NICs that queue TCP's packets create a queue pair's packet only when they send it.
+        // NICs that queue TCP's packets create a packet of a queue pair only when they send it.
         let is_rdma = |transport: &Transport| matches!(transport.control, Control::QueuePair(_));
         if config.nic_queueing != NicQueueing::Fair && transports.iter().any(is_rdma) {
             cards.iter_mut().for_each(Card::share);
@@ -175,7 +176,7 @@ impl Hosts {
         self.cards.iter().map(Card::waiting_packets).sum()
     }
 
-    /// Current account of a flow.
+    /// Account of a flow at the present time.
     pub(crate) fn account(&self, slot: FlowSlot) -> FlowAccount {
         let transport = &self.transports[self.flows.senders[slot].transport];
         self.flows.account(slot, transport)
@@ -198,8 +199,8 @@ impl Hosts {
         self.cards[host].resume(priority, &mut self.flows);
     }
 
-    /// Handles a packet that the network has lost. `uplink` is the uplink of the host that sends
-    /// the flow.
+    /// Handles a packet that the network has lost.
+    /// `uplink` is the uplink of the host that sends the packet's flow.
     pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let slot = uplink.packet(id).flow().slot();
         uplink.remove(id);
@@ -210,7 +211,7 @@ impl Hosts {
         self.leave_network(uplink, slot);
     }
 
-    /// Counts a packet of the flow that no longer exists.
+    /// Counts a packet of the flow as gone from the network.
     #[inline]
     fn leave_network(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.is_counted_elsewhere(slot) {
@@ -223,7 +224,7 @@ impl Hosts {
         }
     }
 
-    /// Counts a packet of the flow that a receiver has created.
+    /// Counts a packet that the flow's receiver has created.
     fn enter_network(&mut self, uplink: &Uplink<'_>, slot: FlowSlot) {
         if self.is_counted_elsewhere(slot) {
             return self.note_packets(uplink.now(), slot, 1, 0);
@@ -232,7 +233,7 @@ impl Hosts {
     }
 
     /// Ends the flow if its sender is done and nothing refers to its slot: no packet of the flow,
-    /// and no place in its host's turn order. That order is a linked list of slots.
+    /// and no place in the turn order of its host. The turn order is a linked list of slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;
@@ -244,8 +245,8 @@ impl Hosts {
     }
 
     /// Frees the connection of a TCP sender that has learnt that all data has arrived.
-    /// Retransmissions still in the network do not matter to the connection, and the source cannot
-    /// know of them.
+    /// Retransmissions still in the network do not matter to the connection,
+    /// and the source cannot know of these packets.
     #[inline]
     fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         self.note_sent(slot);
@@ -275,7 +276,7 @@ impl Hosts {
         self.effects.push(Effect::Ended(account));
     }
 
-    /// Failure of a live flow's congestion control; returned once.
+    /// Failure of a live flow's congestion control, returned once.
     fn failure_of(&mut self, slot: FlowSlot) -> Option<FailedFlow> {
         let flow = &mut self.flows.senders[slot];
         let failure = flow.sender.take_failure()?;
@@ -284,20 +285,20 @@ impl Hosts {
         Some(FailedFlow { control, number: info.number, spec: info.spec.clone(), failure })
     }
 
-    /// Earliest failure of a congestion control, among flows that have ended or are alive.
+    /// Earliest failure of a congestion control, among all flows, ended or alive.
     pub(crate) fn take_failure(&mut self) -> Option<FailedFlow> {
         let slots: Vec<_> = self.flows.live_slots().collect();
         let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// NIC that would have exceeded the limit of packets: its host, the time, and its number of
-    /// waiting packets.
+    /// NIC that would have exceeded the limit of packets:
+    /// its host, the time, and the number of packets that wait at it.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }
 
-    /// Queues a live packet at the NIC of `host`.
+    /// Appends a live packet to the queue of the NIC of `host`.
     #[inline]
     fn enqueue(&mut self, host: HostId, flow: FlowHandle, is_ack: bool, packet: PacketId) {
         let card = &mut self.cards[host];
@@ -331,8 +332,8 @@ impl Hosts {
         }
     }
 
-    /// Whether the flow is a queue pair. With every queueing the NIC creates a queue pair's packets
-    /// only when it sends them: a queue pair has no window that could be queued as a whole.
+    /// Whether the flow is a queue pair. NICs always create a queue pair's packets only when they
+    /// send them, because a queue pair has no window that a NIC could queue as a whole.
     #[inline]
     fn is_queue_pair(&self, slot: FlowSlot) -> bool {
         matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))

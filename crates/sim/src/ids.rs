@@ -1,15 +1,15 @@
-//! Typed ids: a host's number cannot be used as a switch's or a link's. A table is indexed only by
-//! the ids of its rows.
+//! Typed ids: a program cannot use a host's number as the number of a switch or link.
+//! A table is indexed only by the ids of its rows.
 //!
-//! Counts become ids only here. `Simulation::new` has checked the network against the engine's
-//! limits, so an id that does not fit is a defect and panics.
+//! Only this module turns counts into ids. `Simulation::new` has checked the network against the
+//! engine's limits, so an id that does not fit is a defect and panics.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// Id of one item among items of one kind, numbered from zero.
+/// Id of one item among items of its kind, numbered from zero.
 pub(crate) trait Id: Copy {
-    /// Number of the item, as an index.
+    /// Number of the item, for use as an index.
     fn index(self) -> usize;
 
     /// Id of the item with number `index`.
@@ -40,22 +40,23 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A host. Half the size of other ids, because packets and flows contain two of them.
+    /// Id of a host. It has half the size of other ids, because packets and flows contain
+    /// two of them.
     HostId(u16);
     /// Number of a switch in the network.
     SwitchId(u32);
-    /// One direction of a cable. Host h's uplink is link h; the ports of switch 0, switch 1 and so
-    /// on follow.
+    /// One direction of a cable. The uplink of host h is link h.
+    /// The ports of switch 0, switch 1 and so on follow.
     LinkId(u32);
-    /// A cable: two links.
+    /// A cable, which consists of two links.
     CableId(u32);
-    /// Index of a live flow in the flow tables; reused when the flow is over.
+    /// Index of a live flow in the flow tables. A later flow may reuse it.
     FlowSlot(u32);
-    /// A packet in the slab of live packets.
+    /// Id of a packet in the table of live packets.
     PacketId(u32);
-    /// A transport of the scenario, as used by hosts of one line rate.
+    /// A transport of the scenario for hosts of one line rate.
     TransportId(u8);
-    /// A pool of connections between two hosts.
+    /// Id of a pool of connections between two hosts.
     PoolId(u32);
     /// A thread of a closed loop.
     ThreadId(u32);
@@ -68,7 +69,7 @@ ids! {
 impl ShardId {
     /// The part of the network that writes the results.
     pub(crate) const FIRST: Self = Self(0);
-    /// Largest number of parts of a network.
+    /// Largest number of parts into which a network is divided.
     pub(crate) const MOST: usize = 1 << 8;
 }
 
@@ -97,14 +98,14 @@ impl LinkId {
 const SLOT_BITS: u32 = 20;
 
 impl FlowSlot {
-    /// Marks the end of a list of slots.
+    /// Value that ends a list of flow slots.
     pub(crate) const NONE: Self = Self(u32::MAX);
     /// Largest number of flow slots.
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 
-/// Flow id for packets and policies: the slot, with a generation in the upper bits. A policy that
-/// remembers flows can so distinguish a new flow from an old one in the same slot.
+/// Flow id for packets and policies: the slot, with a generation in the upper bits.
+/// So a policy that remembers flows can distinguish a new flow from an old flow in its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 
@@ -120,7 +121,7 @@ impl FlowHandle {
     }
 }
 
-/// Rows indexed by id.
+/// Rows of a table, indexed by id.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<I, T> {
     rows: Vec<T>,
@@ -139,7 +140,7 @@ impl<I: Id, T> Table<I, T> {
         I::from_index(self.rows.len() - 1)
     }
 
-    /// Ids of all rows, in order.
+    /// Ids of all rows of the table, in order.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
         (0..self.rows.len()).map(I::from_index)
     }
@@ -152,12 +153,12 @@ impl<I: Id, T> Table<I, T> {
         self.rows.iter_mut()
     }
 
-    /// All rows with their ids, in order.
+    /// All rows of the table with their ids, in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (I, &T)> {
         self.rows.iter().enumerate().map(|(index, row)| (I::from_index(index), row))
     }
 
-    /// Rows in order of their ids.
+    /// Rows of the table in the order of their ids.
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.rows
     }

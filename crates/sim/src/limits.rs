@@ -1,4 +1,4 @@
-//! Limits of the engine, listed in the documentation.
+//! Limits of the engine, which the documentation lists.
 
 use crate::demand::jitter::WAITING_MAX;
 use crate::host::PACKETS_MAX;
@@ -6,8 +6,8 @@ use crate::ids::FlowSlot;
 use crate::world::calendar::Calendar;
 use bufferlab_params::Limit;
 
-/// Largest number of packets alive at once, in switches, on links and at NICs. Packets of usual
-/// size carry 50 GB of data then and take some 5 GB of memory.
+/// Largest number of packets alive at once, in switches, on links and at NICs.
+/// This number of packets of usual size carries 50 GB of data and takes some 5 GB of memory.
 pub(crate) const ALIVE_MAX: usize = 1 << 25;
 
 const fn limit(

@@ -1,38 +1,38 @@
 //! Estimate of the memory that a scenario takes before its first packet.
 //!
-//! Memory that input can multiply without a packet being sent is known from the scenario alone:
-//! queues, routes, flow tables, lists. Front ends compare the sum with the available memory before
-//! they build anything. Live packets and flows add to it during a run, up to the limits of
-//! [`crate::LIMITS`].
+//! The scenario alone shows the memory that input can multiply without a packet being sent:
+//! queues, routes, flow tables, lists.
+//! Front ends compare this sum with the available memory before they build the network.
+//! Live packets and flows take further memory during a run, up to the limits of [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;
 use bufferlab_scenario::{Node, Scenario, SwitchSpec};
 use bufferlab_workload::FLOW_BYTES;
 use std::collections::BTreeSet;
 
-/// A queue of a switch: ledger, counters, histogram of occupancy, and the state of the largest
-/// policy (bytes).
+/// Memory of a queue of a switch: ledger, counters, histogram of occupancy,
+/// and the state of the largest policy (bytes).
 const QUEUE: u64 = 300;
 /// Memory of the state of an ingress queue (bytes).
 const INGRESS_QUEUE: u64 = 48;
-/// State of flow control for an ingress queue (bytes).
+/// Memory of the flow control of an ingress queue (bytes).
 const PAUSED_QUEUE: u64 = 400;
-/// A port with its link, its name and its records (bytes).
+/// Memory of a port with its link, its name and its records (bytes).
 const PORT: u64 = 500;
-/// A host with its link, its streams and its names (bytes).
+/// Memory of a host with its link, its streams and its names (bytes).
 const HOST: u64 = 600;
-/// A switch, or one memory of a switch, without ports (bytes).
+/// Memory of a switch without its ports, or of one slice of a switch (bytes).
 const MEMORY: u64 = 4_096;
-/// An empty histogram of delays of a queue and class (bytes).
+/// Memory of an empty histogram of delays, for a queue and a class (bytes).
 const DELAYS: u64 = 24;
-/// State of all registered policies together for a queue, when they run as shadows (bytes).
+/// Memory of all registered policies as shadows, for a queue (bytes).
 const WATCHED_QUEUE: u64 = 6_000;
-/// The flow tables of all registered policies with their defaults (bytes).
+/// Memory of the flow tables of all registered policies with their defaults (bytes).
 const WATCHED_TABLES: u64 = 3 << 20;
 /// Fixed memory of every run (bytes): calendar, timers, buffers of rows.
 const RUN: u64 = 200_000;
 
-/// The memory that a scenario takes before its first packet.
+/// Estimate of the memory that a scenario takes before its first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryEstimate {
     parts: Vec<MemoryPart>,
@@ -41,11 +41,11 @@ pub struct MemoryEstimate {
 /// A part of a [`MemoryEstimate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPart {
-    /// Name of the part, such as "flow tables of policies".
+    /// Name of the part of the memory, such as "flow tables of policies".
     pub what: &'static str,
-    /// Keys of the scenario that reduce the part, for messages.
+    /// Keys of the scenario that make the part smaller, for messages.
     pub keys: &'static str,
-    /// Size of the part (bytes).
+    /// Size of the part of the memory (bytes).
     pub bytes: u64,
 }
 
@@ -77,7 +77,7 @@ impl MemoryEstimate {
         Self { parts }
     }
 
-    /// Sum of all parts (bytes).
+    /// Sum of all parts of the estimate (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
@@ -90,7 +90,7 @@ impl MemoryEstimate {
     }
 }
 
-/// Ports of every switch, in one pass over the cables.
+/// Number of ports of every switch, counted in one pass over the cables.
 fn ports(scenario: &Scenario) -> Vec<u64> {
     let mut ports = vec![0; scenario.topology.switches.len()];
     for cable in &scenario.topology.links {
@@ -103,7 +103,8 @@ fn ports(scenario: &Scenario) -> Vec<u64> {
     ports
 }
 
-/// Bytes of the routes: a table by switch and destination, and a table of delays by pairs of racks.
+/// Memory of the routes: a table by switch and destination, and a table of delays by pairs
+/// of racks (bytes).
 fn routes(scenario: &Scenario) -> u64 {
     let topology = &scenario.topology;
     let mut racks = BTreeSet::new();
@@ -121,7 +122,8 @@ fn routes(scenario: &Scenario) -> u64 {
     4 * topology.switches.len() as u64 * destinations + 8 * racks * racks
 }
 
-/// Bytes of flow lists: the scenario's copy, plus two more while the run sorts its own.
+/// Memory of flow lists: the scenario's copy, plus two copies while the run sorts
+/// the flows (bytes).
 fn listed(scenario: &Scenario) -> u64 {
     let flows = scenario.workloads.iter().map(|spec| spec.workload.listed_flows() as u64).sum::<u64>();
     3 * flows * FLOW_BYTES as u64
@@ -143,7 +145,7 @@ impl SwitchMemory {
         let own = flow_tables_bytes(spec.policy_params.iter().map(|(name, value)| (name.as_str(), value)));
         let classifier =
             spec.classifier.as_ref().map_or(0, |classifier| flow_tables_bytes(classifier.params.iter()));
-        // The classifier's description counts once more: every slice has a copy of it.
+        // The classifier's description counts once more, because every slice has a copy of it.
         let tables = slices * own + (slices + 1) * classifier;
         let pauses = if spec.pfc.is_some() { queues * PAUSED_QUEUE } else { 0 };
         let ledger = queues * QUEUE + slices * (queues * INGRESS_QUEUE + MEMORY) + ports * PORT;

@@ -1,7 +1,7 @@
-//! Turns state into rows: flows and queries as they end, samples as they are due, all other rows at
-//! the end.
+//! Turns state into rows: flows and queries when they end, samples when they are due,
+//! all other rows at the end.
 //!
-//! Recording never changes the network: it reads it through a read-only [`View`].
+//! Observers never change the network: they read it through a read-only [`View`].
 
 pub(crate) mod explain;
 mod links;
@@ -20,7 +20,7 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
 use explain::Explainer;
 
-/// Read-only view of a network.
+/// Read-only view of a network, for observers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) world: &'a World,
@@ -29,7 +29,7 @@ pub(crate) struct View<'a> {
     pub(crate) topology: &'a Topology,
 }
 
-/// Records of a run beyond those that each switch has of itself.
+/// Records of a run, except those that each switch keeps about itself.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) output: OutputSpec,
@@ -37,17 +37,17 @@ pub(crate) struct Records {
     pub(crate) classes: Vec<String>,
     /// Time at which flows stop arriving.
     duration: Time,
-    /// The link to each host.
+    /// The link that leads to each host.
     downlinks: Table<HostId, LinkId>,
-    /// Delay histograms by queue and class (`queue * classes + class`); empty where delays are not
-    /// measured.
+    /// Delay histograms by queue and class (`queue * classes + class`).
+    /// Empty if the run does not measure delays.
     delays: Table<SwitchId, Vec<DelayHistogram>>,
-    /// Ended flows, with the time of the end, whose rows are not written yet.
+    /// Ended flows whose rows are not written yet, each with the time of its end.
     ended: Vec<(Time, FlowAccount)>,
     flows_finished: u64,
-    /// Explains events, if the run requests it.
+    /// Explainer of events, if the run needs explanations.
     pub(crate) explainer: Option<Explainer>,
-    /// Rows of packets that are not written yet.
+    /// Rows of packet events that are not written yet.
     pub(crate) packets: Vec<PacketRow>,
 }
 
@@ -71,13 +71,13 @@ impl Records {
         self.flows_finished
     }
 
-    /// Whether queueing delays are recorded.
+    /// Whether the run records queueing delays.
     #[inline]
     pub(crate) fn measures_delays(&self) -> bool {
         self.output.delays
     }
 
-    /// Records the buffering time of a packet of `class` that leaves a switch now.
+    /// Records how long a packet of `class` that leaves a switch now was in the buffer.
     pub(crate) fn note_delay(&mut self, node: &SwitchNode, sent: Sent, class: u16) {
         let at = usize::from(sent.queue.0) * self.classes.len() + usize::from(class);
         self.delays[node.id][at].add(node.record.last_sojourn.as_ns());
@@ -94,8 +94,8 @@ impl Records {
         packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
     }
 
-    /// Writes the rows of packets if there are at least `least`, so that memory does not grow with
-    /// the run.
+    /// Writes the rows of packets if there are at least `least` rows,
+    /// so that memory does not grow with the run.
     pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
         if self.packets.len() >= least {
             for row in self.packets.drain(..) {
@@ -105,7 +105,7 @@ impl Records {
         Ok(())
     }
 
-    /// Records that a flow has ended at `at`.
+    /// Records that a flow has ended at the time `at`.
     pub(crate) fn note_end(&mut self, at: Time, account: FlowAccount) {
         self.flows_finished += 1;
         self.ended.push((at, account));
@@ -118,9 +118,9 @@ impl Records {
         }
     }
 
-    /// Hands the rows of flows and queries that ended before `until` to the sink. Flows of one
-    /// instant are written in order of their numbers, because hosts in different parts cannot know
-    /// each other's order.
+    /// Writes the rows of flows and queries that ended before `until` to the sink.
+    /// Flows that end at one instant are written in the order of their numbers,
+    /// because hosts in different parts cannot know each other's order.
     pub(crate) fn flush(
         &mut self,
         until: Time,
@@ -145,7 +145,7 @@ impl Records {
         Ok(())
     }
 
-    /// Writes flows and queries that are unfinished at the end of the run.
+    /// Writes the rows of flows and queries that are unfinished at the end of the run.
     pub(crate) fn write_unfinished(
         &self,
         view: View<'_>,
@@ -211,8 +211,8 @@ impl Records {
     fn query_row(&self, world: &World, number: u32, query: &Query, complete: bool) -> QueryRow {
         let client = HostId::new(query.client);
         let rate = self.receive_rate(world, client);
-        // The query does not record its servers, so the client's longest base round trip is used
-        // for all.
+        // The query does not record its servers, so the longest base round trip of the client
+        // counts for all servers.
         let base = self.output.base_rtt.unwrap_or_else(|| world.routes().longest_base_rtt(client));
         let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
         let qct = complete.then(|| query.last - query.start);

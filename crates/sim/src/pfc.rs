@@ -1,17 +1,17 @@
 //! Priority flow control: pause and resume frames between neighbours, and the duration of pauses.
 //!
-//! A frame follows the packet that its port is sending, precedes all waiting packets, and takes 64
-//! B of the link; it is not counted among the link's packets. A frame carries the state at the
-//! moment when it begins to leave: later demands, of any priority, change a frame that still waits
-//! for its link. Frames therefore never queue behind each other, and a neighbour learns the latest
-//! state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame for each
-//! change.) The frame takes effect after its arrival plus the reaction time: the neighbour then
-//! starts no more packets of the priority, but finishes the packet that it is sending. State
-//! belongs to the paused link: its sender obeys, its receiver demands.
+//! A frame follows the packet that its port is sending, and precedes all waiting packets.
+//! It takes 64 B of the link and does not count as a packet of the link. A frame carries the state
+//! at the moment when it begins to leave: later demands, of any priority, change a frame that
+//! still waits for its link. So frames never queue behind each other, and a neighbour learns the
+//! latest state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame
+//! for each change.) The frame takes effect after its arrival plus the reaction time. Then the
+//! neighbour starts no more packets of the priority, but finishes the packet that it is sending.
+//! The state belongs to the paused link: its receiver demands pauses, and its sender obeys.
 //!
 //! This module is the link layer of both ends: it uses links and timers and changes no host or
 //! switch. The module returns who must stop or may resume, and the engine notifies the node at the
-//! sending end of the link. Only the watchdog changes a switch, namely its own.
+//! sending end of the link. Only the watchdog changes a switch: the switch that it watches.
 
 mod cycles;
 mod rows;
@@ -38,23 +38,24 @@ const FRAME_BYTES: u32 = 64;
 /// Size of a pause quantum, 512 bits (bytes).
 const QUANTUM_BYTES: u64 = 64;
 const PRIORITY_BITS: u32 = 5;
-/// Bits of a link's number and a priority; the bits above them contain the link's generation.
+/// Number of bits for a link's number and a priority.
+/// The bits above them contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
-/// Pause state of one priority of one link.
+/// Pause state of one priority on one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct PauseState {
     /// Time since which the link's receiver has demanded a pause.
     demanded: Option<Time>,
     demanded_total: Time,
-    /// Whether the last frame about the priority was a pause.
+    /// Whether the last frame about the priority demanded a pause.
     told: bool,
-    /// Whether the next frame must repeat the state of the previous one.
+    /// Whether the next frame must repeat the state of the previous frame.
     repeat: bool,
     sent_pauses: u64,
     sent_resumes: u64,
-    /// Duration of a pause that the link's receiver demands; `None` if it lasts until a resume
-    /// frame.
+    /// Duration of a pause that the link's receiver demands.
+    /// `None` if the pause lasts until a resume frame.
     duration: Option<Time>,
     /// Time since which the link's sender has been paused.
     paused: Option<Time>,
@@ -62,13 +63,14 @@ struct PauseState {
     ended_pauses: u64,
     received_pauses: u64,
     received_resumes: u64,
-    /// Packets from this link that the switch lost although it treats their priority as lossless.
+    /// Packets from this link that the switch lost although their priority is lossless
+    /// at the switch.
     lost_packets: u64,
-    /// Time at which the pause expires.
+    /// Time at which the pause of the sender expires.
     expires: Time,
-    /// Time at which the pause must be repeated.
+    /// Time at which the receiver must repeat the pause.
     refresh: Time,
-    /// Number of times the link went down; frames of an earlier generation are lost.
+    /// Number of times the link went down. Frames of an earlier generation are lost.
     generation: u32,
 }
 
@@ -76,15 +78,15 @@ struct PauseState {
 #[derive(Debug)]
 pub(crate) struct Pfc {
     specs: Table<SwitchId, Option<PfcSpec>>,
-    /// Opposite direction of each link's cable.
+    /// Link in the opposite direction of each link's cable.
     reverse: Table<LinkId, LinkId>,
     names: Table<LinkId, Names>,
     /// Number of priorities per link in `states`.
     width: usize,
     states: Vec<PauseState>,
-    /// Priorities that the next frame over each link will cover.
+    /// Priorities that the next frame over each link will contain.
     waiting: Table<LinkId, u32>,
-    /// Watchdog states, indexed as `states`; empty if no switch has a watchdog.
+    /// States of watchdogs, indexed as `states`. Empty if no switch has a watchdog.
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
@@ -101,13 +103,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Key that identifies the target in timers.
+    /// Key by which timers identify the target.
     fn key(self, generation: u32) -> PauseKey {
         PauseKey(generation << TARGET_BITS | self.link.0 << PRIORITY_BITS | u32::from(self.priority))
     }
 }
 
-/// Key of a timer: a priority of a link, with the link's generation.
+/// Key of a timer: one priority of a link, with the link's generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PauseKey(u32);
 
@@ -119,8 +121,8 @@ impl PauseKey {
 }
 
 impl Pfc {
-    /// Builds flow control and sets the timers of watchdogs and storms; `None` if no switch has
-    /// lossless priorities.
+    /// Builds flow control and sets the timers of watchdogs and storms.
+    /// `None` if no switch has lossless priorities.
     pub(crate) fn new(
         scenario: &Scenario,
         links: &Table<LinkId, Link>,
@@ -177,15 +179,15 @@ impl Pfc {
         target.link.index() * self.width + usize::from(target.priority)
     }
 
-    /// Priority and link of the state at index `at`.
+    /// Link and priority of the state at index `at`.
     fn target_at(&self, at: usize) -> Target {
         let priority =
             u8::try_from(at % self.width).expect("a mask of 32 bits names the lossless priorities");
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the link's sender ignores frames of this priority: it is a switch on which the
-    /// priority is lossless at other ports only.
+    /// Whether the link's sender ignores frames of this priority:
+    /// it is a switch on which the priority is lossless only at other ports.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
@@ -212,7 +214,7 @@ impl Pfc {
         &mut self.watches[at]
     }
 
-    /// State that a timer refers to; `None` if the link went down after the timer was set.
+    /// Pause state that a timer refers to. `None` if the link went down after the timer was set.
     fn state_of(&mut self, key: PauseKey) -> Option<&mut PauseState> {
         let target = key.target();
         let state = self.state(target);
@@ -231,8 +233,8 @@ impl Pfc {
 }
 
 impl Pfc {
-    /// Records that the policy of a switch demands a pause of the neighbour behind `ingress`, or
-    /// its end.
+    /// Records that the policy of a switch demands a pause of the neighbour behind `ingress`,
+    /// or the end of the pause.
     pub(crate) fn demand(&mut self, world: &mut World, node: &SwitchNode, ingress: IngressId, paused: bool) {
         let (port, priority) = node.port_and_priority(QueueId(ingress.0));
         let target = Target { link: self.reverse[node.first_link.at_port(port)], priority };
@@ -246,7 +248,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// Sends a frame with the demanded state of `target` as soon as the reverse link is free.
+    /// Sends a frame with the demanded state of `target` as soon as the opposite link is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
@@ -289,17 +291,17 @@ impl Pfc {
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
     }
 
-    /// Records that a frame with the demand on `target` begins to leave. The neighbour obeys at
-    /// `obeyed`.
+    /// Records that a frame with the demand on `target` begins to leave.
+    /// The neighbour obeys at the time `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The repetition may have fallen due while no pause was demanded.
+        // The repetition may have become due while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // The demand was withdrawn while the frame waited.
+            // The switch withdrew its demand while the frame waited.
             return;
         }
         (state.told, state.repeat) = (paused, false);
@@ -350,8 +352,8 @@ impl Pfc {
         self.is_held(target.link, target.priority).then_some(target)
     }
 
-    /// Applies a resume frame at the sender of a link. Returns the target if it was paused and may
-    /// send.
+    /// Applies a resume frame at the sender of a link.
+    /// Returns the target if the sender was paused and may send.
     #[must_use]
     pub(crate) fn handle_resume_obeyed(&mut self, now: Time, key: PauseKey) -> Option<Target> {
         let state = self.state_of(key)?;
@@ -379,19 +381,19 @@ impl Pfc {
         Some(target)
     }
 
-    /// Priorities of a link that have a state.
+    /// Priorities of a link that have a pause state.
     pub(crate) fn targets(&self, link: LinkId) -> impl Iterator<Item = Target> + use<> {
         (0..self.priorities()).map(move |priority| Target { link, priority })
     }
 
-    /// Discards frames in flight about `target`, because its link has gone down.
+    /// Discards frames in flight about `target`, because the link of the target has gone down.
     pub(crate) fn forget_frames(&mut self, target: Target) {
         let state = self.state(target);
         state.generation = (state.generation + 1) % (1 << (u32::BITS - TARGET_BITS));
         state.told = false;
     }
 
-    /// Repeats the demands of the receiver of `link`, which is up again.
+    /// Repeats the pauses that the receiver of `link` demands, because the link is up again.
     #[cold]
     pub(crate) fn repeat_pauses(&mut self, world: &mut World, link: LinkId) {
         for target in self.targets(link) {
@@ -402,7 +404,7 @@ impl Pfc {
     }
 }
 
-/// Duration of a pause on `link`; `None` if it lasts until a resume frame.
+/// Duration of a pause on `link`. `None` if the pause lasts until a resume frame.
 fn pause_duration(quanta: Option<u16>, link: &Link) -> Option<Time> {
     quanta.map(|quanta| link.account.rate.serialization(u64::from(quanta) * QUANTUM_BYTES))
 }

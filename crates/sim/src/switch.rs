@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches only itself and its [`Ports`]. The switch
-//! leaves all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only its own state and its [`Ports`].
+//! It records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;
@@ -24,54 +24,54 @@ use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, MemoryOffset, SwitchRecord};
 
-/// Links of a switch's ports.
+/// Links of the ports of a switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortLinks {
-    /// Link of port 0; the links of the other ports follow in order.
+    /// Link of port 0. The links of the other ports follow in order.
     pub(crate) first: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
 }
 
-/// A packet that has just left a queue.
+/// A packet that has just left a queue of the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) packet: PacketId,
     pub(crate) queue: QueueId,
 }
 
-/// One switch. Fields that every packet touches come first and share cache lines, up to the first
-/// fields of the first memory.
+/// One switch of the network. The fields that every packet needs are first and share cache lines,
+/// up to the first fields of the first memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SwitchNode {
-    /// Link of port 0; the links of the other ports follow in order.
+    /// Link of port 0. The links of the other ports follow in order.
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
-    /// Whether the switch has one memory and no shadow policies; the record then observes it
-    /// directly.
+    /// Whether the switch has one memory and no shadow policies.
+    /// Then the record observes the memory directly.
     single_memory: bool,
-    /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
-    /// an arrival may set one.
+    /// Whether a timer for the policy's next timeout is set, or the policy never needs a timer.
+    /// If false, an arrival may set a timer.
     timer_set: bool,
     /// Whether shadow policies observe the switch, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
-    /// First memory of the switch, nearly always the only one. Each memory numbers its ports and
-    /// queues from zero; all other code numbers them over the whole switch.
+    /// First memory of the switch, and nearly always the only memory. Each memory numbers its ports
+    /// and queues from zero. All other code numbers them over the whole switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
-    /// All memories except the first.
+    /// All memories of the switch except the first.
     more: Vec<Slice>,
-    /// Index of the memory of each port.
+    /// Index of the memory that serves each port.
     slice_of_port: Vec<u16>,
-    /// Shadow policies of each slice, if events are to be explained.
+    /// Shadow policies of each slice, if the run explains events.
     panels: Vec<Panel>,
 }
 
 impl SwitchNode {
-    /// Builds a switch of these memories, in the order of their ports.
+    /// Builds a switch of the given memories, in the order of their ports.
     pub(crate) fn new(id: SwitchId, slices: Vec<Slice>, links: PortLinks) -> Self {
         let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
         let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
@@ -106,9 +106,9 @@ impl SwitchNode {
         self.single_memory = false;
     }
 
-    /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
-    /// none. Earlier timers of the policies are caught up then; all memories were empty until that
-    /// time.
+    /// Creates the shadow policies when the first packet arrives, because a switch
+    /// without packets needs none. Then it runs the earlier timers of these policies.
+    /// All memories were empty until that time.
     #[cold]
     fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {
@@ -123,7 +123,7 @@ impl SwitchNode {
         self.single_memory = false;
     }
 
-    /// Logs a mark on the packet that was stored or sent last.
+    /// Logs the mark of the packet that the switch stored or sent last.
     #[cold]
     fn log_mark(&mut self, event: PacketEvent) {
         let log = &mut self.record.effects.log;
@@ -133,8 +133,8 @@ impl SwitchNode {
         }
     }
 
-    /// Relabels the logged departure as an eviction: the packet's link is down, so it is never
-    /// sent.
+    /// Changes the logged departure to an eviction: the packet's link is down,
+    /// so the packet is never sent.
     #[cold]
     fn log_as_lost(&mut self) {
         let log = &mut self.record.effects.log;
@@ -143,9 +143,9 @@ impl SwitchNode {
         }
     }
 
-    /// Fires the shadow policies' timers up to `now`; no event of the switch comes before. Creates
-    /// the shadow policies if no packet has arrived: otherwise the first packet would fire all due
-    /// timers in one burst.
+    /// Runs the timers of the shadow policies up to `now`. No event of the switch is earlier.
+    /// Creates the shadow policies if no packet has arrived.
+    /// Otherwise the first packet would run all due timers at once.
     pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();
@@ -162,18 +162,18 @@ impl SwitchNode {
         self.panels.get(index).map_or(&[], Panel::opinions)
     }
 
-    /// Policies that cannot shadow the slice of `queue`, with the reasons.
+    /// Policies that cannot be shadow policies of the slice of `queue`, with the reasons.
     pub(crate) fn absent(&self, queue: QueueId) -> &[(&'static str, String)] {
         let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
         self.panels.get(index).map_or(&[], Panel::absent)
     }
 
-    /// All memories.
+    /// All memories of the switch, in the order of their ports.
     pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// Index of the memory of an egress port.
+    /// Index of the memory that serves an egress port.
     #[inline]
     fn slice_of(&self, port: u16) -> usize {
         usize::from(self.slice_of_port[usize::from(port)])
@@ -186,7 +186,7 @@ impl SwitchNode {
         (slice, QueueId(queue.0 - slice.first_queue))
     }
 
-    /// Port and priority of a queue, both numbered over the switch.
+    /// Port and priority of a queue. The queue and the port are numbered over the switch.
     pub(crate) fn port_and_priority(&self, queue: QueueId) -> (u16, u8) {
         let (slice, local) = self.at(queue);
         slice.port_and_priority(local)
@@ -208,17 +208,18 @@ impl SwitchNode {
         self.slices().map(|slice| slice.core.buffer().ports()).sum()
     }
 
-    /// Bytes stored in all slices.
+    /// Bytes stored in all slices of the switch.
     pub(crate) fn occupancy(&self) -> u64 {
         self.slices().map(|slice| slice.core.buffer().occupancy()).sum()
     }
 
-    /// Bytes of memory in all slices.
+    /// Size of the memory of all slices together (bytes).
     pub(crate) fn capacity(&self) -> u64 {
         self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Returns slice `index` with its observer, for a switch with more observers than its record.
+    /// Returns slice `index` with its observer, for a switch that has more observers
+    /// than its record.
     #[cold]
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
@@ -232,7 +233,7 @@ impl SwitchNode {
         (slice, listener)
     }
 
-    /// Closes the record at the end of the run.
+    /// Closes the record of the switch at the end of the run.
     pub(crate) fn close(&mut self, end: Time) {
         for index in 0..=self.more.len() {
             let (slice, listener) = self.slice_with_listener(index);
@@ -242,7 +243,7 @@ impl SwitchNode {
     }
 
     /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
-    /// If it returns false, nothing has happened, and the caller must call `receive`.
+    /// If the function returns false, the state is unchanged, and the caller must call `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
     pub(crate) fn bypass(
         &mut self,
@@ -271,7 +272,7 @@ impl SwitchNode {
         true
     }
 
-    /// Translates a packet between two ports of the switch into the core's form.
+    /// Converts a packet between two ports of the switch to the core's type.
     #[inline(always)] // The compiler drops unused fields.
     fn as_the_core_sees(
         &self,
@@ -288,8 +289,8 @@ impl SwitchNode {
         }
     }
 
-    /// Handles a packet whose last bit has reached `ingress_port` and that is routed to
-    /// `egress_port`. Returns whether the switch stored it.
+    /// Handles a packet whose last bit has reached `ingress_port` and whose route leads to
+    /// `egress_port`. Returns whether the switch stored the packet.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -320,7 +321,8 @@ impl SwitchNode {
         }
     }
 
-    /// Like [`Self::receive`], for a switch with more observers than its record.
+    /// Receives a packet like [`Self::receive`], for a switch that has more observers
+    /// than its record.
     #[inline(never)]
     fn receive_in_slice(
         &mut self,
@@ -356,7 +358,7 @@ impl SwitchNode {
         }
     }
 
-    /// Leaves the refusal of the last arrival among the effects.
+    /// Records the refusal of the last arrival in the effects.
     #[cold]
     #[inline(never)]
     fn note_refusal(&mut self, packet: Packet, refusal: Refusal) {
@@ -365,14 +367,15 @@ impl SwitchNode {
         self.record.effects.refuse(refused);
     }
 
-    /// Describes the last arrival, `packet`, with its egress queue.
+    /// Describes the last arrival `packet` with its egress queue.
     #[cold]
     #[inline(never)]
     fn seen(&self, packet: Packet) -> QueuedPacket {
         QueuedPacket { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
     }
 
-    /// Sends the scheduler's choice over the idle link of `port`, and returns it.
+    /// Sends the packet that the scheduler chooses over the idle link of `port`,
+    /// and returns the packet.
     #[inline(always)] // Inlined into the only place where switches send.
     pub(crate) fn send(&mut self, ports: &mut Ports<'_>, port: u16) -> Option<Sent> {
         let sent = self.poll_transmit(ports.now(), port)?;
@@ -390,7 +393,7 @@ impl SwitchNode {
         Some(Sent { packet: id, queue: sent.queue })
     }
 
-    /// Adds the state of its queue and port to a departing packet that requests telemetry.
+    /// Adds telemetry about its queue and port to a departing packet that requests telemetry.
     #[cold]
     fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: Transmission) {
         let id = PacketId(sent.packet);
@@ -405,14 +408,15 @@ impl SwitchNode {
         ports.report(id, HopReport { queue_bytes, port: link.0, sent_bytes, at: ports.now(), rate });
     }
 
-    /// Removes the next packet for `port` from its queue; its link is down, so it is never sent.
+    /// Removes the next packet for `port` from its queue.
+    /// The link is down, so the packet is never sent.
     pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
         let sent = self.poll_slice(now, port)?;
         self.log_as_lost();
         Some(PacketId(sent.packet))
     }
 
-    /// Requests a timer for the policy, if it has a timeout and no timer is set.
+    /// Requests a timer for the policy, if the policy has a timeout and no timer is set.
     #[inline]
     fn want_timer(&mut self) {
         if !self.timer_set {
@@ -435,8 +439,8 @@ impl SwitchNode {
         self.want_timer();
     }
 
-    /// Overrides the pauses of `priority` at `port` for a watchdog. `discard` also removes the
-    /// packets stored for it and refuses new ones.
+    /// Overrides the pauses of `priority` at `port` for a watchdog.
+    /// With `discard` it also removes the packets stored for the queue and refuses new packets.
     pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
         self.handle_pause(port, priority, false);
         if discard {
@@ -446,20 +450,20 @@ impl SwitchNode {
         }
     }
 
-    /// Ends the override: pauses of `priority` at `port` are obeyed again.
+    /// Ends the override: the port obeys pauses of `priority` again.
     pub(crate) fn obey_pauses(&mut self, port: u16, priority: u8, is_paused: bool) {
         self.first.core.set_discarding(port, priority, false);
         self.handle_pause(port, priority, is_paused);
     }
 
-    /// Egress queue of `packet`, which must be the last arrival.
+    /// Egress queue of `packet`, which must be the last packet that arrived.
     fn queue_of(&self, packet: &Packet) -> QueueId {
         let index = self.slice_of(packet.egress_port);
         let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
         QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
 
-    /// Next packet that the idle `port` sends.
+    /// The next packet that the idle `port` sends.
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
         if self.single_memory {
@@ -474,7 +478,7 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // Sets the packet of this departure, and of pauses that end with it.
+            // The packet of this departure also belongs to pauses that end with the departure.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);
@@ -496,13 +500,13 @@ impl SwitchNode {
         self.slices().map(peak).max().unwrap_or(0)
     }
 
-    /// Removes all packets of `queue` without sending them. The record then contains them.
+    /// Removes all packets of `queue` without sending them. The record then contains these packets.
     fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
         let (slice, mut listener) = self.slice_with_listener(0);
         slice.core.flush(now, queue, reason, &mut listener);
     }
 
-    /// Failure of a policy of this switch; returned once. `name` is the switch's name.
+    /// Failure of a policy of this switch, returned once. `name` is the switch's name.
     #[cold]
     pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
@@ -517,7 +521,7 @@ impl SwitchNode {
         })
     }
 
-    /// Failure of a marking rule of this switch; returned once. `name` is the switch's name.
+    /// Failure of a marking rule of this switch, returned once. `name` is the switch's name.
     #[cold]
     pub(crate) fn take_marking_failure(&mut self, name: &str) -> Option<FailedMarking> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
@@ -532,7 +536,7 @@ impl SwitchNode {
         })
     }
 
-    /// Time at which a policy must be called next.
+    /// Time at which the switch must next call a policy.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let first = self.first.core.poll_timeout();

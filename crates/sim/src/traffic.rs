@@ -15,12 +15,12 @@ pub(crate) fn start(scenario: &Scenario) -> Result<Traffic, SourceError> {
     Traffic::new(RunFacts { seed, end, racks: &racks, transports: &transports }, &entries)
 }
 
-/// Transports that replay packets of traces unchanged: the index in the scenario, and the replay
-/// mode.
+/// Transports that replay packets of traces unchanged: the transport's index in the scenario,
+/// and the replay mode.
 pub(crate) type Replayed = Vec<(u32, Replay)>;
 
-/// Replaying transports, and the transport index of every class. Indices beyond the scenario's
-/// transports point into the list of replaying transports.
+/// Replaying transports, and the transport index of every class.
+/// Indices beyond the scenario's transports select an entry of the list of replaying transports.
 pub(crate) fn carriages(scenario: &Scenario, traffic: &Traffic) -> (Replayed, Vec<u32>) {
     let mut replayed = Replayed::new();
     let transport = |Carriage { transport, replay }: Carriage| match replay {

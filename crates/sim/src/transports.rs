@@ -13,11 +13,11 @@ use bufferlab_transport::{
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Replay;
 
-/// Largest receive window that a SYN-ACK can announce; ns-3 respects it for the first flight.
+/// Largest receive window that a SYN-ACK can announce. In ns-3 it limits the first flight.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
-/// Builds every transport of the scenario, then those that replay traces (`replayed`), each for
-/// every kind of host (`transport * kinds + kind`). Also returns the kind of every host (its line
-/// rate) and the number of kinds.
+/// Builds every transport of the scenario, then the transports that replay traces (`replayed`),
+/// each for every kind of host (`transport * kinds + kind`).
+/// Also returns the kind of every host (its line rate) and the number of kinds.
 pub(crate) fn build_transports(
     scenario: &Scenario,
     replayed: &[(u32, Replay)],
@@ -57,8 +57,8 @@ pub(crate) fn build_transports(
     Ok((transports, rates.iter().map(kind_of).collect(), kinds.len()))
 }
 
-/// Transport of a trace's packets: each packet is a flow of one segment that leaves at once, with
-/// its size on the wire.
+/// Transport of a trace's packets. Each packet is a flow of one segment that leaves at once,
+/// with its size on the wire.
 fn replaying(
     spec: &TransportSpec,
     replay: Replay,
@@ -78,7 +78,7 @@ fn replaying(
     })
 }
 
-/// Registry entry of a transport's congestion control; `None` for open loop.
+/// Registry entry of a transport's congestion control. `None` for an open loop.
 fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo>, SimError> {
     if spec.pacing.is_some() {
         return Ok(None);
@@ -87,7 +87,7 @@ fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo
     info.map(Some).ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))
 }
 
-/// Congestion control with parameters that may depend on the path that `config` describes.
+/// Congestion control with parameters that may depend on the path, which `config` describes.
 fn control_of(spec: &TransportSpec, profile: Profile, config: &TcpConfig) -> Result<Control, SimError> {
     if let Some(pacing) = &spec.pacing {
         let gap = pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes));
@@ -109,7 +109,8 @@ fn build_transport(
     let tcp = tcp_config(spec, profile, line_rate, base_rtt);
     let control = control_of(spec, profile, &tcp)?;
     let ecn = if spec.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
-    // A receiver in the artifact has never sent data, so every ACK and SYN counts as unscheduled.
+    // A receiver in the artifact has never sent data, so each of its ACKs and SYNs
+    // counts as unscheduled.
     let is_unscheduled = profile == Profile::Artifact && spec.unscheduled_bytes > 0 && spec.rdma.is_none();
     Ok(Transport {
         tcp,
@@ -138,8 +139,8 @@ fn build_transport(
     })
 }
 
-/// Configuration of a flow's sender and receiver. The profile only chooses between two readings of
-/// the source.
+/// Configuration of a flow's sender and receiver.
+/// The profile only chooses between two readings of the transport's source.
 fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_rtt: Time) -> TcpConfig {
     let wire = spec.segment_bytes + spec.header_bytes;
     let read_as_rfc = TcpConfig {
@@ -171,7 +172,7 @@ fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_r
             last_resort: LastResort::Everything,
             states: CongestionStates::Ns3,
             first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            // ns-3 counts payload for the pace and the window.
+            // The simulator ns-3 counts payload for the pace and the window.
             segment_wire_bytes: spec.segment_bytes,
             uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
             ..read_as_rfc

@@ -1,8 +1,8 @@
 //! Everything between hosts and switches: time, links with their packets, routes, and timers.
 //!
-//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. Beyond its own state
-//! each may touch only its own links, the packets at it, and its own timers. So hosts and switches
-//! reach each other only over links.
+//! A host reaches the world through its [`Uplink`], a switch through its [`Ports`].
+//! Beyond its own state, a host or switch may change only its own links, the packets at it,
+//! and its own timers. So hosts and switches reach each other only over links.
 
 pub(crate) mod base_rtt;
 pub(crate) mod border;
@@ -28,7 +28,7 @@ use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::{BitRate, Time};
 
-/// Time, links, packets, routes, timers.
+/// Time, links, packets, routes and timers of a simulation.
 #[derive(Debug)]
 pub(crate) struct World {
     now: Time,
@@ -39,9 +39,9 @@ pub(crate) struct World {
     routes: Routes,
     timers: Timers,
     packet_hops: u64,
-    /// Sum of the peak packet counts that were taken over from other parts of the network.
+    /// Sum of the peak packet counts that this part adopted from other parts of the network.
     peak_elsewhere: usize,
-    /// Packets for other parts of the network, if it is divided.
+    /// Packets for other parts of the network. `None` if the network is not divided.
     border: Option<Box<Border>>,
 }
 
@@ -73,32 +73,32 @@ impl World {
         self.now
     }
 
-    /// Advances time to `time`, before which no event is due.
+    /// Advances time to `time`. No event is due earlier.
     #[inline]
     pub(crate) fn advance_to(&mut self, time: Time) {
         self.now = time;
     }
 
-    /// Packets that crossed a link so far.
+    /// Number of times that a packet crossed a link so far.
     pub(crate) fn packet_hops(&self) -> u64 {
         self.packet_hops
     }
 
-    /// Next event of a link.
+    /// The next event of any link.
     #[inline]
     pub(crate) fn next_link_event(&mut self) -> Upcoming {
         self.calendar.next()
     }
 
-    /// Takes the event that [`Self::next_link_event`] has just returned, and advances time to it.
+    /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to it.
     #[inline]
     pub(crate) fn take_link_event(&mut self, upcoming: Upcoming) -> (calendar::Kind, LinkId) {
         self.now = upcoming.time;
         self.calendar.take(upcoming)
     }
 
-    /// Takes the first packet off a link and returns where it arrives. `Err` if it is lost, because
-    /// the link went down during its transit.
+    /// Removes the first packet from a link and returns where it arrives.
+    /// `Err` if the packet is lost, because the link went down during its transit.
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
@@ -115,13 +115,13 @@ impl World {
         Ok((to, packet))
     }
 
-    /// Handles a finished transmission, or room in a link's device. Returns the sender that may
-    /// send now.
+    /// Handles the end of a transmission, or new space in a link's device.
+    /// Returns the sender that may send now.
     #[inline]
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {
-            // The device may have room, or a pause frame went first.
+            // The device may have space, or a pause frame was sent first.
             let at = link.next_place(self.now);
             if at > self.now {
                 self.calendar.push(at, Kind::TransmissionComplete, id);
@@ -139,8 +139,8 @@ impl World {
         !link.waiting && !link.down && link.busy_until <= self.now
     }
 
-    /// Claims link `id` for a waiting packet. True if the link is idle or its device has room;
-    /// otherwise the sender is notified when the transmission completes.
+    /// Claims link `id` for a waiting packet. True if the link is idle or its device has space.
+    /// Otherwise the sender is notified when the transmission is complete.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -159,8 +159,8 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has room. `more` says whether
-    /// another packet waits.
+    /// Puts a packet on link `id`, which is idle or whose device has space. `more`:
+    /// whether another packet waits.
     #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let link = &mut self.links[id];
@@ -179,8 +179,8 @@ impl World {
         }
     }
 
-    /// Reserves link `id` for a pause or resume frame, ahead of all waiting packets. Returns the
-    /// time at which the frame begins to leave; `None` if the link is down.
+    /// Reserves link `id` for a pause or resume frame, before all waiting packets.
+    /// Returns the time at which the frame begins to leave. `None` if the link is down.
     pub(crate) fn claim_for_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
         let link = &mut self.links[id];
         if link.down {
@@ -191,7 +191,7 @@ impl World {
         Some(start)
     }
 
-    /// Arrival time of a frame that begins to leave over link `id` at `start`.
+    /// Arrival time of a frame that begins to leave over link `id` at the time `start`.
     pub(crate) fn frame_arrival(&mut self, id: LinkId, bytes: u32, start: Time) -> Time {
         let link = &mut self.links[id];
         start + link.serializer.time(bytes) + link.delay
@@ -206,7 +206,8 @@ impl World {
         &mut self.links
     }
 
-    /// Largest number of packets alive at once; in a divided network, the sum of the parts' maxima.
+    /// Largest number of packets alive at once. In a divided network,
+    /// it is the sum of the parts' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }
@@ -219,7 +220,8 @@ impl World {
         &self.routes
     }
 
-    /// Removes all packets but the first from link `id`, in order, and empties its device.
+    /// Removes all packets except the first from link `id`, in order,
+    /// and empties the link's device.
     pub(crate) fn take_back(&mut self, id: LinkId) -> Vec<PacketId> {
         let link = &mut self.links[id];
         link.empty_device(self.now);
@@ -227,12 +229,12 @@ impl World {
         link.pipe.keep_first(&self.packets)
     }
 
-    /// Number of packets on links.
+    /// Number of packets on all links.
     pub(crate) fn packets_on_links(&self) -> usize {
         self.links.iter().map(|link| link.pipe.packets(&self.packets).count()).sum()
     }
 
-    /// Replaces the routes of all later packets.
+    /// Sets new routes for all later packets.
     pub(crate) fn reroute(&mut self, routes: Routes) {
         self.routes = routes;
     }
@@ -242,20 +244,20 @@ impl World {
         &mut self.timers
     }
 
-    /// Access of host `host` to the network.
+    /// Access of host `host` to the network through its uplink.
     #[inline]
     pub(crate) fn uplink(&mut self, host: HostId) -> Uplink<'_> {
         Uplink { world: self, host }
     }
 
-    /// Access of a switch to the network; `first` is the link of its port 0.
+    /// Access of a switch to the network. `first` is the link of the switch's port 0.
     #[inline]
     pub(crate) fn ports(&mut self, first: LinkId) -> Ports<'_> {
         Ports { world: self, first }
     }
 }
 
-/// Access of a host to the network: its link, packets at it, timers of hosts.
+/// Access of a host to the network: its link, packets at the host, timers of hosts.
 #[derive(Debug)]
 pub(crate) struct Uplink<'a> {
     world: &'a mut World,
@@ -298,32 +300,32 @@ impl Uplink<'_> {
         id
     }
 
-    /// Frees a packet.
+    /// Removes a packet from the network.
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         self.world.packets.remove(id);
     }
 
-    /// Reports that switches have added to a packet; still valid if it was just removed.
+    /// Reports that switches have added to a packet. They are still valid if it was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
         self.world.telemetry.reports(id)
     }
 
-    /// Lets switches add reports to an ACK as they did to its data.
+    /// Lets switches add reports to an ACK, as they did to its data packet.
     #[cold]
     pub(crate) fn go_on_reporting(&mut self, id: PacketId, scope: TelemetryScope) {
         self.world.telemetry.go_on(id, scope);
     }
 
-    /// Claims the uplink for a waiting packet. True if the host may send now; otherwise it is
-    /// notified when its link is idle.
+    /// Claims the uplink for a waiting packet. True if the host may send now.
+    /// Otherwise the host is notified when its link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())
     }
 
-    /// Sends a packet. `more` says whether another packet waits.
+    /// Sends a packet over the uplink. `more`: whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
         self.world.transmit(self.host.uplink(), id, more);
@@ -347,14 +349,14 @@ impl Uplink<'_> {
         self.world.timers.push(at, Timer::DelayedAck(slot));
     }
 
-    /// Wakes a message that waited for a connection, at this instant.
+    /// Sets a timer at this instant for a message that waited for a connection.
     pub(crate) fn wake_message(&mut self, slot: FlowSlot) {
         let now = self.world.now;
         self.world.timers.push(now, Timer::Connection(slot));
     }
 }
 
-/// Access of a switch to the network: the links of its ports, and packets at it.
+/// Access of a switch to the network: the links of its ports, and packets at the switch.
 #[derive(Debug)]
 pub(crate) struct Ports<'a> {
     world: &'a mut World,
@@ -377,8 +379,8 @@ impl Ports<'_> {
         &self.world.packets[id]
     }
 
-    /// Egress port of a packet that has reached `switch`; `None` if no route leads to its
-    /// destination.
+    /// Egress port of a packet that has reached `switch`.
+    /// `None` if no route leads to the packet's destination.
     #[inline(always)] // Inlined where packets arrive.
     pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<u16> {
         let packet = &mut self.world.packets[id];
@@ -392,32 +394,33 @@ impl Ports<'_> {
         self.world.is_idle(self.first.at_port(port))
     }
 
-    /// Claims `port` for a waiting packet. True if its link is idle or its device has room.
+    /// Claims `port` for a waiting packet. True if the port's link is idle or its device has space.
     #[inline]
     pub(crate) fn claim(&mut self, port: u16) -> bool {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more` says whether another packet waits.
+    /// Sends a packet through `port`, whose link is idle. `more`: whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
         self.world.transmit(self.first.at_port(port), id, more);
     }
 
-    /// Whether some transport of this run requests telemetry from switches.
+    /// Whether any transport of this run requests telemetry from switches.
     #[inline]
     pub(crate) fn wants_reports(&self) -> bool {
         self.world.telemetry.is_wanted()
     }
 
-    /// Link of `port`, its rate, and the bytes that it has sent so far.
+    /// Link of `port`, the link's rate, and the bytes that the link has sent so far.
     pub(crate) fn sent_through(&self, port: u16) -> (LinkId, BitRate, u64) {
         let id = self.first.at_port(port);
         let link = &self.world.links[id];
         (id, link.account.rate, link.tx_bytes)
     }
 
-    /// Scope of the telemetry that a packet requests, queue or port; `None` if it requests none.
+    /// Scope of the telemetry that a packet requests, queue or port.
+    /// `None` if the packet requests no telemetry.
     pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
         let packet = &self.world.packets[id];
         match (packet.flags.has(Flags::WANTS_TELEMETRY), packet.flags.has(Flags::OF_ITS_QUEUE)) {

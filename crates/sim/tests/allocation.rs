@@ -17,7 +17,8 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 456, "the slabs are compact");
 
-/// Sink that discards rows, so that only the simulator's memory is measured; counts lost packets.
+/// Sink that discards rows and counts lost packets, so that the test measures only
+/// the simulator's memory.
 #[derive(Default)]
 struct Forget {
     lost_packets: u64,
@@ -30,11 +31,11 @@ impl RunSink for Forget {
     }
 }
 
-/// Allocator use of a run, without the scenario.
+/// Allocator use of a run without the memory of its scenario.
 struct Measured {
     totals: RunTotals,
     lost_packets: u64,
-    /// Allocated blocks; each growth of a block counts again.
+    /// Number of allocated blocks. Each growth of a block counts again.
     allocations: u64,
     peak_bytes: usize,
 }
@@ -49,7 +50,8 @@ fn measure(scenario: &Scenario) -> Measured {
     Measured { totals, lost_packets, allocations: heap.total_blocks, peak_bytes: heap.max_bytes }
 }
 
-/// Seven senders and one receiver behind one switch; every sender has a flow of `bytes`.
+/// Scenario of seven senders and one receiver at one switch.
+/// Every sender has a flow of `bytes` bytes.
 fn incast(switch: &str, transport: &str, bytes: u64) -> Scenario {
     let lab = Lab::new(&star(8, "10 Gb/s", "2 us"), switch, transport).times("1 ms", "10 s");
     lab.flows((0..7).map(|src| flow(src, 7, bytes, Time::from_us(u64::from(src)))).collect())
@@ -60,7 +62,7 @@ fn assert_no_allocation_per_packet(name: &str, lossy: bool, scenario: impl Fn(u6
     let hops = long.totals.packet_hops - short.totals.packet_hops;
     assert!(hops > 500_000, "{name}: {hops} packet-hops are enough to see something");
     assert_eq!(long.lost_packets > 100, lossy, "{name}: {} packets were lost", long.lost_packets);
-    // A longer run may see a higher peak, so the difference can have either sign.
+    // A longer run may have a higher peak, so the difference can be positive or negative.
     let more = long.allocations as f64 - short.allocations as f64;
     println!(
         "{name}: {} and {} allocations, {hops} packet-hops between them: {:.6} per packet-hop",
@@ -71,20 +73,20 @@ fn assert_no_allocation_per_packet(name: &str, lossy: bool, scenario: impl Fn(u6
     assert!(more / (hops as f64) < 0.001, "{name}: {more} more allocations in {hops} packet-hops");
 }
 
-/// Flows of one packet that are all alive at once.
+/// Scenario of flows of one packet that are all alive at once.
 fn crowd(flows: u32) -> Scenario {
     let transport = "congestion_control = \"newreno\"\nhandshake = false";
     let lab = Lab::new(&star(8, "10 Gb/s", "2 us"), "buffer = \"900 MB\"\npolicy = \"cs\"", transport);
     lab.times("1 ms", "10 s").flows((0..flows).map(|n| flow(n % 7, 7, 1_400, Time::ZERO)).collect())
 }
 
-/// Peak bytes per additional live flow, with its packet, its timer and the spare capacity of lists
-/// that double as they grow.
+/// Peak bytes per additional live flow. They include the flow's packet,
+/// its timer and the spare capacity of lists that double when they grow.
 fn peak_bytes_per_flow() -> f64 {
     let (few, many) = (measure(&crowd(20_000)), measure(&crowd(40_000)));
     let flows = many.totals.peak_flows - few.totals.peak_flows;
     assert!(flows > 10_000, "many flows are alive at once");
-    // The list of flows to come belongs to the scenario, so it is subtracted.
+    // The list of future flows belongs to the scenario, so its size is subtracted.
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
@@ -125,6 +127,6 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    // 64 B of this is the packet's cache line, in a list that doubles.
+    // The packet's cache line takes 64 B of these bytes, in a list whose capacity doubles.
     assert!(measured < 1_270.0, "{measured} bytes per flow");
 }

@@ -1,4 +1,4 @@
-//! Compares the memory estimate of a scenario with the memory that building it takes.
+//! Compares the memory estimate of a scenario with the memory that its construction takes.
 
 #[path = "suite/support.rs"]
 mod support;
@@ -15,12 +15,12 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 const TCP: &str = "congestion_control = \"newreno\"";
 const TRAFFIC: &str = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                        load_of = \"host_links\"\npattern = \"all_to_all\"";
-/// Largest ratio of estimate to measurement; a higher estimate would refuse scenarios that can run.
+/// Largest ratio of estimate to measurement. A higher estimate would refuse scenarios that can run.
 const TOO_CAREFUL: f64 = 2.5;
-/// Size below which the quality of an estimate does not matter (bytes).
+/// Size below which the error of an estimate does not matter (bytes).
 const LITTLE: u64 = 3_000_000;
 
-/// Peak memory of building a scenario (bytes).
+/// Peak memory that the construction of a scenario takes (bytes).
 fn built(scenario: &Scenario) -> u64 {
     let _profiler = dhat::Profiler::builder().testing().build();
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
@@ -29,7 +29,7 @@ fn built(scenario: &Scenario) -> u64 {
     peak
 }
 
-/// Checks one scenario; `held` bytes of the estimate belong to the scenario.
+/// Checks one scenario. `held` bytes of the estimate belong to the scenario itself.
 fn check(name: &str, scenario: &Scenario, held: u64) {
     let estimate = MemoryEstimate::new(scenario);
     let (said, found) = (estimate.bytes() - held, built(scenario));
@@ -75,7 +75,8 @@ fn shapes() {
     check("lossless", &on_a_star(512, switch), 0);
 }
 
-/// Catches a policy that newly keeps a table, or more state per queue, without an estimate.
+/// Detects a policy with a new table, or with more state per queue,
+/// that the estimate does not include.
 fn policies() {
     for info in POLICIES.iter() {
         let params = if info.params.iter().any(|param| param.name == "flow_entries") {
@@ -103,7 +104,7 @@ fn policies() {
     }
 }
 
-/// A single test, because the allocator's counters cover the whole process.
+/// The checks are one test, because the allocator's counters cover the whole process.
 #[test]
 fn an_estimate_is_above_what_is_taken_and_not_far_above() {
     shapes();

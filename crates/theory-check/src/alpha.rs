@@ -1,4 +1,4 @@
-//! Replay of `alpha`: sends the burst at the stated alphas.
+//! Replay of `alpha`: sends a burst to a switch with the stated alphas.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::{BurstResult, replay};
@@ -12,11 +12,11 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Alphas that policies accept.
+/// Range of alphas that policies accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 /// An alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
-/// An alpha of a burst that reaches its steady share.
+/// An alpha with which a burst reaches its steady share.
 const SOME_HIGH: f64 = 8.0;
 
 fn run(asked: &Asked<'_>) -> Verification {
@@ -29,7 +29,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Duration of the burst in the question (s).
+/// Duration of the burst in the user's question (s).
 fn duration(asked: &Asked<'_>) -> f64 {
     let rate = asked.params.rate("rate").0 as f64;
     let of_size = asked.params.given_bytes("burst").map(|bytes| bytes as f64 * 8.0 / rate);
@@ -37,7 +37,7 @@ fn duration(asked: &Asked<'_>) -> f64 {
     of_size.or(of_time).expect("one of the two is given")
 }
 
-/// The first loss with these alphas.
+/// The first loss of the burst with these alphas.
 fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<BurstResult, String> {
     for alpha in [low, high] {
         if !FACTORS.contains(&alpha) {
@@ -72,7 +72,7 @@ fn add(found: &mut Verification, (low, high): (f64, f64), seen: &BurstResult, ch
     found.add(what, format!("{}{more}", seen.bound_in_words()), vec![check]);
 }
 
-/// Checks the largest low alpha, with a burst that only the buffer limits.
+/// Checks the largest low alpha, with a burst that only the size of the buffer limits.
 fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (stated, time) = (asked.stated("alpha_low"), duration(asked));
     if stated == f64::INFINITY {
@@ -80,7 +80,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     }
     let alphas = (stated, UNLIMITED);
     let seen = first_loss(asked, "alpha_low", alphas)?;
-    // The calculator assumes an infinite alpha for the burst; the replay uses a large one.
+    // The calculator assumes an infinite alpha for the burst, and the replay uses a large alpha.
     let ratio = asked.params.rate("rate").0 as f64 / asked.params.rate("port_rate").0 as f64;
     let finite = (ratio - 1.0) / (UNLIMITED * (ratio - 2.0));
     let bound = time * (seen.part() + finite);
@@ -90,7 +90,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the printed low alpha suffices.
+/// Checks that the printed low alpha is sufficient.
 fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let time = duration(asked);
     let alphas = (asked.stated("alpha_low_printed"), UNLIMITED);

@@ -1,5 +1,5 @@
-//! Bench around the core's switch, for the two kinds of traffic in closed forms: queues kept as
-//! long as their limits allow, and bursts of a constant rate.
+//! A test bench around the core's switch, for the two kinds of traffic in closed forms:
+//! queues kept as long as their limits allow, and bursts of a constant rate.
 
 use bufferlab_core::{
     Admission, DropReason, Header, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
@@ -8,25 +8,25 @@ use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Rounds of offers in which every queue refuses before a state counts as settled. Drop counters,
-/// such as TDT's, reach their limits in fewer rounds.
+/// Number of rounds of offers in which every queue refuses before a state counts as steady.
+/// Drop counters, such as TDT's, reach their limits in fewer rounds.
 const IDLE_ROUNDS: u32 = 24;
 
-/// Place of a queue: port and priority.
+/// Position of a queue: its port and its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PortQueue {
-    /// Egress port.
+    /// Egress port of the queue.
     pub(crate) port: u16,
-    /// Queue of the port.
+    /// Number of the queue within the port.
     pub(crate) priority: u8,
 }
 
-/// A burst to some queues at once.
+/// A burst to one or more queues at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
     /// Queues of the burst, each on a separate port.
     pub(crate) queues: Vec<PortQueue>,
-    /// Arrival rate at each of the queues.
+    /// Rate at which the burst arrives at each of its queues.
     pub(crate) rate: BitRate,
     /// Tags of the burst's packets.
     pub(crate) tags: Tags,
@@ -37,13 +37,13 @@ pub(crate) struct Burst {
 pub(crate) struct FirstLoss {
     /// Time after the start of the burst (s).
     pub(crate) seconds: f64,
-    /// Arrivals at the queue before the loss (bytes).
+    /// Bytes that arrived at the queue before the loss.
     pub(crate) arrived: f64,
     /// Length of the queue at the loss (bytes).
     pub(crate) stored: f64,
 }
 
-/// A switch under test: arrivals whenever its queues accept them, departures at line rate.
+/// A switch under test. Packets arrive whenever its queues accept them, and leave at line rate.
 #[derive(Debug)]
 pub(crate) struct Bench {
     switch: Switch<Box<dyn Policy>>,
@@ -51,15 +51,15 @@ pub(crate) struct Bench {
     packet: u32,
     greedy: Vec<PortQueue>,
     now: Time,
-    /// Time between two packets until the state settles.
+    /// Time between two arriving packets until the state is steady.
     pace: Time,
-    /// Ends of transmissions, with their ports.
+    /// Ends of transmissions in progress, with their ports.
     busy: BinaryHeap<Reverse<(Time, u16)>>,
     is_busy: Vec<bool>,
 }
 
 impl Bench {
-    /// An idle switch with the policy `name`; all packets have `packet` bytes.
+    /// An idle switch with the policy `name`. All packets have `packet` bytes.
     ///
     /// # Errors
     /// Returns the errors of [`SwitchConfig::build`] as text.
@@ -83,18 +83,18 @@ impl Bench {
         })
     }
 
-    /// Sets the time between two packets until the state settles, so that policies that measure
-    /// growth in a window see none.
+    /// Sets the time between two arriving packets until the state is steady.
+    /// It prevents policies that measure growth in a window from detecting growth.
     pub(crate) fn settle_slowly(&mut self, pace: Time) {
         self.pace = pace;
     }
 
-    /// Keeps this queue as long as its limit allows from now on.
+    /// Keeps the queue `place` as long as its limit allows from now on.
     pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }
 
-    /// Ends the arrivals that keep this queue full.
+    /// Ends the arrivals that keep the queue `place` full.
     pub(crate) fn stop(&mut self, place: PortQueue) {
         self.greedy.retain(|other| *other != place);
     }
@@ -104,13 +104,13 @@ impl Bench {
         self.switch.buffer().queue_bytes(self.queue(place))
     }
 
-    /// Free buffer (bytes).
+    /// Free bytes of the buffer.
     pub(crate) fn free(&self) -> u64 {
         self.switch.buffer().capacity() - self.switch.buffer().occupancy()
     }
 
-    /// The limit of a queue as a multiple of the free buffer; infinite without a limit or without
-    /// free buffer.
+    /// The limit of a queue as a multiple of the free buffer.
+    /// Infinite if there is no limit or no free buffer.
     pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// A probe of the policy, such as the state of a port.
+    /// Value of a probe of the policy, such as the state of a port.
     pub(crate) fn probe(&self, place: PortQueue, name: &str) -> Option<f64> {
         let mut found = None;
         self.switch.policy().probe(self.queue(place), self.switch.buffer(), &mut |known, value| {
@@ -134,7 +134,7 @@ impl Bench {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
-    /// Offers one packet to a queue at this instant; an error if it was not stored.
+    /// Offers one packet to a queue at this instant. Fails if the switch did not store the packet.
     pub(crate) fn offer(&mut self, place: PortQueue, tags: Tags) -> Result<(), DropReason> {
         let PortQueue { port, priority } = place;
         let packet = Packet {
@@ -148,12 +148,12 @@ impl Bench {
         }
     }
 
-    /// Sends the next packet of a port, whatever the time. Returns whether there was one.
+    /// Sends the next packet of a port, at any time. Returns whether the port had a packet.
     pub(crate) fn send(&mut self, port: u16) -> bool {
         self.switch.poll_transmit(self.now, port, &mut ()).is_some()
     }
 
-    /// Offers packets to each full queue in turn until it refuses one.
+    /// Offers packets to each full queue in turn until the queue refuses one.
     fn refill(&mut self) {
         for index in 0..self.greedy.len() {
             while self.offer(self.greedy[index], Tags::NONE).is_ok() {}
@@ -171,9 +171,9 @@ impl Bench {
         }
     }
 
-    /// Ports with queues that exceed their limit by more than a packet, even if one more packet
-    /// were free. Where a limit is a large multiple of the free buffer, no state of whole packets
-    /// is nearer to the steady one.
+    /// Ports with queues that exceed their limit by more than a packet, even if the buffer
+    /// had space for one more packet. If a limit is a large multiple of the free buffer,
+    /// no state of whole packets is nearer to the steady state.
     fn ports_in_excess(&self) -> Vec<u16> {
         let (free, packet) = (self.free(), u64::from(self.packet));
         let longer = |place: &&PortQueue| {
@@ -188,12 +188,13 @@ impl Bench {
         ports
     }
 
-    /// Runs until the full queues are steady: each as long as its limit allows and no longer.
+    /// Runs until the full queues are steady:
+    /// each queue is as long as its limit allows and no longer.
     ///
     /// # Errors
     /// If there is no steady state: each packet moves the limits further than queues can follow.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
-        // Allows every packet of the buffer to leave a few times.
+        // The number of steps allows every packet of the buffer to leave a few times.
         let mut left = 16 * self.switch.buffer().capacity() / u64::from(self.packet) + 1_000;
         let mut idle = 0;
         while idle < IDLE_ROUNDS {
@@ -219,7 +220,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Runs timers that are due by `until`.
+    /// Runs the policy's timers that are due until `until`.
     fn catch_up(&mut self, until: Time) {
         while let Some(due) = self.switch.poll_timeout().filter(|&due| due <= until) {
             self.now = due.max(self.now);
@@ -228,7 +229,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// Starts a transmission at an idle port.
+    /// Starts a transmission at a port that is idle.
     fn transmit(&mut self, port: u16) {
         if self.is_busy[usize::from(port)] {
             return;
@@ -240,8 +241,8 @@ impl Bench {
         }
     }
 
-    /// Ends the next transmission, if it is due by `until`: its port sends the next packet, and
-    /// queues are refilled.
+    /// Ends the next transmission, if it is due until `until`.
+    /// Its port sends the next packet, and queues are filled again.
     fn depart(&mut self, until: Time) -> bool {
         match self.busy.peek() {
             Some(&Reverse((at, port))) if at <= until => {
@@ -264,13 +265,14 @@ impl Bench {
         self.refill();
     }
 
-    /// Sends a burst until it loses a packet, or `most_packets` to each queue: then `None`.
+    /// Sends a burst until it loses a packet. `None` if each queue got `most_packets` packets
+    /// without a loss.
     pub(crate) fn first_loss(&mut self, burst: &Burst, most_packets: u64) -> Option<FirstLoss> {
         self.start();
         let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));
         let between = burst.rate.serialization(size);
-        // The burst's packets for different queues are staggered: simultaneous packets would be
-        // small bursts.
+        // The burst's packets for different queues are staggered.
+        // Simultaneous packets would be small bursts.
         let at = |packet: u64, queue: u64| {
             begin + burst.rate.serialization((packet + 1) * size) + Time(between.0 * queue / count)
         };
@@ -293,8 +295,8 @@ impl Bench {
         None
     }
 
-    /// Time until a queue without arrivals is empty and its last packet is sent (s). The other
-    /// queues are kept full.
+    /// Time until a queue without arrivals is empty and its last packet is sent (s).
+    /// The other queues stay full.
     pub(crate) fn drain(&mut self, place: PortQueue) -> f64 {
         self.stop(place);
         let begin = self.now;
@@ -304,12 +306,12 @@ impl Bench {
                 break;
             }
         }
-        // Add the time in which the port sends the last packet.
+        // The result includes the time in which the port sends the last packet.
         let last = self.rates[usize::from(place.port)].serialization(u64::from(self.packet));
         (self.now + last).as_secs_f64() - begin.as_secs_f64()
     }
 
-    /// Checks the switch's accounting.
+    /// Checks the accounting of the switch.
     ///
     /// # Panics
     /// If the accounting is wrong, a defect of the core.

@@ -1,5 +1,5 @@
 //! Replay of `burst-tolerance`: sends bursts into a switch whose congested queues are at their
-//! thresholds, until one loses a packet.
+//! thresholds, until one burst loses a packet.
 
 pub(crate) mod layout;
 
@@ -9,7 +9,7 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_params::{ParamKind, ParamValue};
 use layout::{Layout, Scheme, Stage};
 
-/// Replay with a burst into the core's switch.
+/// Replay with a burst that arrives at the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst-tolerance",
     summary: "queues are kept at the policy's limits, then a burst is sent until it loses a packet",
@@ -27,7 +27,8 @@ fn run(asked: &Asked<'_>) -> Verification {
         _ => None,
     });
     for word in words.iter().filter(|word| given.as_deref().is_none_or(|given| given == word.name)) {
-        // The comparison of all policies has no answers, so each policy is replayed.
+        // The comparison of all policies has no answers, so the replay sends a burst
+        // for each policy.
         let mut values: Vec<_> = asked.given.iter().filter(|(name, _)| name != "policy").cloned().collect();
         values.push(("policy".to_owned(), ParamValue::Choice(word.name.into())));
         let answer = match asked.info.calculate(&values) {
@@ -71,10 +72,10 @@ pub(crate) struct BurstResult {
     free: f64,
     /// Possible error of the free buffer (bytes).
     slack: f64,
-    /// Two packets over the weight of the burst: the error of the burst's packets in terms of the
-    /// free buffer (bytes).
+    /// Two packets divided by the weight of the burst:
+    /// the error that the burst's packets cause in the free buffer (bytes).
     own: f64,
-    /// Arrival rate of the burst, and growth rate of its queues (bytes/s).
+    /// Arrival rate of the burst, and growth rate of the burst's queues (bytes/s).
     rates: (f64, f64),
 }
 
@@ -97,7 +98,7 @@ impl BurstResult {
         )
     }
 
-    /// Checks of time, arrived and stored bytes against the stated values.
+    /// Checks time, arrived bytes and stored bytes against the stated values.
     pub(crate) fn checks(&self, name: &str, stated: [f64; 3]) -> Vec<Check> {
         let [time, arrived, stored] = stated;
         let off = time * self.part();
@@ -130,13 +131,14 @@ impl BurstResult {
 /// Sends the burst of a layout.
 ///
 /// # Errors
-/// Reason why it cannot be replayed.
+/// Reason why the layout cannot be replayed.
 pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<BurstResult, String> {
     check_rate(layout.buffer, layout.port_rate)?;
     layout.check(scheme)?;
     let (queues, ratio) = (layout.full_queues(scheme) as f64, layout.ratio());
     let growth = ratio - layout.gamma(scheme);
-    // Arrivals and departures while the buffer fills, each with an offer for every full queue.
+    // The cost counts arrivals and departures while the buffer fills,
+    // each with an offer for every full queue.
     let cost = (queues + 1.0) * (ratio + queues + 1.0) / growth;
     let packet = packet_size(layout.buffer, cost)?;
     let Stage { mut bench, burst, infinite, reserved } = layout.stage(scheme, packet)?;
@@ -187,7 +189,7 @@ mod tests {
         }
     }
 
-    /// TDT section VI-A: 222.2 us.
+    /// The worked burst of TDT section VI-A lasts 222.2 us.
     #[test]
     fn the_worked_burst_is_measured_and_one_that_is_two_percent_longer_is_not() {
         let seen = replay(&layout(), Scheme::DynamicThreshold).expect("it can be replayed");

@@ -1,5 +1,5 @@
-//! Replay of `drain-time`: a queue of every priority at its greatest length, without further
-//! arrivals.
+//! Replay of `drain-time`: a queue of every priority has its greatest length,
+//! without further arrivals.
 
 use crate::bench::PortQueue;
 use crate::priorities::{Congested, Priorities};
@@ -40,8 +40,8 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
             let measured = bench.drain(PortQueue { port: 0, priority: priority as u8 });
             bench.verify();
-            // Error of the priority's occupancy, and two packets at its end. Each other queue of
-            // the port is served once for each of these packets.
+            // The error is that of the priority's occupancy, and two packets at its end.
+            // Each other queue of the port is served once for each of these packets.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &PortQueue| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

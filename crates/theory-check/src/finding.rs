@@ -8,13 +8,13 @@ use std::fmt::{self, Display, Write};
 pub enum Relation {
     /// The values are equal, up to the bound.
     Equal,
-    /// The measured value is at least the stated one, up to the bound.
+    /// The measured value is at least the stated value, up to the bound.
     AtLeast,
     /// The measured value is at most the stated value, up to the bound.
     AtMost,
 }
 
-/// The unit of a compared quantity.
+/// The unit of a quantity that a check compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes.
@@ -38,25 +38,25 @@ impl Unit {
     }
 }
 
-/// One quantity, as the calculator states it and as packets measure it.
+/// Check of one quantity: the value that the calculator states, and the value that packets measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Name of the quantity.
+    /// Name of the checked quantity.
     pub quantity: String,
-    /// The calculator's answer (unit as in `unit`).
+    /// Value that the calculator states (in the unit of the field `unit`).
     pub stated: f64,
-    /// Value measured with packets.
+    /// Value that the replay measured with packets.
     pub measured: f64,
-    /// Relation that must be true.
+    /// Relation that must be true between measured and stated value.
     pub relation: Relation,
-    /// Largest difference that discretisation explains.
+    /// Largest difference of the two values that discretisation explains.
     pub bound: f64,
-    /// The unit of the three numbers.
+    /// The unit of the stated value, the measured value and the bound.
     pub unit: Unit,
 }
 
 impl Check {
-    /// A check that stated and measured are equal up to `bound`.
+    /// A check that the stated and the measured value are equal up to `bound`.
     #[must_use]
     pub fn equal(
         quantity: impl Into<String>,
@@ -67,7 +67,7 @@ impl Check {
         Self { quantity: quantity.into(), stated, measured, relation: Relation::Equal, bound, unit }
     }
 
-    /// The check with another relation.
+    /// The check with the relation `relation`.
     #[must_use]
     pub fn with(self, relation: Relation) -> Self {
         Self { relation, ..self }
@@ -80,7 +80,7 @@ impl Check {
         if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
     }
 
-    /// Measured minus stated, relative to stated; 0 where an inequality is true.
+    /// Measured minus stated value, relative to the stated value. 0 if an inequality is true.
     #[must_use]
     pub fn relative(&self) -> f64 {
         let difference = self.difference();
@@ -92,7 +92,8 @@ impl Check {
         if counts && self.stated != 0.0 { difference / self.stated } else { 0.0 }
     }
 
-    /// Whether measured and stated agree. Differences within floating-point rounding are ignored.
+    /// Whether measured and stated value agree.
+    /// Differences within floating-point rounding are ignored.
     #[must_use]
     pub fn holds(&self) -> bool {
         let bound = self.bound + 1e-9 * self.stated.abs().min(f64::MAX);
@@ -104,23 +105,23 @@ impl Check {
     }
 }
 
-/// One run, or several runs of a kind, and their results.
+/// One run, or several runs of a kind, with results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// Description of the run.
+    /// Description of the run in words.
     pub what: String,
-    /// Explanation of the bounds: why measured values may differ.
+    /// Explanation of the bounds: why measured values may differ from stated values.
     pub bound: String,
-    /// Comparisons.
+    /// Checks of the quantities that the run measured.
     pub checks: Vec<Check>,
 }
 
-/// Results of replaying a calculator's answer.
+/// Results of the replays of a calculator's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verification {
-    /// Replays.
+    /// Replays of the answer.
     pub replays: Vec<Replay>,
-    /// Answers that have no replay, each with the reason.
+    /// Answers without a replay, each with the reason.
     pub left_out: Vec<String>,
 }
 
@@ -133,18 +134,18 @@ impl Verification {
         verification
     }
 
-    /// A verification without replays.
+    /// A verification without replays, for the reason `reason`.
     #[must_use]
     pub fn nothing(reason: impl Into<String>) -> Self {
         Self { replays: Vec::new(), left_out: vec![reason.into()] }
     }
 
-    /// Adds a replay.
+    /// Adds a replay to the verification.
     pub fn add(&mut self, what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) {
         self.replays.push(Replay { what: what.into(), bound: bound.into(), checks });
     }
 
-    /// All comparisons.
+    /// All checks of all replays.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.replays.iter().flat_map(|replay| &replay.checks)
     }
@@ -157,7 +158,7 @@ impl Verification {
 }
 
 impl Display for Verification {
-    /// A table for each replay, its bound, and the answers without a replay.
+    /// Writes a table for each replay, its bound, and the answers without a replay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         for replay in &self.replays {

@@ -1,11 +1,11 @@
-//! Replay of `guarantees`: states of a switch under ABM that attain the bounds, and random states,
-//! which must satisfy them.
+//! Replay of `guarantees`: states of a switch under ABM that reach the bounds, and random states,
+//! which must satisfy the bounds.
 
 use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_units::RandomStream;
 
-/// Replay with steady states.
+/// Replay with steady states of queues.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "guarantees",
     summary: "queues are kept at ABM's limits, in the states that attain the bounds and in random ones",
@@ -30,7 +30,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     let count = priorities.alphas.len();
     let (mut extremes, mut found) = (Vec::new(), Verification::default());
     for priority in 0..count {
-        // Every other congested queue drains at the full rate.
+        // Every congested queue except one drains at the full rate.
         let all: Vec<_> = (0..count)
             .map(|other| Congested { priority: other, gamma: if other == priority { gamma } else { 1.0 } })
             .collect();

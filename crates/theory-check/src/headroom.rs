@@ -1,5 +1,5 @@
-//! Replay of `headroom`: a sender transmits until it obeys a pause, with the worst packets at the
-//! worst moment. The result is the least headroom without loss.
+//! Replay of `headroom`: a sender transmits until it obeys a pause,
+//! with the worst packets at the worst moment. The result is the least headroom without loss.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{
@@ -17,17 +17,18 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Largest packets that the pool stores before the next packet uses headroom and pauses the sender.
+/// Number of largest packets that the pool stores before the next packet uses headroom and
+/// pauses the sender.
 const BEFORE: u64 = 3;
-/// Packets in flight above which a replay would take too long.
+/// Number of packets in flight above which a replay would take too long.
 const PACKETS_MAX: u64 = 30_000;
-/// The smallest frame of Ethernet (bytes), as in the calculator.
+/// Size of the smallest Ethernet frame (bytes), as in the calculator.
 const SMALLEST_FRAME: u32 = 64;
-/// Formulas with delays that no link here has, or with fewer terms than the switch needs.
+/// Formulas with delays that no simulated link has, or with fewer terms than the switch needs.
 const OTHERS: &str = "shorthand, ABM/Reverie code, HPCC code and SONiC: they count delays of chips and averages of \
                       packets that no link here has; compare them with \"bufferlab's switch\"";
 
-/// A cable and the packets sent over it.
+/// A cable, and the packets that the sender sends over it.
 #[derive(Clone, Copy, Debug)]
 struct Cable {
     rate: BitRate,
@@ -92,8 +93,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's headroom, including the packet that triggers the pause. The standard's delays of
-/// interfaces and of the peer become reaction time.
+/// The standard's headroom, including the packet that triggers the pause.
+/// The standard's delays of interfaces and of the peer are reaction time in the replay.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
@@ -107,13 +108,13 @@ fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option
     (name, Cable { reaction, ..cable }, asked.answer.value(name), more)
 }
 
-/// The least headroom without loss (bytes), at most twice the stated headroom.
+/// The least headroom without loss (bytes). The search ends at twice the stated headroom.
 fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     let worst = cable.packets.worst();
     if stated / u64::from(worst) > PACKETS_MAX {
         return Err(format!("more than {PACKETS_MAX} packets on the way"));
     }
-    // A headroom of one packet is the minimum of the policy, and too little.
+    // A headroom of one packet is the policy's minimum, and it is not enough.
     let (mut losing, mut enough) =
         (cable.packets.occupied(cable.packets.largest), 2 * stated + u64::from(cable.packets.largest));
     if loses(cable, enough)? {
@@ -126,7 +127,7 @@ fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     Ok(enough)
 }
 
-/// Time of the switch's first pause frame.
+/// Records the time of the switch's first pause frame.
 #[derive(Debug, Default)]
 struct FirstPause {
     pause: Option<Time>,
@@ -143,8 +144,8 @@ impl Observer for FirstPause {
 /// Whether the switch loses a packet with this headroom.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
-    // The worst case: the packets before the pause end one byte below the threshold. So the packet
-    // that triggers the pause does not fit and uses headroom.
+    // In the worst case, the packets before the pause end one byte below the threshold.
+    // So the packet that triggers the pause does not fit and uses headroom.
     let threshold = BEFORE * cable.packets.occupied(largest) + 1;
     let config = SwitchConfig {
         hardware: Hardware { cell_bytes: cell.max(1), ..Hardware::IDEAL },
@@ -165,8 +166,8 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let mut on_the_way: std::collections::VecDeque<(Time, u32)> = std::collections::VecDeque::new();
     let (mut start, mut sent, mut lost) = (Time::ZERO, 0, false);
     loop {
-        // The sender receives a pause frame after the frame has waited for one of the largest
-        // packets.
+        // The pause frame first waits for one of the largest packets.
+        // Then the sender receives the frame.
         let frame = u64::from(largest) + u64::from(PAUSE_FRAME_BYTES);
         let way = cable.rate.serialization(frame) + cable.delay + cable.reaction;
         let obeys = first.pause.map(|at| at + way);

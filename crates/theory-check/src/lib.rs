@@ -1,9 +1,9 @@
-//! Measures the answers of calculators packet by packet.
+//! Measures with packets whether the answers of calculators are right.
 //!
-//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`]. The entry
-//! builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets through
-//! it, and compares the measured with the stated quantity. The allowed difference follows from
-//! discretisation (a packet, a serialization time, a refresh) and is part of every comparison.
+//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`].
+//! The entry builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets
+//! through it, and compares the measured with the stated quantity. The allowed difference follows
+//! from discretisation (a packet, a serialization time, a refresh). It is part of every comparison.
 //!
 //! ```
 //! use bufferlab_theory::calculators::CALCULATORS;
@@ -34,25 +34,25 @@ pub use finding::{Check, Relation, Replay, Unit, Verification};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_theory::calculators::{CalculatorError, CalculatorInfo, Derivation};
 
-/// Replay of a calculator's answers.
+/// Replay of the answers of a calculator.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayInfo {
-    /// The calculator's name.
+    /// Name of the calculator.
     pub calculator: &'static str,
     /// The run and its measurement, or the reason why packets cannot check the answer, in one line.
     pub summary: &'static str,
-    /// Runs the replay.
+    /// Runs the replay for an answer.
     pub run: fn(&Asked<'_>) -> Verification,
 }
 
-/// The question to a calculator, and its answer.
+/// A question to a calculator, and the calculator's answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The calculator that was asked.
+    /// The calculator that answered.
     pub info: &'static CalculatorInfo,
-    /// Parameters that the caller gave.
+    /// Parameters that the caller gave to the calculator.
     pub given: &'a [(String, ParamValue)],
-    /// All parameters, with defaults.
+    /// All parameters of the calculator, with defaults.
     pub params: Params,
     /// Answer of the calculator.
     pub answer: Derivation,
@@ -62,13 +62,13 @@ impl Asked<'_> {
     /// The value of the answer `name`.
     ///
     /// # Panics
-    /// If the calculator has no such answer, a defect of the replay.
+    /// If the calculator has no such answer, which is a defect of the replay.
     pub(crate) fn stated(&self, name: &str) -> f64 {
         self.answer.value(name).unwrap_or_else(|| panic!("{} answers {name}", self.info.name))
     }
 }
 
-/// The replay of every built-in calculator, in the calculators' order.
+/// Replays of all built-in calculators, in the order of the calculators.
 pub static REPLAYS: &[ReplayInfo] = &[
     burst_tolerance::REPLAY,
     burst::REPLAY,
@@ -82,9 +82,10 @@ pub static REPLAYS: &[ReplayInfo] = &[
     tdt_parameters::REPLAY,
 ];
 
-/// Replays the answer of a calculator for `given`; the other parameters have their defaults.
+/// Replays the answer of a calculator for the values `given`.
+/// The other parameters have their defaults.
 ///
-/// A calculator registered by a program has no replay, as the list of omitted answers states.
+/// A calculator that a program registers has no replay. The list of omitted answers states this.
 ///
 /// # Errors
 /// Returns the errors of [`CalculatorInfo::calculate`].

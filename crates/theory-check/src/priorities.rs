@@ -1,16 +1,17 @@
-//! Switches for `guarantees` and `drain-time`: priorities whose queues are at ABM's thresholds.
+//! Switches for `guarantees` and `drain-time`, with priorities whose queues are
+//! at ABM's thresholds.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::{abm, packet_size, settled, switch};
 use bufferlab_params::Params;
 use bufferlab_units::{BitRate, Time};
 
-/// Rate of the fastest port.
+/// Rate of the switch's fastest port.
 pub(crate) const RATE: BitRate = BitRate::gbps(100);
-/// Refresh interval of factors; queues do not change while a state settles.
+/// Update interval of factors. Queues do not change while a state settles.
 const INTERVAL: Time = Time::from_us(10);
 
-/// The buffer and the alphas of its priorities.
+/// Size of the buffer and alphas of its priorities.
 #[derive(Clone, Debug)]
 pub(crate) struct Priorities {
     pub(crate) buffer: u64,
@@ -18,17 +19,17 @@ pub(crate) struct Priorities {
     pub(crate) packet: u32,
 }
 
-/// A congested queue on a separate port.
+/// A congested queue that has a separate port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Congested {
-    /// Priority of the queue.
+    /// Priority of the congested queue.
     pub(crate) priority: usize,
     /// Rate of the queue's port, as a fraction of the fastest port's.
     pub(crate) gamma: f64,
 }
 
 impl Priorities {
-    /// Reads the parameters; `queues` is the maximum number of queues.
+    /// Reads the calculator's parameters. `queues` is the maximum number of queues.
     ///
     /// # Errors
     /// Reason why the priorities cannot be replayed.
@@ -47,15 +48,15 @@ impl Priorities {
         Ok(Self { buffer, alphas, packet })
     }
 
-    /// A switch with these ports (bits/s), in which ABM limits every queue.
+    /// A switch with ports of the rates `rates` (bits/s), in which ABM limits every queue.
     pub(crate) fn bench(&self, rates: Vec<BitRate>) -> Result<Bench, String> {
         let config = switch(self.buffer, rates, self.alphas.len());
         abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
     }
 
     /// Possible difference of `priority`'s occupancy from the steady state of these queues (bytes).
-    /// A queue settles between a packet below omega times the free buffer and omega + 1 packets
-    /// above it (see [`Bench::settle`]). The sum of these differences reduces the free buffer.
+    /// A queue ends between a packet below omega times the free buffer and omega + 1 packets above
+    /// it (see [`Bench::settle`]). The sum of these differences reduces the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);
@@ -65,8 +66,8 @@ impl Priorities {
         f64::from(self.packet) * (count(priority) + own + own * missing / (1.0 + all))
     }
 
-    /// Occupancy of each priority (bytes) in the steady state of congested queues, each on a
-    /// separate port. One more port of the fastest rate is idle.
+    /// Occupancy of each priority (bytes) in the steady state of congested queues,
+    /// each of which has a separate port. One more port of the fastest rate is idle.
     pub(crate) fn held(&self, queues: &[Congested]) -> Result<Vec<f64>, String> {
         let rate = |queue: &Congested| BitRate((queue.gamma * RATE.0 as f64).round().max(1.0) as u64);
         let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();

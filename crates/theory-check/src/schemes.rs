@@ -4,17 +4,18 @@ use crate::bench::{Bench, PortQueue};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// Minimum number of packets in a buffer: with fewer, a packet is a large part of every quantity.
+/// Minimum number of packets in a buffer. With fewer packets, a packet is a large part
+/// of every quantity.
 pub(crate) const FEWEST_PACKETS: u64 = 500;
-/// Maximum number of packets in a buffer, for short runs.
+/// Maximum number of packets in a buffer, so that runs are short.
 const MOST_PACKETS: u64 = 20_000;
-/// Largest buffer for a replay (bytes): larger ones would need larger packets than exist.
+/// Largest buffer of a replay (bytes). A larger buffer would need larger packets than exist.
 const LARGEST_BUFFER: u64 = 1 << 44;
 /// Longest time in which a port may send the buffer (s), because simulated time has a limit.
 const LONGEST_SECONDS: f64 = 1e4;
 
-/// The size of a packet (bytes) that divides `buffer` bytes into as many as a run of about a second
-/// allows, if each costs `cost_each` arrivals and offers.
+/// Size of a packet that divides a buffer of `buffer` bytes into as many packets as a run of about
+/// a second allows (bytes). Each packet costs `cost_each` arrivals and offers.
 ///
 /// # Errors
 /// Reason why the buffer cannot be replayed.
@@ -36,7 +37,7 @@ pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
 /// Refuses rates so low that simulated time would overflow.
 ///
 /// # Errors
-/// The reason.
+/// Reason why the rate cannot be replayed.
 pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
     let seconds = buffer as f64 * 8.0 / rate.0 as f64;
     if seconds > LONGEST_SECONDS {
@@ -45,7 +46,7 @@ pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
     Ok(())
 }
 
-/// Converts alphas to a parameter value with one ratio per priority.
+/// Converts alphas to a parameter value that has one ratio per priority.
 pub(crate) fn ratios(alphas: &[f64]) -> ParamValue {
     ParamValue::RatioPerPriority(alphas.to_vec().into())
 }
@@ -55,18 +56,18 @@ pub(crate) fn word(word: &'static str) -> ParamValue {
     ParamValue::Choice(word.into())
 }
 
-/// A switch with round-robin scheduling.
+/// Configuration of a switch with round-robin scheduling.
 pub(crate) fn switch(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig::new(buffer, rates).with_queues(queues)
 }
 
-/// A switch with strict priorities, the first queue first.
+/// Configuration of a switch with strict priorities, the first queue first.
 pub(crate) fn strict(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig { scheduler: Scheduler::strict_priority(queues), ..switch(buffer, rates, queues) }
 }
 
-/// ABM in the paper's model: every queue that is not empty is congested, and drain rates are
-/// computed from port rates. Packets tagged `unscheduled` have `unscheduled_alpha`.
+/// A switch under ABM in the paper's model: every queue that is not empty is congested, and drain
+/// rates follow from port rates. Packets tagged `unscheduled` have the alpha `unscheduled_alpha`.
 pub(crate) fn abm(
     config: &SwitchConfig,
     alphas: &[f64],
@@ -86,10 +87,10 @@ pub(crate) fn abm(
     Bench::new(config, "abm", &params, packet)
 }
 
-/// Keeps queues full and waits until they are steady.
+/// Keeps the queues `full` full and waits until they are steady.
 ///
 /// # Errors
-/// If they never become steady.
+/// If the queues never become steady.
 pub(crate) fn settled(mut bench: Bench, full: &[PortQueue]) -> Result<Bench, String> {
     full.iter().for_each(|&place| bench.keep_full(place));
     bench.settle()?;

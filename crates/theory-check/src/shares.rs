@@ -1,4 +1,4 @@
-//! Replay of `shares`: equal queues that are as long as Dynamic Thresholds allow.
+//! Replay of `shares`: measures equal queues that are as long as Dynamic Thresholds allow.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::{packet_size, ratios, settled, switch};
@@ -6,7 +6,7 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 use bufferlab_units::BitRate;
 
-/// Replay with queues on separate ports.
+/// Replay with queues that have separate ports.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "shares",
     summary: "the stated number of queues is kept at the limits of Dynamic Thresholds, for every alpha of the table",
@@ -15,9 +15,10 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 
 /// Exponents of the powers of two in the table.
 const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
-/// Default buffer (bytes): ten thousand packets. Every share is a fraction of it.
+/// Default size of the buffer (bytes), which is ten thousand packets.
+/// Every share is a fraction of it.
 const SOME_BUFFER: u64 = 10_000_000;
-/// Number of queues above which a replay shows nothing new.
+/// Number of queues above which a replay shows no new behaviour.
 const QUEUES_MAX: u64 = 512;
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 const BOUND: &str =
@@ -74,8 +75,8 @@ fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     Ok((what, worst.expect("the table has rows")))
 }
 
-/// Length (bytes) of the queue that differs most from the mean of `count` equal ones, and the size
-/// of a packet.
+/// Length (bytes) of the queue that differs most from the mean of `count` equal queues,
+/// and the size of a packet.
 fn longest(buffer: u64, count: usize, alpha: f64) -> Result<(f64, u32), String> {
     if !FACTORS.contains(&alpha) {
         return Err(format!("alpha {}: policies take factors from 1e-6 to 65536", number(alpha)));

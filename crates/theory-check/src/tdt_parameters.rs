@@ -1,5 +1,5 @@
-//! Replay of `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by
-//! packet, and the slowest burst that they recognise.
+//! Replay of `tdt-parameters`: counts packets to measure the counters that the core's policy TDT
+//! derives, and searches the slowest burst that they recognise.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::switch;
@@ -14,12 +14,12 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// The observed port.
+/// The port that the replay observes.
 const PORT: PortQueue = PortQueue { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;
-/// A limit that never binds.
+/// A limit that never applies.
 const LARGE: f64 = 65_536.0;
 /// Maximum number of packets in a buffer.
 const PACKETS_MAX: u64 = 200_000;
@@ -28,8 +28,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     replay(asked).unwrap_or_else(Verification::nothing)
 }
 
-/// A switch with the calculator's parameters from which TDT derives its counters, and with the
-/// parameters in `more`.
+/// A switch with the calculator's parameters, from which TDT derives its counters,
+/// and with the parameters in `more`.
 fn bench(asked: &Asked<'_>, alpha: f64, more: &[(&'static str, ParamValue)]) -> Result<Bench, String> {
     let packet = asked.params.bytes("packet");
     let ports = asked.params.small_count("ports") as usize;
@@ -124,7 +124,7 @@ fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
 
 /// Number of losses after which a port in the normal state enters the evacuation state.
 fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
-    // No burst is recognised: the port stays normal while it fills.
+    // TDT recognises no burst: the port stays normal while its queue grows.
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most))])?;
     while bench.offer(PORT, Tags::NONE).is_ok() {}
@@ -136,7 +136,7 @@ fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
     if state(&bench) == EVACUATION { Ok(count) } else { Err("DC: the port absorbs".to_owned()) }
 }
 
-/// Packets that an absorbing port sends without an arrival until it is normal.
+/// Number of packets that an absorbing port sends without an arrival until it is normal.
 fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -149,7 +149,7 @@ fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Packets that an absorbing port sends until it is normal, with an arrival after each.
+/// Number of packets that an absorbing port sends until it is normal, with an arrival after each.
 fn sent_until_absorption_ends(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -169,8 +169,8 @@ fn absorbing(asked: &Asked<'_>) -> Result<Bench, String> {
     Ok(bench)
 }
 
-/// Length of an evacuating port when it returns to normal (bytes). Two packets leave for each
-/// arrival, so there are never DEC departures without an arrival.
+/// Length of an evacuating port when it returns to the normal state (bytes).
+/// Two packets leave for each arrival, so there are never DEC departures without an arrival.
 fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most)), ("dc", ParamValue::Count(1))])?;
@@ -192,7 +192,7 @@ fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(bench.held(PORT))
 }
 
-/// Checks the slowest recognised burst, by bisection of its rate.
+/// Checks the slowest burst that TDT recognises, by bisection of the burst's rate.
 fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (k, nec, oc1) = (asked.params.ratio("burst_ratio"), asked.stated("NEC"), asked.stated("OC1"));
     if nec < 10.0 || oc1 < 10.0 {
@@ -218,7 +218,7 @@ fn recognises(asked: &Asked<'_>, ratio: f64, (nec, oc1): (f64, f64)) -> Result<b
     let mut sent = 0_u64;
     let most = (4.0 * (nec + oc1) * ratio) as u64;
     for arrival in 1..=most {
-        // Send the packets that depart in the time of the arrivals so far.
+        // The loop sends the packets that depart in the time of the arrivals so far.
         while (sent as f64) < arrival as f64 / ratio - 1.0 {
             sent += 1;
             bench.send(PORT.port);

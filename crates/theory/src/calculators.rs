@@ -1,9 +1,9 @@
-//! Answers to engineering questions, each with its derivation.
+//! Answers to engineering questions, each answer with its derivation.
 //!
-//! A calculator is a file with an entry of [`CALCULATORS`]: its name, its parameters as data, and
-//! the function that turns their values into a [`Derivation`]. Every line of a derivation names the
-//! formula, the numbers put into it, the result and the paper. The command line, the Python package
-//! and the documentation are generated from the entries.
+//! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]: its name,
+//! its parameters as data, and the function that turns their values into a [`Derivation`]. Every
+//! line of a derivation names the formula, the numbers in the formula, the result and the paper.
+//! The command line, the Python package and the documentation are generated from the entries.
 //!
 //! ```
 //! use bufferlab_params::ParamValue;
@@ -37,7 +37,7 @@ pub use derivation::{Answer, Derivation, Line, Table};
 
 use bufferlab_params::Registry;
 
-/// Every calculator, in the order in which they are listed.
+/// Every calculator, in the order of the documentation.
 pub static CALCULATORS: Registry<CalculatorInfo> = Registry::new(&[
     &burst_tolerance::INFO,
     &burst::INFO,

@@ -1,7 +1,7 @@
-//! Analytical figures of the papers, computed again.
+//! Analytical figures of the papers, which this module computes again.
 //!
-//! Where a paper does not state a figure's parameters, [`Figure::note`] names the ones used here.
-//! Steady states use closed relations; transients use the [fluid model](crate::fluid).
+//! If a paper does not state a figure's parameters, [`Figure::note`] names the parameters used
+//! here. Steady states use closed forms. Transients use the [fluid model](crate::fluid).
 
 mod bursts;
 mod courses;
@@ -10,16 +10,16 @@ mod shares;
 
 use crate::fluid::FluidError;
 
-/// Scale of an axis.
+/// Scale of an axis of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// The axis has equal steps for equal differences.
     Linear,
-    /// Equal steps for equal ratios; all values are above zero.
+    /// The axis has equal steps for equal ratios. All values are above zero.
     Log,
 }
 
-/// An axis: the quantity, with its unit in brackets.
+/// An axis of a figure: its quantity, with the unit in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Title of the axis, for example "arrival rate (line rates)".
@@ -48,8 +48,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// y at x, by linear interpolation; outside the range, the y of the nearest point. `None`
-    /// without points.
+    /// Value of y at x, by linear interpolation. Outside the range of x:
+    /// the y of the nearest point. `None` if the line has no points.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<f64> {
         let after = self.points.partition_point(|point| point.0 <= x);
@@ -68,13 +68,14 @@ pub struct Figure {
     pub name: String,
     /// Title of the panel for its caption.
     pub title: String,
-    /// The paper's figure and its parameters, including those that the paper does not state.
+    /// Number of the paper's figure and its parameters, including parameters that the paper
+    /// does not state.
     pub note: String,
-    /// Horizontal axis.
+    /// Horizontal axis of the panel.
     pub x: Axis,
-    /// Vertical axis.
+    /// Vertical axis of the panel.
     pub y: Axis,
-    /// Lines, in the order of the legend.
+    /// Lines of the panel, in the order of the legend.
     pub series: Vec<Series>,
 }
 
@@ -83,22 +84,22 @@ pub struct Figure {
 pub struct Entry {
     /// Name of the figure on the command line: "abm-5".
     pub name: &'static str,
-    /// Content of the figure, in one line.
+    /// Content of the figure in one line of text.
     pub summary: &'static str,
     build: fn() -> Result<Vec<Figure>, FluidError>,
 }
 
 impl Entry {
-    /// The panels of the figure.
+    /// Computes the panels of the figure.
     ///
     /// # Errors
-    /// Only by a defect: the parameters are in domain.
+    /// Only if there is a defect: the parameters are in their domains.
     pub fn panels(&self) -> Result<Vec<Figure>, FluidError> {
         (self.build)()
     }
 }
 
-/// All figures, in the order of the papers.
+/// All figures that can be computed, in the order of the papers.
 pub const FIGURES: &[Entry] = &[
     Entry {
         name: "abm-4",

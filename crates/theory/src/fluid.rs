@@ -1,14 +1,14 @@
-//! A fluid model of shared buffers: exact, piecewise linear, from event to event.
+//! A fluid model of shared buffers: exact and piecewise linear, without time steps.
 //!
-//! Packets become a liquid: queue i has length `q_i`, liquid arrives at piecewise constant rates,
-//! each port drains at its line rate, shared round robin by its backlogged queues. A [`Law`] limits
-//! the length of queues (or ports). Events are a queue that reaches its limit, an empty queue, a
-//! full buffer, a source that starts or a counter that is reached. Between two events every length
-//! and every limit is a linear function of time, so the integrator computes the next event and
-//! jumps there. There is no time step.
+//! In the model, packets are a liquid. Queue i has the length `q_i`.
+//! Liquid arrives at piecewise constant rates. Each port drains at its line rate,
+//! which its backlogged queues share round robin. A [`Law`] limits the length of queues (or ports).
+//! Events are a queue that reaches its limit, an empty queue, a full buffer, a source that starts
+//! or a counter that reaches its limit. Between two events every length and every limit is a linear
+//! function of time. So the integrator computes the next event and advances to its time.
 //!
-//! Sizes share one unit and rates are in that unit per unit of time. Bytes, bytes per second and
-//! seconds work; so do packets and packet times.
+//! All sizes share one unit, and rates are in that unit per unit of time.
+//! Bytes, bytes per second and seconds are such units, and so are packets and packet times.
 //!
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
@@ -28,9 +28,9 @@
 //! # Ok::<(), bufferlab_theory::fluid::FluidError>(())
 //! ```
 //!
-//! `docs/concepts/fluid.md` describes the model's exactness and its few idealisations.
+//! The page `docs/concepts/fluid.md` describes the model's exactness and its few idealisations.
 
-/// Compiles and runs the example of the documentation page.
+/// Compiles and runs the example of the model's documentation page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/concepts/fluid.md")]
 struct Page;

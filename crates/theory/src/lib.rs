@@ -1,5 +1,5 @@
-//! Results of the papers as functions: closed forms, a fluid model of shared buffers, calculators
-//! that show their derivation, and the papers' statements that these decide.
+//! Results of the papers as functions: closed forms, a fluid model of shared buffers,
+//! and calculators that show their derivations.
 
 pub mod calculators;
 pub mod figures;

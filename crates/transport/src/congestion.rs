@@ -1,4 +1,4 @@
-//! Congestion control: the interface and the registry.
+//! Congestion control: the interface of the controls and their registry.
 
 mod cubic;
 mod dcqcn;
@@ -32,8 +32,8 @@ pub use swift::Swift;
 pub use theta_power_tcp::ThetaPowerTcp;
 pub use timely::Timely;
 
-/// Every congestion control of bufferlab: the only list behind scenario files, schema,
-/// documentation and reports.
+/// Every congestion control of bufferlab. Scenario files, schema,
+/// documentation and reports all read this list.
 pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &new_reno::INFO,
     &cubic::INFO,
@@ -47,7 +47,8 @@ pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &dcqcn::INFO,
 ];
 
-/// [`CONGESTION_CONTROLS`], plus the custom controls that a program registers.
+/// All congestion controls: [`CONGESTION_CONTROLS`], and the custom controls that
+/// a program registers.
 pub static CONTROLS: Registry<CongestionControlInfo> = Registry::new(CONGESTION_CONTROLS);
 
 /// Congestion control called `name`, built in or registered.
@@ -94,8 +95,8 @@ pub fn register_congestion_control(
     CONTROLS.register(info)
 }
 
-/// Registers a custom congestion control, replacing a custom control of the same name
-/// ([`Registry::replace`]).
+/// Registers a custom congestion control like [`register_congestion_control`],
+/// but replaces a custom control of that name ([`Registry::replace`]).
 ///
 /// # Errors
 /// Returns the errors of [`register_congestion_control`]. Also fails if a different control has one
@@ -106,11 +107,11 @@ pub fn replace_congestion_control(
     CONTROLS.replace(info)
 }
 
-/// Creates the state of a control at the start of a flow, and may change the first window. Made
-/// once per transport; contains the parameters.
+/// Creates the state of a control at the start of a flow, and may change the first window.
+/// A transport has one starter, which contains the parameters.
 pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>;
 
-/// Makes a [`Starter`] from complete parameters, for the path that the configuration describes
+/// Creates a [`Starter`] from complete parameters, for the path that the configuration describes
 /// (line rate, base round trip).
 pub type ControlConstructor =
     &'static (dyn Fn(&Params, &TcpConfig) -> Result<Starter, BuildError> + Send + Sync);
@@ -120,25 +121,25 @@ bufferlab_params::entry! {
     pub struct CongestionControlInfo("congestion control") {
         /// Whether switches should mark the control's packets rather than drop them.
         pub uses_ecn: bool,
-        /// Whether every switch on the path must report its queue ([`HopReport`]).
+        /// Whether every switch on the path must report its queue to the control ([`HopReport`]).
         pub wants_telemetry: bool,
-        /// Whether the control alone sets the window: losses change it only as far as the control
-        /// wants, and no proportional rate reduction takes place. After a timeout the window is
-        /// still one segment until the next ACK.
+        /// Whether the control alone sets the window. Then losses change the window
+        /// only as the control decides, and no proportional rate reduction takes place.
+        /// After a timeout the window is still one segment until the next ACK.
         pub owns_window: bool,
-        /// Whether a flow by default begins with one bandwidth-delay product in flight.
+        /// Whether a flow by default begins with one bandwidth-delay product of data in flight.
         pub starts_at_line_rate: bool,
-        /// Whether the control needs the notifications of queue pairs. Queue pairs accept every
-        /// control that governs its window.
+        /// Whether the control needs the notifications of queue pairs.
+        /// Queue pairs accept every control that sets its window.
         pub rdma_only: bool,
-        /// Constructor. `Params` is complete and every value is in its domain.
+        /// The constructor of the control. `Params` is complete and every value is in its domain.
         pub build: ControlConstructor,
     }
 }
 
 impl CongestionControlInfo {
-    /// Base of a custom entry: no names, texts, parameters or special needs, and NewReno's
-    /// reaction.
+    /// Base of a custom entry: no names, texts, parameters or special needs.
+    /// The reaction to losses is NewReno's.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -154,10 +155,10 @@ impl CongestionControlInfo {
         build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
     };
 
-    /// Control with these parameters, on the path of `config`.
+    /// The control with these parameters, on the path that `config` describes.
     ///
     /// # Errors
-    /// The parameter that does not fit the others.
+    /// Returns the parameter that does not fit the other parameters.
     pub fn configure(
         &'static self,
         params: &Params,
@@ -166,11 +167,11 @@ impl CongestionControlInfo {
         Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
-    /// Control with the defaults of `profile`, except for the `given` values; see
-    /// [`Self::configure`].
+    /// The control with the values that are `given`, and with the defaults of `profile` for all
+    /// other parameters ([`Self::configure`]).
     ///
     /// # Errors
-    /// A value that is no parameter of this control or is outside its domain.
+    /// Returns a value that is no parameter of this control or is outside its domain.
     pub fn configure_with(
         &'static self,
         profile: Profile,
@@ -183,7 +184,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// A congestion control with its parameters, from which flows take their state.
+/// A congestion control with its parameters. Flows take their state from it.
 #[derive(Clone)]
 pub struct ConfiguredControl {
     info: &'static CongestionControlInfo,
@@ -197,13 +198,13 @@ impl fmt::Debug for ConfiguredControl {
 }
 
 impl ConfiguredControl {
-    /// Registry entry of the control.
+    /// Registry entry of the configured control.
     #[must_use]
     pub fn info(&self) -> &'static CongestionControlInfo {
         self.info
     }
 
-    /// State of a flow that begins; may change its first window.
+    /// State of the control for a flow that begins. The call may change the flow's first window.
     #[must_use]
     pub fn start(&self, config: &TcpConfig, window: &mut Window) -> CongestionControl {
         (self.start)(config, window)
@@ -217,19 +218,19 @@ pub struct Window {
     pub size: f64,
     /// Threshold below which the window grows exponentially (segments).
     pub slow_start_threshold: f64,
-    /// Least time between two segments; zero for as fast as the NIC takes them.
+    /// Least time between two segments. Zero: the NIC decides when segments leave.
     pub pacing_gap: Time,
 }
 
-/// Information from an ACK.
+/// Information that an ACK has for a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
-    /// Arrival time of the ACK.
+    /// Time at which the ACK arrived.
     pub now: Time,
-    /// Round trip of the segment that caused the ACK: arrival time minus the echoed send time (RFC
-    /// 7323).
+    /// Round trip of the segment that caused the ACK:
+    /// the ACK's arrival time minus the echoed send time (RFC 7323).
     pub rtt: Time,
-    /// Segments that the ACK reports as arrived for the first time.
+    /// Number of segments that the ACK reports as arrived for the first time.
     pub delivered: u32,
     /// Whether the ACK echoes a congestion mark.
     pub marked: bool,
@@ -243,47 +244,47 @@ pub struct AckEvent<'a> {
     /// window was full within the last round trip. Neither the application nor the NIC limited the
     /// sender then (RFC 7661, RFC 9438 section 5.8).
     pub may_grow: bool,
-    /// Reports of the switches on that segment's path, in order. Empty unless the control requests
-    /// telemetry.
+    /// Reports of the switches on the path of the segment that caused the ACK, in order.
+    /// Empty unless the control requests telemetry.
     pub telemetry: &'a [HopReport],
 }
 
-/// Controls that set the window only at the update of each round trip in the public ns-3 code.
-/// Between updates the window stays as recoveries and timeouts left it.
+/// Controls that in the public ns-3 code set the window only once per round trip.
+/// Between two updates, the window stays as recoveries and timeouts left it.
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
-    /// Whether the sender's recovery leaves the window to the control.
+    /// Whether the sender's recovery leaves the window to the congestion control.
     pub(crate) fn owns_window_in(&self, states: CongestionStates) -> bool {
         let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
         self.owns_window && !shares
     }
 }
 
-/// Reason for which a sender slows down.
+/// Reason why a sender reduces its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
-    /// Loss detected by SACKs: fast recovery begins.
+    /// SACKs detected a loss, so fast recovery begins.
     Loss,
-    /// A congestion mark, at most once per round trip.
+    /// An ACK echoed a congestion mark. At most one such event per round trip.
     Mark,
-    /// The retransmission timer expired.
+    /// The sender's retransmission timer expired.
     Timeout,
 }
 
-/// Reaction of one flow to signals from the network. Each flow has a separate value, which contains
-/// the control's parameters.
+/// Reaction of one flow to signals from the network. Each flow has a separate control state,
+/// which contains the control's parameters.
 ///
-/// `config` describes the flow's transport and path; the control sets `window`. Windows are in
-/// segments.
+/// `config` describes the flow's transport and path, and the control sets `window`.
+/// All windows are in segments.
 pub trait Controller: fmt::Debug + Send + CloneController {
     /// Handles an ACK. The control must respect [`AckEvent::may_grow`].
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
 
-    /// Slows the flow down at `now`, with `flight` segments in the network, by setting the
-    /// slow-start threshold. The caller sets the window as the recovery demands, unless the control
-    /// governs its window. Controls that react to queues, rates or delays may leave losses to the
-    /// recovery.
+    /// Reduces the flow's rate at `now`, with `flight` segments in the network,
+    /// by setting the slow-start threshold.
+    /// The caller sets the window as the recovery demands, unless the control sets the window.
+    /// Controls that react to queues, rates or delays may leave losses to the recovery.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -297,36 +298,38 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// Handles a congestion notification that arrived in a separate frame.
     fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
 
-    /// Called before a queue pair sends a packet of `bytes` on the wire: advances timers and counts
-    /// the packet.
+    /// Advances timers and counts a packet. The queue pair calls it before it sends a packet of
+    /// `bytes` on the wire.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
-    /// Starts another message on the connection, whose segments count from 0, after an `idle` time.
-    /// State about the path stays, state about segments is reset, and idle time does not count as
-    /// time in which a window grew.
+    /// Starts another message on the connection after an `idle` time.
+    /// The message's segments count from 0. State about the path stays,
+    /// state about segments is reset, and idle time does not count as time in which a window grew.
     fn begin_message(&mut self, _idle: Time) {}
 
-    /// Reports internal state for plots and tests: estimates, rates. Never called in the hot path.
+    /// Reports internal state for plots and tests: estimates, rates.
+    /// The hot path never calls this method.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Returns an error inside the control once; later answers of the control are meaningless.
-    /// Polled when a flow ends, from time to time, and at the end of a run, which then has no
-    /// result. Until then the control is called as before, and leaves the window alone.
+    /// Returns an error inside the control once. Later answers of the control have no meaning.
+    /// The simulator calls this method when a flow ends, at intervals, and at the end of a run,
+    /// which then has no result. Until then the simulator still calls the control,
+    /// which leaves the window unchanged.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }
 }
 
-/// A defect of a congestion control, with the time at which it appeared.
+/// A failure of a congestion control, with the time at which it appeared.
 #[derive(Clone, Debug)]
 pub struct ControlFailure {
-    /// Time of the failure; [`Time::ZERO`] if the flow could not begin.
+    /// Time of the control's failure. [`Time::ZERO`] if the flow could not begin.
     pub now: Time,
-    /// Method of [`Controller`] that failed, such as `"on_ack"`.
+    /// Method of the control that failed ([`Controller`]), such as `"on_ack"`.
     pub hook: &'static str,
     /// Description of the failure in one sentence.
     pub what: String,
-    /// Underlying error, if the control had one.
+    /// Underlying error of the control, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -342,7 +345,8 @@ impl Error for ControlFailure {
     }
 }
 
-/// Copies a boxed control with its state; implemented for every [`Controller`] that is [`Clone`].
+/// Copies a boxed control with its state. Every [`Controller`] that is [`Clone`]
+/// implements this trait.
 pub trait CloneController {
     /// Returns a copy of the control with the same state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
@@ -354,10 +358,10 @@ impl<T: Controller + Clone + 'static> CloneController for T {
     }
 }
 
-/// State of a flow's congestion control. The two smallest and most common are stored in the flow
-/// itself. The hot path so branches instead of calling through a pointer, and flows of NewReno and
-/// DCTCP do not need the space of others. Every other control is a boxed [`Controller`], built in
-/// or custom.
+/// State of a flow's congestion control. The flow itself contains the states of the two smallest
+/// and most common controls. So the hot path branches instead of calling through a pointer,
+/// and flows of NewReno and DCTCP do not need the space of other controls.
+/// Every other control is a boxed [`Controller`], built in or custom.
 #[derive(Debug)]
 pub enum CongestionControl {
     /// State of NewReno or ECN*.
@@ -379,7 +383,7 @@ impl Clone for CongestionControl {
 }
 
 impl CongestionControl {
-    /// Boxes a control of any type.
+    /// Puts a control of any type into a box.
     #[must_use]
     pub fn boxed(controller: impl Controller + 'static) -> Self {
         Self::Boxed(Box::new(controller))
@@ -445,7 +449,7 @@ impl CongestionControl {
         }
     }
 
-    /// Value of one of [`Self::probe`]'s names.
+    /// Value that the control reports under `name` ([`Self::probe`]).
     #[must_use]
     pub fn probed(&self, name: &str) -> Option<f64> {
         let mut found = None;

@@ -1,7 +1,7 @@
-//! Transports as pure state machines: time is an argument, packets are values, and the driver
-//! sends.
+//! Transports as pure state machines: time is an argument, packets are values,
+//! and the driver sends packets.
 //!
-//! A TCP flow is a [`Sender`] and a [`Receiver`]. The driver transfers their messages:
+//! A TCP flow consists of a [`Sender`] and a [`Receiver`]. The driver transfers their messages:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Receiver::handle_data(now) --> Option<Ack>
@@ -10,11 +10,11 @@
 //!   wake_at(now)                          a paced sender: when to poll again
 //! ```
 //!
-//! Sequence numbers count **segments** of a flow, from 0; every segment except the last has a full
-//! payload. Congestion windows are also in segments. A congestion control is one file in
-//! `congestion/` and one entry in [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in
-//! [`rdma`], with the same congestion controls. Open-loop traffic, without congestion control, is a
-//! [`PacedSender`] alone, without acknowledgements.
+//! Sequence numbers count the **segments** of a flow, from 0.
+//! Every segment except the last has a full payload. Congestion windows are also in segments.
+//! A congestion control is one file in `congestion/` and one entry in [`CONGESTION_CONTROLS`].
+//! RDMA is a queue pair and a responder in [`rdma`], with the congestion controls of TCP. Open-loop
+//! traffic, without congestion control, is a [`PacedSender`] alone, without acknowledgements.
 //!
 //! ```
 //! use bufferlab_params::Profile;
@@ -67,24 +67,24 @@ pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
 
-/// Name in scenarios for no congestion control: packets at a fixed rate, without feedback
-/// ([`PacedSender`]).
+/// Name that scenarios use for no congestion control: packets at a fixed rate,
+/// without feedback ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
-/// Parameters of a TCP flow or a queue pair, shared by many flows.
+/// Parameters of a TCP flow or a queue pair, which many flows share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Initial window (segments).
+    /// Initial congestion window (segments).
     pub initial_window: u32,
     /// Largest number of segments in flight before the first ACK. The receive window in a SYN-ACK
-    /// is never scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`] for no
-    /// limit, as if the sender knew the receiver's window.
+    /// is never scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`]:
+    /// no limit, as if the sender knew the receiver's window.
     pub first_flight_limit: u32,
-    /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
+    /// Smallest retransmission timeout. RFC 6298 states 1 s, and data centers use milliseconds.
     pub min_rto: Time,
-    /// Timeout before the first round-trip sample, including the handshake.
+    /// Retransmission timeout before the first round-trip sample, including the handshake.
     pub initial_rto: Time,
-    /// Largest timeout after backoff.
+    /// Largest retransmission timeout after backoff.
     pub max_rto: Time,
     /// Number of SACKed segments above a hole after which the hole counts as lost (RFC 6675
     /// DupThresh).
@@ -94,56 +94,57 @@ pub struct TcpConfig {
     /// Whether a recovery reduces the window in proportion to delivery (RFC 6937). Otherwise the
     /// sender stops until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
-    /// Segments that a recovery repeats when none is certainly lost and none is new.
+    /// Segments that a recovery repeats when no segment is certainly lost and no segment is new.
     pub last_resort: LastResort,
     /// Effect of marks and losses on the state of a sender.
     pub states: CongestionStates,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
     /// Whether a connection that was idle for longer than its timeout restarts with the initial
-    /// window (RFC 5681 section 4.1); see [`Sender::resume`].
+    /// window (RFC 5681 section 4.1). See [`Sender::resume`].
     pub idle_restart: bool,
-    /// Largest burst of new segments that leave back to back (large send offload), at most 65,535;
-    /// 1 for no bursts. See [`Sender::in_burst`].
+    /// Largest burst of new segments that leave back to back (large send offload), at most 65,535.
+    /// 1: no bursts. See [`Sender::in_burst`].
     pub burst_segments: u32,
-    /// Number of in-order segments per ACK; the others wait for `delayed_ack_timeout`.
+    /// Number of in-order segments per ACK. An earlier ACK waits for `delayed_ack_timeout`.
     pub ack_every: u32,
-    /// Longest delay of an ACK.
+    /// Longest time for which a receiver delays an ACK.
     pub delayed_ack_timeout: Time,
-    /// Rate of the sender's link: controls that set a rate start with it and never exceed it.
+    /// Rate of the sender's link. Controls that set a rate start with it and never exceed it.
     pub line_rate: BitRate,
-    /// T, or τ: the round trip of a full segment and its ACK on an empty network.
+    /// Round trip T (or τ) of a full segment and its ACK on an empty network.
     pub base_rtt: Time,
-    /// Bytes of a full segment in windows: its size on the wire, or its payload for simulators that
-    /// count payload.
+    /// Bytes of a full segment in windows: its size on the wire. For simulators that count payload:
+    /// its payload.
     pub segment_wire_bytes: u32,
-    /// Bytes that the pace counts per full segment in addition.
+    /// Bytes that the pace counts for each full segment in addition.
     pub uncounted_wire_bytes: u32,
-    /// Whether a segment must fit completely into a window that is set by a rate
-    /// ([`CongestionStates::Ns3`]).
+    /// Whether a segment must fit completely into a window that a
+    /// rate sets ([`CongestionStates::Ns3`]).
     pub whole_segments: bool,
-    /// Parameters of a queue pair, in addition to those of its congestion control.
+    /// Parameters of a queue pair, in addition to the parameters of its congestion control.
     pub rdma: rdma::RdmaConfig,
 }
 
-/// Speculation of a recovery when the window has room, no segment counts as lost and no new data is
-/// left.
+/// Segments that a recovery repeats on suspicion, when the window has space,
+/// no segment counts as lost and no new data is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LastResort {
-    /// Holes below the highest SACKed segment (RFC 6675 section 4, NextSeg rule 3).
+    /// The recovery repeats holes below the highest SACKed segment (RFC 6675 section 4,
+    /// NextSeg rule 3).
     #[default]
     BelowHighestSack,
-    /// Every segment that is neither SACKed nor sent again, including the tail, as ns-3 reads that
-    /// rule. Repairs tail losses before the timer expires, at the price of spurious
-    /// retransmissions.
+    /// The recovery repeats every segment that is neither SACKed nor sent again,
+    /// including the last segments, as ns-3 reads that rule. So it repairs losses at the end of a
+    /// flow before the timer expires, but sends spurious retransmissions.
     Everything,
 }
 
 /// Effect of marks and losses on the state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CongestionStates {
-    /// Behaviour of the RFCs: a mark reduces the window at once (RFC 3168, RFC 8257). A loss
-    /// detected by SACKs starts a recovery (RFC 6675). The two are independent.
+    /// Behaviour of the RFCs. A mark reduces the window at once (RFC 3168, RFC 8257). A loss
+    /// detected by SACKs starts a recovery (RFC 6675). Reductions and recoveries are independent.
     #[default]
     Rfc,
     /// Behaviour of ns-3.39, for the `artifact` profile:
@@ -193,16 +194,16 @@ impl Default for TcpConfig {
     }
 }
 
-/// An acknowledgement.
+/// An acknowledgement of a TCP receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// First segment that has not arrived in order; all before it have arrived.
+    /// First segment that has not arrived in order. All segments before it have arrived.
     pub cumulative: u32,
-    /// Contiguous block above `cumulative` with the segment that caused this ACK (first SACK block
-    /// of RFC 2018), as `first..end`; empty if there is none.
+    /// Contiguous block above `cumulative` that contains the segment that caused this ACK (first
+    /// SACK block of RFC 2018), as `first..end`. Empty if there is no block.
     pub sack: (u32, u32),
     /// Send time of the segment that caused this ACK (timestamp echo, RFC 7323).
     pub echo: Time,
-    /// Whether the segment that caused this ACK was marked.
+    /// Whether the segment that caused this ACK had a congestion mark.
     pub marked: bool,
 }

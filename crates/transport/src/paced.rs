@@ -5,7 +5,7 @@ use crate::{Segment, SenderCounters};
 use bufferlab_units::{RandomStream, Time};
 
 bufferlab_params::choices! {
-    /// Gaps between the packets of a flow.
+    /// Rule for the gaps between the packets of a flow.
     #[derive(Default)]
     pub enum Spacing {
         #[default]
@@ -26,8 +26,8 @@ pub struct PacedSender {
 }
 
 impl PacedSender {
-    /// Creates a flow of `total` segments, the first at `start`, then one per `gap` on average.
-    /// Only exponential gaps draw from `stream`.
+    /// Creates a flow of `total` segments. The first segment leaves at `start`,
+    /// then one segment leaves per `gap` on average. Only exponential gaps draw from `stream`.
     ///
     /// # Panics
     /// If `total` is zero.
@@ -36,7 +36,7 @@ impl PacedSender {
         assert!(total > 0, "a flow carries at least one segment");
         let mut this = Self { next: 0, total, next_at: start, gap, spacing, stream };
         if spacing == Spacing::Exponential {
-            // The first packet of a Poisson process comes after a random gap.
+            // The first packet of a Poisson process follows a random gap.
             this.next_at = start + this.draw();
         }
         this
@@ -49,14 +49,14 @@ impl PacedSender {
         }
     }
 
-    /// Whether a segment is due.
+    /// Whether a segment is due at this time.
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, now: Time) -> bool {
         self.next < self.total && self.next_at <= now
     }
 
-    /// Next segment, if it is due. Poll [`Self::deadline`] afterwards.
+    /// The next segment, if it is due. Callers then read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -65,14 +65,14 @@ impl PacedSender {
         }
         let seq = self.next;
         self.next += 1;
-        // Due times follow each other, not the send times: a busy NIC delays packets, not the
-        // source.
+        // Due times follow each other, not the send times, because a busy NIC delays packets but
+        // not the source.
         let gap = self.draw();
         self.next_at += gap;
         Some(Segment { seq, retransmission: false, syn: false })
     }
 
-    /// Time at which the next segment is due; [`Time::MAX`] when all have been sent.
+    /// Time at which the next segment is due. [`Time::MAX`] when all segments have been sent.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
@@ -86,7 +86,7 @@ impl PacedSender {
         self.next == self.total
     }
 
-    /// Counters of the sender.
+    /// Counters of the paced sender.
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         SenderCounters { sent: self.next, ..SenderCounters::default() }

@@ -1,7 +1,7 @@
 //! Sets of segment numbers as sorted, disjoint, non-adjacent ranges: out-of-order segments at a
 //! receiver, and SACKed segments at a sender.
 
-/// Ranges `first..end`, ascending. Empty (and without memory) while no segment is lost.
+/// Ranges `first..end` in ascending order. Empty (and without memory) while no segment is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges {
     ranges: Vec<(u32, u32)>,
@@ -13,12 +13,12 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Number of members of the set.
+    /// Number of segments in the set.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// n-th largest member (n from 1).
+    /// The n-th largest member of the set (n from 1).
     pub(crate) fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for &(first, end) in self.ranges.iter().rev() {
@@ -30,7 +30,7 @@ impl Ranges {
         None
     }
 
-    /// Number of members in `first..end`.
+    /// Number of members of the set in `first..end`.
     pub(crate) fn covered(&self, first: u32, end: u32) -> u32 {
         if first >= end {
             return 0;
@@ -43,12 +43,12 @@ impl Ranges {
             .sum()
     }
 
-    /// Number of missing members in `first..end`.
+    /// Number of missing members in the range `first..end`.
     pub(crate) fn holes(&self, first: u32, end: u32) -> u32 {
         if first >= end { 0 } else { end - first - self.covered(first, end) }
     }
 
-    /// Smallest missing member at or above `from`.
+    /// Smallest missing member of the set at or above `from`.
     pub(crate) fn next_hole(&self, from: u32) -> u32 {
         let at = self.ranges.partition_point(|range| range.1 <= from);
         match self.ranges.get(at) {
@@ -57,7 +57,7 @@ impl Ranges {
         }
     }
 
-    /// Adds `first..end`; returns the range that now contains it.
+    /// Adds the range `first..end`. Returns the range of the set that now contains it.
     pub(crate) fn insert(&mut self, first: u32, end: u32) -> (u32, u32) {
         let start = self.ranges.partition_point(|range| range.1 < first);
         let stop = start + self.ranges[start..].partition_point(|range| range.0 <= end);
@@ -68,7 +68,7 @@ impl Ranges {
         merged
     }
 
-    /// Removes all members below `limit` and returns their number.
+    /// Removes all members below `limit` and returns the number of removed members.
     pub(crate) fn remove_below(&mut self, limit: u32) -> u32 {
         let removed = self.covered(0, limit);
         if removed != 0 {

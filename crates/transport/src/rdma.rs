@@ -1,8 +1,8 @@
-//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair, without handshake, sent by
-//! rate.
+//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair.
+//! They have no handshake, and a rate limits them.
 //!
-//! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver, driven like
-//! [`crate::Sender`] and [`crate::Receiver`]:
+//! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver.
+//! The driver calls them like [`crate::Sender`] and [`crate::Receiver`]:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Responder::handle_data(now) --> Response { ack, notify }
@@ -12,8 +12,8 @@
 //!   wake_at(now)                                       when the pace lets the next segment go
 //! ```
 //!
-//! A congestion control ([`crate::CONGESTION_CONTROLS`]) sets the rate, and some also set the
-//! window. [`Recovery`] repeats lost segments, at any rate.
+//! A congestion control ([`crate::CONGESTION_CONTROLS`]) sets the rate,
+//! and some controls also set the window. [`Recovery`] repeats lost segments, at any rate.
 
 mod queue_pair;
 mod responder;
@@ -23,37 +23,38 @@ pub use responder::Responder;
 
 use bufferlab_units::Time;
 
-/// Parameters of a queue pair, without the parameters of its congestion control. Many messages
-/// share one queue pair.
+/// Parameters of a queue pair, without the parameters of its congestion control.
+/// Many messages share one queue pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaConfig {
-    /// Repair of losses.
+    /// Repair of losses by the queue pair.
     pub recovery: Recovery,
-    /// Largest number of segments in flight, under every congestion control; [`u32::MAX`] for no
-    /// limit.
+    /// Largest number of segments in flight, under every congestion control.
+    /// [`u32::MAX`]: no limit.
     pub window_limit: u32,
-    /// Time without acknowledgement after which a message is sent again; doubled with every
-    /// repetition. [`Time::MAX`] for never.
+    /// Time without acknowledgement after which a message is sent again.
+    /// It doubles with every repetition. [`Time::MAX`]: never.
     pub retransmission_timeout: Time,
-    /// Number of in-order segments per ACK, which also follows the last one; the others wait for
-    /// `delayed_ack_timeout`.
+    /// Number of in-order segments per ACK. The last segment also causes an ACK.
+    /// An earlier ACK waits for `delayed_ack_timeout`.
     pub ack_every: u32,
-    /// Longest delay of a coalesced ACK.
+    /// Longest time for which a receiver delays a coalesced ACK.
     pub delayed_ack_timeout: Time,
-    /// Time after which go-back-N repeats the negative acknowledgement of a gap, when a segment
-    /// beyond it arrives; [`Time::MAX`] for one per gap.
+    /// Time after which go-back-N repeats the negative acknowledgement of a gap,
+    /// when a segment beyond the gap arrives. [`Time::MAX`]: one negative acknowledgement per gap.
     pub nack_interval: Time,
-    /// Way in which the receiver reports marks.
+    /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
-    /// Whether a segment that had to wait at the NIC delays later ones. Otherwise the pace
-    /// catches up, by at most one gap.
+    /// Whether a segment that had to wait at the NIC delays later segments.
+    /// Otherwise the sender catches up, by at most one gap.
     pub strict_pace: bool,
 }
 
 bufferlab_params::choices! {
-    /// Repair of losses. With go-back-N a negative acknowledgement (RoCE: out-of-sequence NAK)
-    /// answers the first segment beyond a gap. With selective repeat (IRN, Mittal et al.,
-    /// SIGCOMM 2018) each hole is sent again once; a segment lost twice waits for the timeout.
+    /// Repair of losses by a queue pair. With go-back-N, a negative acknowledgement (RoCE:
+    /// out-of-sequence NAK) answers the first segment beyond a gap. With selective repeat (IRN,
+    /// Mittal et al., SIGCOMM 2018), the sender sends each hole again once.
+    /// A segment lost twice waits for the timeout.
     #[derive(Default)]
     pub enum Recovery {
         #[default]
@@ -62,17 +63,17 @@ bufferlab_params::choices! {
     }
 }
 
-/// Way in which a receiver reports marks.
+/// Way in which a receiver reports congestion marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// Congestion notification packets: a separate frame for a marked segment, at most one per
-    /// `interval` and message (DCQCN section 3.2: 50 us).
+    /// Congestion notification packets: a separate frame for a marked segment,
+    /// at most one frame per `interval` and message (DCQCN section 3.2: 50 us).
     Frames {
-        /// Least time between two notifications.
+        /// Least time between two notifications of a message.
         interval: Time,
     },
-    /// Flag in every ACK that says whether a segment that it acknowledges was marked, as in HPCC's
-    /// and Reverie's public code.
+    /// A flag in every ACK: whether a segment that the ACK acknowledges was marked,
+    /// as in HPCC's and Reverie's public code.
     Acks,
 }
 
@@ -94,24 +95,24 @@ impl Default for RdmaConfig {
 /// An acknowledgement of a queue pair, positive or negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RdmaAck {
-    /// First segment that has not arrived in order; all before it have arrived.
+    /// First segment that has not arrived in order. All segments before it have arrived.
     pub cumulative: u32,
-    /// Selective repeat: the contiguous block above `cumulative` with the segment that caused this
-    /// ACK, as `first..end`; empty if there is none.
+    /// For selective repeat: the contiguous block above `cumulative` that contains the segment that
+    /// caused this ACK, as `first..end`. Empty if there is no block.
     pub sack: (u32, u32),
-    /// Whether segment `cumulative` is missing although a later one has arrived.
+    /// Whether segment `cumulative` is missing although a later segment has arrived.
     pub negative: bool,
     /// Send time of the segment that caused this ACK.
     pub echo: Time,
-    /// Whether a segment since the last ACK was marked ([`Notification::Acks`]).
+    /// Whether a segment since the last ACK had a mark ([`Notification::Acks`]).
     pub notified: bool,
 }
 
-/// Answer of a receiver to a segment.
+/// Answer of a receiver to an arriving segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Response {
-    /// Acknowledgement to send.
+    /// Acknowledgement that the receiver must send.
     pub ack: Option<RdmaAck>,
-    /// Whether a congestion notification must also be sent ([`Notification::Frames`]).
+    /// Whether the receiver must also send a congestion notification ([`Notification::Frames`]).
     pub notify: bool,
 }

@@ -6,16 +6,17 @@ use bufferlab_units::Time;
 
 /// Receiver of one flow.
 ///
-/// Sends an ACK every `ack_every`-th in-order segment. Sends an ACK at once when a segment is out
-/// of order, fills a hole, or ends the flow. Also sends one when the congestion mark changes, so
-/// that delayed ACKs do not blur the fraction of marks (RFC 8257 section 3.2).
+/// The receiver sends an ACK for every `ack_every`-th in-order segment.
+/// It sends an ACK at once when a segment is out of order, fills a hole, or ends the flow.
+/// It also sends an ACK when the congestion mark changes, so that delayed ACKs do not blur the
+/// fraction of marks (RFC 8257 section 3.2).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
     total: u32,
     unacknowledged: u32,
     last_marked: bool,
-    /// Number after the highest marked segment.
+    /// Segment number after the highest marked segment.
     marked_below: u32,
     last_sent: Time,
     deadline: Time,
@@ -38,13 +39,13 @@ impl Receiver {
         }
     }
 
-    /// Limits the flow to `total` segments, which must include all that were sent.
+    /// Limits the flow to `total` segments. The limit must include all segments that were sent.
     pub fn close(&mut self, total: u32) {
         self.total = total;
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any;
-    /// poll [`Self::deadline`] afterwards.
+    /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any.
+    /// Callers then read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -64,8 +65,8 @@ impl Receiver {
         self.unacknowledged += 1;
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
-            // Segments waiting for their ACK had the other mark: acknowledges them first, with
-            // their mark.
+            // Segments that wait for their ACK had the opposite mark.
+            // The receiver first acknowledges these segments with their mark.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),
@@ -86,7 +87,7 @@ impl Receiver {
         None
     }
 
-    /// Whether a mark on `seq` is echoed.
+    /// Whether the receiver echoes a mark on segment `seq`.
     #[cold]
     fn heeds_mark(&mut self, config: &TcpConfig, seq: u32) -> bool {
         let is_newest = seq >= self.marked_below;
@@ -116,27 +117,27 @@ impl Receiver {
         Ack { cumulative: self.next, sack, echo: self.last_sent, marked: self.last_marked }
     }
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline: returns the delayed ACK if it is due. Early calls do nothing.
+    /// Handles the deadline. Returns the delayed ACK if it is due. Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0)))
     }
 
-    /// Whether every segment has arrived.
+    /// Whether every segment of the flow has arrived.
     #[inline]
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.next == self.total
     }
 
-    /// Number of segments delivered in order so far.
+    /// Number of segments that arrived in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

@@ -1,8 +1,8 @@
-//! Round-trip time estimation and the retransmission timeout (RFC 6298).
+//! Estimation of the round-trip time, and the retransmission timeout (RFC 6298).
 
 use bufferlab_units::Time;
 
-/// Smoothed round-trip time and its variation, in picoseconds.
+/// Smoothed round-trip time of a flow and the variation of this time, in picoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimator {
     smoothed: u64,
@@ -10,7 +10,8 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Adds a sample: RFC 6298 (2.2) and (2.3), α = 1/8, β = 1/4, integer arithmetic rounding down.
+    /// Adds a sample of the round-trip time by RFC 6298 (2.2) and (2.3):
+    /// α = 1/8, β = 1/4, with integer arithmetic that rounds down.
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
         if self.smoothed == 0 {
@@ -23,13 +24,14 @@ impl RttEstimator {
         }
     }
 
-    /// Smoothed round-trip time; `None` before the first sample.
+    /// Smoothed round-trip time. `None` before the first sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Time> {
         (self.smoothed != 0).then_some(Time(self.smoothed))
     }
 
-    /// Retransmission timeout: SRTT + 4·RTTVAR, at least `min`; `initial` before the first sample.
+    /// Retransmission timeout SRTT + 4·RTTVAR, at least `min`.
+    /// Before the first sample it is `initial`.
     #[inline]
     #[must_use]
     pub fn timeout(&self, min: Time, initial: Time) -> Time {
@@ -49,7 +51,7 @@ mod tests {
         rtt.sample(Time::from_us(80));
         assert_eq!(timeout(&rtt), Time::from_us(80 + 4 * 40));
         rtt.sample(Time::from_us(160));
-        // RTTVAR = 3/4·40 + 1/4·80 = 50, SRTT = 7/8·80 + 1/8·160 = 90.
+        // The values are RTTVAR = 3/4·40 + 1/4·80 = 50 and SRTT = 7/8·80 + 1/8·160 = 90.
         assert_eq!(timeout(&rtt), Time::from_us(90 + 4 * 50));
         assert_eq!(rtt.timeout(Time::from_ms(10), Time::ZERO), Time::from_ms(10));
     }

@@ -1,8 +1,8 @@
-//! Sending end of a TCP flow: windows, loss detection by SACK, recovery, the retransmission timer.
+//! Sending end of a TCP flow: windows, loss detection by SACK, recovery,
+//! and the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. The scoreboard consists of the first unacknowledged
-//! segment
-//! `una`, the set `sacked` of SACKed segments, and two marks that only move up within a recovery:
+//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
+//! `una`, the set `sacked` of SACKed segments, and two marks that only increase within a recovery:
 //!
 //! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
 //!   timeout: all);
@@ -26,47 +26,47 @@ use crate::telemetry::HopReport;
 use crate::{Ack, CongestionStates, LastResort, TcpConfig};
 use bufferlab_units::Time;
 
-/// A segment to send.
+/// A segment that the driver must send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the segment; 0 for a SYN.
+    /// Number of the segment. 0 for a SYN.
     pub seq: u32,
     /// Whether the segment has been sent before.
     pub retransmission: bool,
-    /// Whether the segment opens the connection and carries no data (SYN).
+    /// Whether the segment is a SYN, which opens the connection and carries no data.
     pub syn: bool,
 }
 
-/// Phase of a sender.
+/// Phase of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The SYN has not been sent yet.
     Closed,
     /// The sender waits for the SYN-ACK.
     Opening,
-    /// Normal sending.
+    /// The sender sends without a loss or a reduction.
     Open,
-    /// Fast recovery until `recovery_point` is acknowledged.
+    /// Fast recovery until segment `recovery_point` is acknowledged.
     Recovery,
-    /// Recovery after a timeout, until `recovery_point` is acknowledged.
+    /// Recovery after a timeout, until segment `recovery_point` is acknowledged.
     Loss,
-    /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged;
-    /// [`CongestionStates::Ns3`] only.
+    /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged.
+    /// Only [`CongestionStates::Ns3`] has this phase.
     Reduction,
 }
 
-/// Counters of a sender.
+/// Counters of a TCP sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
     /// Number of data segments sent, including retransmissions.
     pub sent: u32,
-    /// Number of data segments sent again.
+    /// Number of data segments that were sent again.
     pub retransmitted: u32,
-    /// Number of timer expirations, including the handshake's timer.
+    /// Number of times that a timer expired, including the handshake's timer.
     pub timeouts: u32,
 }
 
-/// Sender of one flow.
+/// Sender of one TCP flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
     una: u32,
@@ -74,14 +74,14 @@ pub struct Sender {
     total: u32,
     lost_below: u32,
     resent_below: u32,
-    /// holes(resent_below..lost_below): segments that are lost and not yet sent again.
+    /// Number of holes(resent_below..lost_below): segments that are lost and not yet sent again.
     pending_loss: u32,
     recovery_point: u32,
-    /// Once this segment is acknowledged, a mark may reduce the window again, and the window may
-    /// grow.
+    /// Segment whose acknowledgement allows a mark to reduce the window again,
+    /// and the window to grow.
     mark_point: u32,
-    /// Next new segment at the time when the window was last full. Only earlier segments may let
-    /// the window grow.
+    /// Next new segment at the time when the window was last full.
+    /// Only earlier segments may let the window grow.
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.
@@ -91,10 +91,10 @@ pub struct Sender {
     backoff: u8,
     /// Whether an ACK of an earlier message has announced the receiver's window.
     window_is_known: bool,
-    /// Segments of the current burst that the NIC has yet to send, whatever the window is.
+    /// Segments of the current burst that the NIC has yet to send, at any window.
     burst_left: u16,
     window: Window,
-    /// Time before which a paced sender sends nothing.
+    /// Time before which a paced sender sends no segment.
     next_send_at: Time,
     deadline: Time,
     rtt: RttEstimator,
@@ -110,11 +110,12 @@ struct Reduction {
     delivered: u32,
     sent: u32,
     flight_at_start: u32,
-    /// Segments of a burst that the NIC had before the loss was known: they count as sent before.
+    /// Segments of a burst that the NIC had before the sender knew of the loss.
+    /// They count as sent before.
     committed: u16,
 }
 
-/// Information of an ACK beyond the segments that it acknowledges.
+/// Information of an ACK in addition to the segments that it acknowledges.
 #[derive(Clone, Copy, Debug)]
 struct AckInfo<'a> {
     now: Time,
@@ -173,8 +174,8 @@ impl Sender {
         }
     }
 
-    /// Segments in the network, as far as the sender knows, plus segments of a burst that the NIC
-    /// has not sent yet.
+    /// Number of segments in the network, as the sender knows it,
+    /// plus segments of a burst that the NIC has not sent yet.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
@@ -186,36 +187,36 @@ impl Sender {
         pipe
     }
 
-    /// Whether [`Self::poll_transmit`] would return a segment.
+    /// Whether [`Self::poll_transmit`] would return a segment now.
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// Whether the next segment belongs to a burst that the NIC is sending. The segment then leaves
-    /// before any other packet of this host.
+    /// Whether the next segment belongs to a burst that the NIC is sending.
+    /// Then the segment leaves before any other packet of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// Time at which a paced sender must be polled again even without another event; [`Time::MAX`]
-    /// if the pace is not the limit.
+    /// Time at which the driver must call a paced sender again even without another event.
+    /// [`Time::MAX`] if the pace is not the limit.
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         if self.next_send_at <= now { Time::MAX } else { self.wake_of_pace(config) }
     }
 
-    /// [`Self::wake_at`] of a sender whose pace may be the limit.
+    /// Time [`Self::wake_at`] of a sender whose pace may be the limit.
     #[inline(never)] // Most senders have no pace.
     fn wake_of_pace(&self, config: &TcpConfig) -> Time {
         if self.burst_left > 0 || !self.could_send(config) { Time::MAX } else { self.next_send_at }
     }
 
-    /// Whether a segment is waiting and the window allows it.
+    /// Whether a segment is waiting and the window allows it to leave.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         if self.phase == Phase::Open && self.pending_loss == 0 && config.burst_segments <= 1 {
@@ -224,7 +225,8 @@ impl Sender {
         self.could_send_otherwise(config)
     }
 
-    /// [`Self::could_send`] without assumptions: after a loss, with bursts, during a handshake.
+    /// Condition [`Self::could_send`] without assumptions:
+    /// after a loss, with bursts, during a handshake.
     #[inline(never)] // Rare.
     fn could_send_otherwise(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -244,8 +246,8 @@ impl Sender {
         }
     }
 
-    /// Next segment that may be lost, when none is certainly lost and none is new (RFC 6675 section
-    /// 4, NextSeg rule 3). [`LastResort`] sets the limit.
+    /// The next segment that may be lost, when no segment is certainly lost and no segment is new
+    /// (RFC 6675 section 4, NextSeg rule 3). [`LastResort`] sets the limit.
     #[inline]
     fn speculative_hole(&self, config: &TcpConfig) -> Option<u32> {
         if self.phase != Phase::Recovery {
@@ -264,11 +266,11 @@ impl Sender {
         f64::from(self.window_used(config) + 1) <= self.window.size
     }
 
-    /// Number of segments that count against the window.
+    /// Number of segments that occupy the window.
     #[inline]
     fn window_used(&self, config: &TcpConfig) -> u32 {
-        // Limited transmit: before a loss is certain, SACKed segments leave the pipe and release
-        // new ones.
+        // Limited transmit: before a loss is certain, SACKed segments leave the pipe and so
+        // release new segments.
         if config.limited_transmit || self.phase != Phase::Open {
             self.in_flight()
         } else {
@@ -276,9 +278,9 @@ impl Sender {
         }
     }
 
-    /// Whether an unsent segment is left and the receiver's window has room for it. The first ACK
-    /// of any kind announces the scaled window; before it only new segments wait, never
-    /// retransmissions.
+    /// Whether an unsent segment is left and the receiver's window has space for it.
+    /// The first ACK of any kind announces the scaled window.
+    /// Before this ACK only new segments wait, never retransmissions.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
@@ -288,8 +290,8 @@ impl Sender {
                 || !self.sacked.is_empty())
     }
 
-    /// Next segment to send, if the window allows one. Poll again after each segment, ACK and
-    /// timeout, until it returns `None`; poll [`Self::deadline`] afterwards.
+    /// The next segment to send, if the window allows one. Callers repeat the call after each
+    /// segment, ACK and timeout, until it returns `None`. Then they read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -331,8 +333,8 @@ impl Sender {
         Some(Segment { seq, retransmission: !is_new, syn: false })
     }
 
-    /// Sets the send time of the segment after the one that leaves now. A segment that had to wait
-    /// at the NIC, by less than one gap, does not delay later ones.
+    /// Sets the send time of the segment after the segment that leaves now.
+    /// A segment that had to wait at the NIC, by less than one gap, does not delay later segments.
     #[cold]
     fn keep_pace(&mut self, now: Time) {
         let gap = self.window.pacing_gap;
@@ -345,7 +347,7 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
     }
 
-    /// Opens the connection: handles the SYN-ACK that echoes `echo`. A duplicate does nothing.
+    /// Opens the connection. Handles the SYN-ACK that echoes `echo`. A duplicate has no effect.
     pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
@@ -355,15 +357,15 @@ impl Sender {
         }
     }
 
-    /// Handles an ACK. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`]
-    /// afterwards.
+    /// Handles an ACK. Callers then call [`Self::poll_transmit`] and read
+    /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// Handles an ACK, with the reports of the switches on the acknowledged segment's path, in
-    /// order.
+    /// Handles an ACK, with the reports of the switches on the path of the acknowledged segment,
+    /// in order.
     #[inline]
     pub fn handle_ack_with_telemetry(
         &mut self,
@@ -428,7 +430,7 @@ impl Sender {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Sets the window as a recovery demands, unless the congestion control governs it.
+    /// Sets the window as a recovery demands, unless the congestion control sets the window.
     #[inline]
     fn set_window(&mut self, size: f64) {
         if !self.control_owns_window {
@@ -436,8 +438,8 @@ impl Sender {
         }
     }
 
-    /// Handles the cumulative part; returns the number of segments that it reports for the first
-    /// time.
+    /// Handles the cumulative part of an ACK. Returns the number of segments that this part reports
+    /// for the first time.
     #[inline]
     fn advance(&mut self, config: &TcpConfig, now: Time, ack: &Ack) -> u32 {
         let cumulative = ack.cumulative.min(self.next);
@@ -454,15 +456,16 @@ impl Sender {
         self.backoff = 0;
         let idle = match config.states {
             CongestionStates::Rfc => self.una == self.next && self.pending_loss == 0,
-            // A reduction may leave less than one segment; then only the timer lets the flow
-            // continue.
+            // A reduction may leave less than one segment.
+            // Then only the timer lets the flow continue.
             CongestionStates::Ns3 => self.una == self.total,
         };
         self.deadline = if idle { Time::MAX } else { now + self.timeout(config) };
         delivered
     }
 
-    /// Handles a SACK block; returns the number of segments that it reports for the first time.
+    /// Handles a SACK block. Returns the number of segments that the block reports for
+    /// the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
         let (first, end) = (first.max(self.una), end.min(self.next));
@@ -475,7 +478,7 @@ impl Sender {
         self.sacked.count() - before
     }
 
-    /// Moves `lost_below` up (RFC 6675 IsLost).
+    /// Increases `lost_below` by the rule IsLost of RFC 6675.
     fn note_losses(&mut self, config: &TcpConfig) {
         // Holes below the n-th highest SACKed segment have at least n SACKed segments above them.
         let Some(bound) = self.sacked.nth_from_top(config.duplicate_threshold) else { return };
@@ -485,7 +488,7 @@ impl Sender {
         }
     }
 
-    /// Enters recovery on the first loss.
+    /// Starts a recovery at the first loss.
     #[cold]
     fn detect_loss(&mut self, config: &TcpConfig, now: Time) {
         self.note_losses(config);
@@ -528,15 +531,15 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline. Early calls do nothing and return false. After a timeout (true), poll
-    /// [`Self::poll_transmit`].
+    /// Handles the deadline. Early calls do nothing and return false.
+    /// After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -549,8 +552,8 @@ impl Sender {
             return true;
         }
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
-            // RFC 5681: the threshold is set at the first timeout of a segment, not at repeated
-            // ones.
+            // RFC 5681 sets the threshold at the first timeout of a segment,
+            // not at repeated timeouts.
             let flight = self.in_flight().max(1);
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }
@@ -565,40 +568,40 @@ impl Sender {
         true
     }
 
-    /// Ends the flow with the data that was handed to the network (one segment if there was none),
-    /// and returns its number of segments.
+    /// Ends the flow with the data that was handed to the network (one segment if there was no
+    /// data), and returns its number of segments.
     pub fn close(&mut self) -> u32 {
         self.total = self.next.max(1);
         self.burst_left = 0;
         self.total
     }
 
-    /// Whether every segment has been acknowledged.
+    /// Whether every segment of the flow has been acknowledged.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.una == self.total
     }
 
-    /// Segments acknowledged cumulatively.
+    /// Number of segments that are acknowledged cumulatively.
     #[must_use]
     pub fn acknowledged(&self) -> u32 {
         self.una
     }
 
-    /// Congestion window and pace.
+    /// Congestion window and pace of the flow.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Phase of the sender.
+    /// Current phase of the sender.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Counters of the sender.
+    /// Counters of the TCP sender.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {

@@ -2,24 +2,24 @@
 
 use bufferlab_units::{BitRate, Time};
 
-/// Largest number of switches on a path that report. HPCC's header has room for five; a three-tier
-/// network has five.
+/// Largest number of switches on a path that send reports.
+/// HPCC's header has space for five, and a three-tier network has five.
 pub const MAX_HOPS: usize = 8;
 
-/// Report of one switch when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP,
-/// NSDI 2022, section 3.3).
+/// Report of one switch at the time when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4;
+/// PowerTCP, NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// Bytes that the packet left behind in its egress port, or in its own queue of the port, as
-    /// the transport requests.
+    /// Bytes that the packet left behind in its egress port, or in its own queue of the port.
+    /// The transport chooses port or queue.
     pub queue_bytes: u32,
-    /// Id of the egress port in the whole network: reports of different ports cannot be compared.
+    /// Id of the egress port in the whole network. Reports of different ports cannot be compared.
     pub port: u32,
-    /// Bytes that the port had sent before the packet.
+    /// Bytes that the port had sent before this packet.
     pub sent_bytes: u64,
-    /// Time of the report.
+    /// Time at which the switch made the report.
     pub at: Time,
-    /// Rate of the port.
+    /// Rate of the egress port.
     pub rate: BitRate,
 }
 
@@ -29,33 +29,33 @@ const HEADER_NS: u64 = 1 << 24;
 const HEADER_UNIT_BYTES: u64 = 128;
 const HEADER_BYTES: u64 = HEADER_UNIT_BYTES << 20;
 
-/// Reports of the previous ACK, for comparison with the next ones.
+/// Reports of the previous ACK, with which the next reports are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// Whether no ACK has arrived yet and the first ACK is compared with zeros.
+    /// Whether no ACK has arrived yet and the first ACK will be compared with zeros.
     from_zeros: bool,
 }
 
 impl LastReports {
-    /// Compares the first ACK with reports of zeros, as in the public code of Reverie. That code
-    /// reads reports that were never set (on a heap of zeros): no queue and nothing received at
-    /// time 0. HPCC's header determines what a zero means: time and bytes wrap around to 0, so the
-    /// difference from zero is the header's value.
+    /// Compares the first ACK with reports of zeros, as in the public code of Reverie.
+    /// That code reads reports that were never set (on a heap of zeros):
+    /// no queue, and no bytes received at time 0. HPCC's header determines the meaning of a zero:
+    /// time and bytes wrap around to 0, so the difference from zero is the header's value.
     pub(crate) fn of_zeros() -> Self {
         Self { from_zeros: true, ..Self::default() }
     }
 
-    /// Calls `compare` with the header's values of each hop and with zeros. In that code a header
-    /// has the bytes *received* for the port.
+    /// Calls `compare` with the header's values of each hop and with zeros.
+    /// In Reverie's code a header has the bytes *received* for the port.
     fn compare_with_zeros(reports: &[HopReport], compare: &mut impl FnMut(&HopReport, &HopReport, Time)) {
         for report in reports {
             let at = Time::from_ns(report.at.as_ns() % HEADER_NS);
             let received = (report.sent_bytes + u64::from(report.queue_bytes)) % HEADER_BYTES;
             let now =
                 HopReport { sent_bytes: received / HEADER_UNIT_BYTES * HEADER_UNIT_BYTES, at, ..*report };
-            // Received bytes already include the queue's growth.
+            // The bytes received already include the growth of the queue.
             let zeros = HopReport { sent_bytes: 0, at: Time::ZERO, ..*report };
             if at > Time::ZERO {
                 compare(&now, &zeros, at);
@@ -64,7 +64,8 @@ impl LastReports {
     }
 
     /// Calls `compare` with every hop's rate of change since the last ACK and stores `reports`.
-    /// Skips hops that were not on the path then, and hops without a departure in between.
+    /// The call skips hops that were not on the path of the last ACK,
+    /// and hops without a departure since then.
     pub(crate) fn update(
         &mut self,
         reports: &[HopReport],
@@ -79,7 +80,7 @@ impl LastReports {
                 compare(now, before, now.at - before.at);
             }
         }
-        // An older report (its ACK was overtaken) must not replace a newer one of the same port.
+        // An older report (its ACK was overtaken) must not replace a newer report of its port.
         for (index, &report) in reports.iter().enumerate() {
             let kept = &mut self.hops[index];
             if index >= usize::from(self.count) || kept.port != report.port || kept.at < report.at {
@@ -109,7 +110,7 @@ mod tests {
         let mut last = LastReports::default();
         assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
         assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
-        // An ACK that another ACK has overtaken changes nothing.
+        // If another ACK has overtaken an ACK, the late ACK has no effect.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
     }
@@ -117,7 +118,8 @@ mod tests {
     #[test]
     fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
         let mut last = LastReports::of_zeros();
-        // 2^24 ns are 16.777 ms, and 2^20 x 128 B 134 MB: both have wrapped around once.
+        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB.
+        // Both counters have wrapped around once.
         let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
         let mut found = Vec::new();
         last.update(&[first], |now, before, gap| {

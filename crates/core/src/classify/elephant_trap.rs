@@ -7,7 +7,6 @@ use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
 pub(super) static INFO: ClassifierInfo = ClassifierInfo {
     name: "elephant-trap",
     aliases: &["dpp"],
@@ -51,23 +50,23 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
 /// Separates short flows from elephants by the packets and bytes sent: a flow is short until it
 /// reaches a limit, and again after silence.
 ///
-/// Packets of short flows get [`Tags::SMALL`], packets of elephants lose it: the trap overrides
-/// marks of hosts. Short flows may be redirected to a separate queue (Dynamic Packet
-/// Prioritization). When a flow turns into an elephant, its packets change the queue and may be
-/// reordered.
+/// Packets of short flows get [`Tags::SMALL`], and packets of elephants lose this tag:
+/// the trap overrides marks of hosts.
+/// The trap may send short flows to a separate queue (Dynamic Packet Prioritization).
+/// When a flow turns into an elephant, its packets change the queue, so they may be reordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElephantTrap {
     flows: FlowTable<Sent>,
     limit: ShortLimit,
     short_queue: Option<u8>,
-    /// Flow of the last packet, and the queue chosen for it.
+    /// Flow of the last packet, and the queue that the trap chose for it.
     last: Option<(FlowKey, u8)>,
 }
 
 impl ElephantTrap {
-    /// A trap with a table of `entries` flows, each short up to `limit` and forgotten after being
-    /// silent for longer than `idle`. Short flows keep the queue of the map unless `short_queue`
-    /// names another queue.
+    /// A trap with a table of `entries` flows. A flow is short up to `limit`,
+    /// and the table forgets a flow that was silent for longer than `idle`.
+    /// Short flows keep the queue of the map unless `short_queue` names another queue.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

@@ -1,9 +1,8 @@
-//! The plain map: the priority in the header selects the queue.
+//! The plain classifier: the priority in the header selects the queue.
 
 use super::{CODE_POINTS, Classifier, ClassifierInfo, existing_queue};
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, Params};
 
-/// Registry entry.
 pub(super) static INFO: ClassifierInfo = ClassifierInfo {
     name: "priority",
     aliases: &["map"],

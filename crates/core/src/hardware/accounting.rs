@@ -1,27 +1,28 @@
-//! Accounting of lossless traffic: differences between chip families, measured in
+//! Accounting of lossless traffic. Chip families differ in it,
+//! as docs/evidence/silicon.md measures.
 //! docs/evidence/silicon.md.
 
 use bufferlab_params::choices;
 
-/// Accounting of lossless traffic in a chip. Policies that divide pools of ingress queues follow it
-/// ([`crate::Policy::supports_accounting`]); other policies never pause.
+/// Accounting of lossless traffic in a chip. Policies that divide pools of ingress queues follow
+/// this accounting ([`crate::Policy::supports_accounting`]). Other policies never pause a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
-    /// Parts of the memory, at least 1. Each part stores the packets from its own consecutive
-    /// ingress ports. An ingress queue has its pool and its headroom in its part, an egress queue
-    /// an account in each.
+    /// Number of parts of the memory, at least 1. Each part stores the packets from its own
+    /// consecutive ingress ports. An ingress queue has its pool and its headroom in one part.
+    /// An egress queue has an account in each part.
     pub slices: u16,
-    /// Point at which a paused ingress queue resumes.
+    /// Occupancy at which a paused ingress queue resumes.
     pub resume_below: ResumeBelow,
-    /// Memory that the minimums of egress queues are taken from.
+    /// Pool that the minimums of egress queues are taken from.
     pub queue_minimums: QueueMinimums,
-    /// Significant bits of a threshold, which is rounded down; 0: exact.
+    /// Number of significant bits of a threshold, which is rounded down. 0: thresholds are exact.
     pub threshold_bits: u8,
 }
 
 impl Accounting {
-    /// Accounting of the papers and of SONiC's documents: one memory, a moving threshold, minimums
-    /// from the lossy pool.
+    /// Accounting of the papers and of SONiC's documents. The memory has one part,
+    /// the threshold to resume moves, and minimums are taken from the lossy pool.
     pub const IDEAL: Self = Self {
         slices: 1,
         resume_below: ResumeBelow::Threshold,
@@ -29,7 +30,8 @@ impl Accounting {
         threshold_bits: 0,
     };
 
-    /// A threshold as the chip can express it: `threshold_bits` significant bits, rounded down.
+    /// The threshold that the chip uses:
+    /// `threshold` rounded down to `threshold_bits` significant bits.
     #[inline]
     #[must_use]
     pub const fn expressible(&self, threshold: u64) -> u64 {
@@ -54,7 +56,7 @@ choices! {
 }
 
 choices! {
-    /// Source of the minimums of egress queues (`reserved` of egress profiles).
+    /// Pool from which the minimums of egress queues are taken (`reserved` of egress profiles).
     pub enum QueueMinimums {
         LossyPool = "lossy-pool": "from the egress lossy pool only",
         EverySlice = "every-slice":

@@ -5,9 +5,9 @@ use std::ops::Range;
 /// Consecutive ports spread over the slices of a memory as evenly as possible: six ports on four
 /// slices give 2, 2, 1 and 1.
 ///
-/// The public configurations of chips do not state which port is in which slice, but the slices of
-/// a chip serve equal numbers of lanes. So every slice has a port, unless there are more slices
-/// than ports.
+/// The public configurations of chips do not state which port is in which slice,
+/// but the slices of a chip serve equal numbers of lanes.
+/// So every slice has a port, unless there are fewer ports than slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSpread {
     ports: usize,
@@ -15,24 +15,24 @@ pub struct PortSpread {
 }
 
 impl PortSpread {
-    /// Spreads `ports` ports over `slices` slices, at least one.
+    /// Spreads `ports` ports over `slices` slices (at least one slice).
     #[must_use]
     pub const fn new(ports: usize, slices: usize) -> Self {
         Self { ports, slices: if slices == 0 { 1 } else { slices } }
     }
 
-    /// Number of slices.
+    /// Number of slices of the memory.
     #[must_use]
     pub const fn slices(self) -> usize {
         self.slices
     }
 
-    /// Ports of every slice, and the number of slices that have one port more.
+    /// Number of ports of every slice, and the number of slices that have one port more.
     const fn shares(self) -> (usize, usize) {
         (self.ports / self.slices, self.ports % self.slices)
     }
 
-    /// Ports of a slice; the first slice has the lowest ports.
+    /// Ports of the slice `slice`. The first slice has the lowest ports.
     #[must_use]
     pub fn ports_of(self, slice: usize) -> Range<usize> {
         let (few, larger) = self.shares();
@@ -40,7 +40,7 @@ impl PortSpread {
         begin..begin + few + usize::from(slice < larger)
     }
 
-    /// The slice of a port.
+    /// The slice of the port `port`.
     #[must_use]
     pub fn slice_of(self, port: usize) -> usize {
         let (few, larger) = self.shares();
@@ -48,7 +48,7 @@ impl PortSpread {
         if port < border { port / (few + 1) } else { larger + (port - border) / few.max(1) }
     }
 
-    /// The ports of every slice.
+    /// The ports of each slice, in the order of the slices.
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> {
         (0..self.slices).map(move |slice| self.ports_of(slice))
     }

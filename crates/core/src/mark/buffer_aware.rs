@@ -9,7 +9,6 @@ use crate::policy::SwitchShape;
 use crate::weight::Weight;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry.
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "bcc",
     title: "Buffer-aware marking",
@@ -57,25 +56,25 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     }))
 }
 
-/// Marks a packet if a step does, or if the length that remains at its departure exceeds
-/// `max(floor, factor · (B − Q))`.
+/// Marks a packet if a step marks it, or if the length that remains at the packet's
+/// departure exceeds `max(floor, factor · (B − Q))`.
 ///
-/// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before
-/// the queue reaches its threshold, however little of the buffer is free. A step alone is tuned for
-/// an empty buffer.
+/// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, the switch notifies
+/// senders before the queue reaches its threshold, even if little of the buffer is free.
+/// Without this condition, a step is tuned for an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step, which also selects the length that the condition on the buffer compares.
+    /// The step. It also selects the length that the condition on the buffer compares.
     pub step: Step,
-    /// Length up to which the condition does not mark (bytes): keeps the link busy when the buffer
-    /// is nearly full.
+    /// Length up to which the condition on the buffer does not mark (bytes).
+    /// It keeps the link busy when the buffer is nearly full.
     pub floor: u64,
-    /// Factor of the free space: h·α.
+    /// Factor h·α by which the condition multiplies the free space.
     pub factor: Weight,
 }
 
 impl BufferAware {
-    /// Whether `packet` is marked.
+    /// Whether `packet` gets a mark.
     #[inline(never)] // Rarer than the plain step, which is inlined.
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
@@ -86,7 +85,7 @@ impl BufferAware {
         lacks_buffer || self.step.marks(packet, buffer)
     }
 
-    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
+    /// Length up to which the rule marks no packet: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.step.least_length().min(self.floor)
     }

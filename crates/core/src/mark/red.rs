@@ -1,4 +1,4 @@
-//! RED on the instantaneous length: a probability that rises between two lengths.
+//! RED on the instantaneous queue length: the probability rises between two lengths.
 
 use super::watch::{AT, LENGTH, SCOPE, Watch};
 use super::{Markable, MarkerInfo, Marking};
@@ -10,7 +10,6 @@ use bufferlab_params::{
 use bufferlab_units::RandomStream;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry.
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "red",
     title: "RED",
@@ -84,7 +83,7 @@ fn check(params: &Params) -> Result<(), Faults> {
     })
 }
 
-/// Refuses a `kmin` above its `kmax`.
+/// Refuses parameters with a `kmin` above its `kmax`.
 fn ordered(params: &Params, place: impl Fn(&'static str) -> ParamPlace) -> Result<(), Faults> {
     let (kmin, kmax) = (params.bytes("kmin"), params.bytes("kmax"));
     if kmin <= kmax {
@@ -109,33 +108,34 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
     }))
 }
 
-/// Range of lengths over which the probability rises.
+/// Range of queue lengths over which the marking probability rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ramp {
-    /// No mark up to this length (bytes).
+    /// Length up to which RED marks no packet (bytes).
     pub kmin: u64,
-    /// Every packet is marked above this length (bytes).
+    /// Length above which RED marks every packet (bytes).
     pub kmax: u64,
 }
 
-/// Marks with a probability that rises with the length.
+/// Marks packets with a probability that rises with the queue length.
 #[derive(Clone, Debug)]
 pub struct Red {
     /// Queue or port length that the rule compares, and the moment of the comparison.
     pub watch: Watch,
-    /// Range over which the probability rises.
+    /// Range of lengths over which the probability rises.
     pub ramp: Ramp,
-    /// Ranges by priority where they differ; the last entry repeats. Empty: `ramp` applies to all
-    /// priorities.
+    /// Ranges of lengths by priority, if the priorities differ. The last entry repeats. Empty:
+    /// `ramp` applies to all priorities.
     pub by_priority: Vec<Ramp>,
-    /// Probability when the length reaches `kmax`, 0..=1; rises linearly from 0 at `kmin`.
+    /// Marking probability at the length `kmax`, 0..=1.
+    /// The probability rises linearly from 0 at `kmin`.
     pub pmax: f64,
-    /// Random numbers, drawn only for lengths between `kmin` and `kmax`.
+    /// Stream of random numbers, drawn only for lengths between `kmin` and `kmax`.
     stream: RandomStream,
 }
 
 impl Red {
-    /// Whether `packet` is marked.
+    /// Whether `packet` gets a mark.
     #[inline(never)] // Rarer than the plain step, which is inlined.
     pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         if self.watch.at != packet.moment {
@@ -154,7 +154,7 @@ impl Red {
         self.stream.next_f64() < p
     }
 
-    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
+    /// Length up to which the rule marks no packet: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().map(|ramp| ramp.kmin).min().unwrap_or(self.ramp.kmin)
     }

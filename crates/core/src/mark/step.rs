@@ -1,4 +1,4 @@
-//! A step: marks every packet above a length K, one for all priorities or one for each.
+//! A step: the rule marks every packet above a length K. Priorities share one K or have one each.
 
 use super::watch::{AT, LENGTH, SCOPE, Watch};
 use super::{Markable, MarkerInfo, Marking};
@@ -6,7 +6,6 @@ use crate::buffer::Buffer;
 use crate::policy::SwitchShape;
 use bufferlab_params::{BuildError, Fault, Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry.
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "step",
     title: "Step",
@@ -52,20 +51,20 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     Ok(Marking::Step(Step { watch: Watch::from_params(params), threshold, by_priority }))
 }
 
-/// Marks every packet above a length.
+/// Marks every packet above a queue length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Queue or port length that the rule compares, and the moment of the comparison.
     pub watch: Watch,
-    /// Threshold K: no mark up to this length (bytes).
+    /// Threshold K: length up to which the step marks no packet (bytes).
     pub threshold: u64,
-    /// Threshold K of each priority where they differ, as in LossPass's selective marking; the last
-    /// entry repeats. Empty: `threshold` applies to all priorities.
+    /// Threshold K of each priority, if the priorities differ, as in LossPass's selective marking.
+    /// The last entry repeats. Empty: `threshold` applies to all priorities.
     pub by_priority: Vec<u64>,
 }
 
 impl Step {
-    /// DCTCP's step: marks above `threshold` bytes in the packet's queue on arrival.
+    /// DCTCP's step: the rule marks above `threshold` bytes in the packet's queue on arrival.
     #[must_use]
     pub fn new(threshold: u64) -> Self {
         Self { watch: Watch::default(), threshold, by_priority: Vec::new() }
@@ -81,7 +80,7 @@ impl Step {
         }
     }
 
-    /// Whether `packet` is marked.
+    /// Whether `packet` gets a mark.
     #[inline]
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
@@ -89,7 +88,7 @@ impl Step {
             && self.watch.length(packet, buffer) > self.threshold_of(packet.priority)
     }
 
-    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
+    /// Length up to which the rule marks no packet: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().copied().min().unwrap_or(self.threshold)
     }

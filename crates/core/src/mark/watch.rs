@@ -4,7 +4,7 @@ use super::{Markable, Moment, Scope};
 use crate::buffer::Buffer;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Parameter `scope`: queue or port whose length is compared.
+/// Parameter `scope`: queue or port whose length a rule compares.
 pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "scope",
     ParamKind::Choice(Scope::WORDS),
@@ -12,7 +12,7 @@ pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "Whose length counts.",
 );
 
-/// Parameter `at`: moment of the comparison.
+/// Parameter `at`: moment at which a rule compares lengths.
 pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "at",
     ParamKind::Choice(Moment::WORDS),
@@ -26,19 +26,19 @@ pub(super) const LENGTH: ParamKind = ParamKind::Bytes { min: 0 };
 /// Queue or port length that a rule compares, and the moment of the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// Queue or port whose length is compared.
+    /// Queue or port whose length the rule compares.
     pub scope: Scope,
-    /// Moment of the comparison.
+    /// Moment at which the rule compares lengths.
     pub at: Moment,
 }
 
 impl Watch {
-    /// The settings from the parameters [`SCOPE`] and [`AT`].
+    /// The compared queue or port and moment, from the parameters [`SCOPE`] and [`AT`].
     pub(super) fn from_params(params: &Params) -> Self {
         Self { scope: params.choice("scope"), at: params.choice("at") }
     }
 
-    /// The length compared for `packet` (bytes).
+    /// Length that the rule compares for `packet` (bytes).
     #[inline]
     #[must_use]
     pub fn length(self, packet: &Markable, buffer: &Buffer) -> u64 {

@@ -1,8 +1,8 @@
 //! Static dispatch of the most common policies.
 //!
 //! A call through a pointer takes longer than a decision of Dynamic Thresholds, because the
-//! compiler cannot inline it: arguments go through memory, and empty hooks are called. So the
-//! schemes of most runs are variants of an enum, and all other schemes are boxed.
+//! compiler cannot inline the call. It passes arguments through memory and calls empty hooks.
+//! So the schemes of most runs are variants of an enum, and all other schemes are boxed.
 
 use super::interface::{
     Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict,
@@ -14,7 +14,7 @@ use crate::failure::PolicyFailure;
 use bufferlab_units::Time;
 use std::any::Any;
 
-/// A policy: one of the most common ones, or any other behind a pointer.
+/// A policy: one of the most common policies, or any other policy behind a pointer.
 #[derive(Debug)]
 #[repr(u8)] // Read for each packet: a separate byte needs no decoding, a niche does.
 pub enum Dispatched {
@@ -42,14 +42,14 @@ impl From<Box<dyn Policy>> for Dispatched {
 }
 
 impl Dispatched {
-    /// Whether the policy never asks for a timer, so that the switch need not poll it.
+    /// Whether the policy never needs a timer, so that the switch need not poll its timers.
     #[must_use]
     pub fn is_timeless(&self) -> bool {
         matches!(self, Self::DynamicThreshold(_) | Self::SonicDt(_))
     }
 }
 
-/// Makes one call on whichever variant is present.
+/// Makes one call on the policy of the present variant.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {
@@ -60,14 +60,14 @@ macro_rules! each {
     };
 }
 
-/// A separate function with arguments by value: the arrival is built in memory only for policies
-/// that read it from memory.
+/// A separate function that takes the arrival by value.
+/// The compiler builds the arrival in memory only for policies that read it from memory.
 #[inline(never)]
 fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
 }
 
-/// Calls [`ask`] for a boxed policy.
+/// Calls the function [`ask`] for a boxed policy.
 #[inline(never)]
 fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
@@ -202,7 +202,7 @@ mod tests {
         assert!(matches!(dispatched("abm", &[]), Dispatched::Boxed(_)));
     }
 
-    /// Pauses and resumes of a switch, in order.
+    /// Pauses and resumes of a switch, in order of time.
     #[derive(Debug, Default, PartialEq)]
     struct Pauses(Vec<(Time, IngressId, bool)>);
 
@@ -214,8 +214,9 @@ mod tests {
         }
     }
 
-    /// Sends random packets through a switch that checks only the thresholds and through one that
-    /// first checks whether room is ample. Returns the refusals, and the changes of pauses.
+    /// Sends random packets through two switches. One switch checks only the thresholds.
+    /// The other switch first checks whether there is ample room.
+    /// Returns the refusals and the changes of pauses.
     fn compare_with_thresholds(params: &[(&str, ParamValue)]) -> (usize, usize) {
         let rates = vec![BitRate::gbps(10); 4];
         let config = SwitchConfig { lossless: 0b0010, max_packet: 1_600, ..SwitchConfig::new(60_000, rates) };
@@ -229,7 +230,7 @@ mod tests {
         let (mut refused, mut seen) = (0, [Pauses::default(), Pauses::default()]);
         for step in 0..40_000_u64 {
             let now = Time::from_ns(step);
-            // The memory fills and drains in turn.
+            // The memory fills and drains in turns of 500 steps.
             let arrivals = if step / 500 % 2 == 0 { 7 } else { 3 };
             let egress_port = stream.below(4) as u16;
             let [one, other] = &mut seen;

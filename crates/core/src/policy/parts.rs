@@ -1,4 +1,4 @@
-//! Parts shared by several schemes.
+//! Parts of policies that several schemes share.
 
 pub(crate) mod common_pool;
 pub(crate) mod congestion;

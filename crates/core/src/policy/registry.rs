@@ -1,4 +1,4 @@
-//! Registry of policies: the built-in ones, and the custom ones of a program.
+//! Registry of policies: the built-in policies, and the custom policies of a program.
 //!
 //! ```
 //! use bufferlab_core::*;
@@ -38,8 +38,8 @@ use bufferlab_params::{RegisterError, Registry};
 /// All policies: [`POLICIES`], and the custom policies of a program.
 pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
-/// All policies of this process: the built-in ones, then the custom ones in the order of
-/// registration.
+/// All policies of this process: the built-in policies, then the custom policies in the
+/// order of registration.
 #[must_use]
 pub fn policies() -> Vec<&'static PolicyInfo> {
     REGISTRY.all()

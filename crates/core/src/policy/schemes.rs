@@ -1,7 +1,7 @@
-//! The built-in policies, a file each, and their list.
+//! The built-in policies, each in a separate file, and the list of these policies.
 //!
-//! To add one, write a file in `schemes/` and add its module and its `INFO` here
-//! (`docs/extend/policy.md`). Custom policies of a program stay in the program:
+//! To add a built-in policy, write a file in `schemes/` and add its module and its `INFO` to
+//! this file (`docs/extend/policy.md`). A custom policy of a program stays in the program:
 //! [`crate::register_policy`].
 
 mod abm;
@@ -53,9 +53,9 @@ pub use sonic_dt::SonicDt;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
-/// All built-in policies: the single list behind the command line, the scenario schema, the
-/// documentation, the reports and the conformance tests. [`crate::policies`] adds the custom
-/// policies of a program.
+/// All built-in policies. The command line, the scenario schema,
+/// the documentation, the reports and the conformance tests all read this list.
+/// [`crate::policies`] adds the custom policies of a program.
 pub static POLICIES: &[&PolicyInfo] = &[
     &complete_sharing::INFO,
     &static_partition::COMPLETE_PARTITIONING,

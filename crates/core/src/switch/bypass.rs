@@ -1,8 +1,8 @@
 //! Bypass for a packet that finds its port idle: the switch sends it immediately.
 //!
-//! Most packets in most networks bypass the queue. Storing and removing such a packet would restore
-//! the ledger at the same instant. So where no one can observe the difference, the switch only
-//! updates the counters and the scheduler's round robin.
+//! Most packets in most networks bypass the queue. Storing and removing such a packet
+//! would restore the ledger at the same instant. So if no one can observe the difference,
+//! the switch only updates the counters and the scheduler's round robin.
 
 use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
@@ -10,13 +10,13 @@ use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
-/// Packets that went through a queue without waiting. 24 bytes instead of the 64 of [`Counters`],
-/// so that fewer cache lines are touched.
+/// Counters of packets that went through a queue without waiting. They take 24 bytes instead of the
+/// 64 of [`Counters`], so that the hot path reads fewer cache lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FastPath {
     packets: u64,
     bytes: u64,
-    /// The largest packet (bytes).
+    /// Size of the largest bypassing packet (bytes).
     pub(super) largest: u32,
 }
 
@@ -34,15 +34,16 @@ impl FastPath {
 }
 
 impl<P: Policy> Switch<P> {
-    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one call, for a packet whose egress
-    /// port is idle. Returns the queue; the packet is unmarked and no other packet waits. `None`:
-    /// the state is unchanged, and the packet must take the normal path. Reasons are a packet
-    /// waiting at the port, a paused priority, a policy that refuses the bypass
-    /// ([`Policy::can_bypass`]), custom marking rules, classifiers that count, deficit round robin,
-    /// and deviations from an ideal chip.
+    /// Handles an arrival and its departure in one call ([`Self::handle_arrival`],
+    /// [`Self::poll_transmit`]), for a packet whose egress port is idle. Returns the queue.
+    /// The packet has no mark and no other packet waits. `None`: the state is unchanged,
+    /// and the packet must take the normal path. Reasons are a packet that waits at the port,
+    /// a paused priority, a policy that refuses the bypass ([`Policy::can_bypass`]), custom marking
+    /// rules, classifiers that count, deficit round robin, and deviations from an ideal chip.
     ///
-    /// The [`super::Observer`] is not called: the packet is in [`Self::counters`] and
-    /// [`Self::largest_bypassed`]. A driver that must see every packet takes the normal path.
+    /// The switch does not call the [`super::Observer`].
+    /// [`Self::counters`] and [`Self::largest_bypassed`] include the packet.
+    /// A driver that must see every packet takes the normal path.
     #[inline(always)] // Called from the one place where packets arrive.
     pub fn bypass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
         if !self.can_bypass {
@@ -83,7 +84,7 @@ mod tests {
     use bufferlab_params::ParamValue;
     use bufferlab_units::{BitRate, RandomStream};
 
-    /// The normal path through the queue.
+    /// Sends a packet on the normal path through the queue.
     fn wait<P: Policy>(
         switch: &mut Switch<P>,
         now: Time,
@@ -110,7 +111,7 @@ mod tests {
         switch.buffer().queue_ids().map(|queue| switch.counters(queue)).collect()
     }
 
-    /// Sends random packets through two switches, one of which bypasses queues where it can.
+    /// Sends random packets through two switches. One of the switches bypasses queues where it can.
     /// Returns the number of bypasses.
     fn compare(config: &SwitchConfig, policy: &str, params: &[(String, ParamValue)]) -> usize {
         let build = || config.build_dispatched(policy, params).expect("it fits");
@@ -120,7 +121,7 @@ mod tests {
         for step in 0..20_000_u64 {
             let now = Time::from_ns(step);
             let packet = packet(&mut stream);
-            // Other ports fill and drain, so that verdicts and round robin depend on the past.
+            // Other ports fill and drain, so that verdicts and the round robin depend on the past.
             match stream.below(3) {
                 0 => {
                     let found = [&mut long, &mut short].map(|it| it.handle_arrival(now, &packet, &mut ()));

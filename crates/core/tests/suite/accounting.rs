@@ -5,9 +5,9 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 
 /// Cell size of Tomahawk 5 (bytes).
 const CELL: u64 = 254;
-/// Shared cells of a slice.
+/// Number of shared cells of a slice.
 const SHARED: u64 = 10_000;
-/// Minimum of a lossless group (cells).
+/// Minimum of a lossless priority group (cells).
 const MINIMUM: u64 = 18;
 const HEADROOM: u64 = 300;
 /// Minimum of a lossy queue, in every slice (cells).
@@ -40,7 +40,7 @@ struct Chip {
     senders: Senders,
 }
 
-/// Two slices of two ports; the shared part of each is [`SHARED`].
+/// Configuration of two slices with two ports each. The shared part of each slice is [`SHARED`].
 fn config(accounting: Accounting) -> SwitchConfig {
     let of_ports = u64::from(PORTS) * (MINIMUM + HEADROOM);
     let of_queues = u64::from(accounting.slices) * u64::from(PORTS) * QUEUE_MINIMUM;
@@ -96,8 +96,8 @@ impl Chip {
         self.senders.0[usize::from(port * QUEUES + 1)]
     }
 
-    /// Fills a lossless group until it pauses. Returns its packets, including the one that pauses
-    /// it.
+    /// Fills a lossless group until it pauses its sender.
+    /// Returns the number of the group's packets, including the packet that pauses the sender.
     fn fill_to_pause(&mut self, from: u16) -> u64 {
         let mut stored = 0;
         while !self.is_paused(from) {
@@ -115,7 +115,7 @@ impl Chip {
         stored
     }
 
-    /// Sends packets until the group may resume, and returns their number.
+    /// Sends packets until the group's sender may resume, and returns their number.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {
@@ -126,19 +126,21 @@ impl Chip {
     }
 }
 
-/// Cells of a lone group when it reaches alpha times the free part of `shared` cells.
+/// Cells of a group when it reaches alpha times the free part of `shared` cells.
+/// No other group has cells.
 fn reached(alpha: f64, shared: u64) -> u64 {
     (1..).find(|&cells| cells as f64 >= alpha * (shared - cells) as f64).expect("it reaches its threshold")
 }
 
-/// Cells of a lone group that the pool admits: each is within alpha times the free cells before it.
+/// Cells of a lone group that the pool admits.
+/// Each cell is within alpha times the cells that are free before it.
 fn taken(alpha: f64, shared: u64) -> u64 {
     (0..)
         .find(|&cells| (cells + 1) as f64 > alpha * (shared - cells) as f64)
         .expect("it exceeds its threshold")
 }
 
-/// Steady share ⌊alpha S / (1 + alpha)⌋ (cells).
+/// Steady share ⌊alpha S / (1 + alpha)⌋ of a group (cells).
 fn share(alpha: f64, cells: u64) -> u64 {
     (cells as f64 * alpha / (1.0 + alpha)) as u64
 }
@@ -152,7 +154,7 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
         let stored = lone + chip.fill_to_loss(0, 3, 1);
         let in_pool = taken(alpha, SHARED);
         assert_eq!(stored, MINIMUM + in_pool + HEADROOM, "alpha {alpha}");
-        // Ports 0 and 1 are in one slice, ports 2 and 3 in the other.
+        // Ports 0 and 1 are in slice 0, ports 2 and 3 in slice 1.
         let next = chip.fill_to_pause(1);
         assert_eq!(next, MINIMUM + reached(alpha, SHARED - in_pool), "alpha {alpha}: the next one");
         assert_eq!(chip.fill_to_pause(2), lone, "alpha {alpha}: in the other slice");
@@ -201,8 +203,8 @@ fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     assert_eq!(points(&mut group(12_332, 352, 704), 0), (4_117, 4_470));
     let mut full = group(15_105, 352, 352);
     assert_eq!(points(&mut full, 0), (5_041, 5_394));
-    // The headroom pool is full: the second group pauses at its usual point and loses the next
-    // packet.
+    // The headroom pool is full. So the second group pauses at its usual point and loses
+    // the next packet.
     assert_eq!(points(&mut full, 1), (3_363, 3_364));
 }
 
@@ -243,8 +245,8 @@ fn headroom_pools_and_pools_are_divided_by_slices() {
     assert_eq!(chip.fill_to_pause(0), MINIMUM + 2_500);
 }
 
-/// q = a_p a_q B / (1 + a_q + a_p a_q): a group within its port within the pool
-/// (docs/evidence/silicon.md).
+/// A group within its port within the pool gets q = a_p a_q B / (1 + a_q +
+/// a_p a_q) (docs/evidence/silicon.md).
 #[test]
 fn two_levels_of_alpha_meet_where_testers_compute_them() {
     let one = Accounting { slices: 1, ..CHIP };
@@ -266,7 +268,7 @@ fn thresholds_of_few_bits_are_lower_by_less_than_their_last_bit() {
     assert!(found < exact && found * 8 >= exact * 7, "{found} of {exact}");
 }
 
-/// Recomputes every count from the stored packets, after every change.
+/// After every change, the test recomputes every count from the stored packets.
 #[test]
 fn accounts_of_slices_are_those_of_the_packets_stored() {
     for policy in ["sonic-dt", "sonic-abm"] {

@@ -1,5 +1,5 @@
-//! Tests of burst absorption against TDT (ToN 2022) section VI-A and its formulas. Packet by
-//! packet: 16 ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
+//! Tests of burst absorption against TDT (ToN 2022) section VI-A and its formulas. The tests
+//! simulate packets: 16 ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
@@ -8,10 +8,10 @@ const MTU: u64 = 1_500;
 const BUFFER: u64 = 1_000_000;
 const PORTS: usize = 16;
 const LINE: BitRate = BitRate::gbps(1);
-/// Start of the burst; the overloads start at 0.
+/// Start of the burst. The overloads start at time 0.
 const BURST: Time = Time::from_ms(150);
 
-/// Packets of 1500 B at a constant rate, from `start` up to but not at `end`.
+/// Source of 1500 B packets at a constant rate, from `start` up to but not at `end`.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     port: u16,
@@ -29,21 +29,21 @@ impl Source {
         Self { port, rate: BitRate::mbps(mbps), start: BURST, end: BURST + duration }
     }
 
-    /// Arrival of packet k, exact to a picosecond: no rounding error accumulates.
+    /// Time at which packet k arrives, exact to a picosecond: no rounding error accumulates.
     fn arrival(&self, k: u64) -> Option<Time> {
         let at = self.start + self.rate.serialization(k * MTU);
         (at < self.end).then_some(at)
     }
 }
 
-/// Event that comes first if a packet arrives at the instant at which a transmission ends.
+/// Event that is handled first if a packet arrives at the instant at which a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Arrival,
     Departure,
 }
 
-/// A drop, and the state of the switch at that time.
+/// A loss of a packet, and the state of the switch at that time.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     at: Time,
@@ -52,21 +52,21 @@ struct Loss {
     occupancy: u64,
 }
 
-/// The switch under open-loop load.
+/// The switch under the open-loop load.
 struct Bench {
     switch: Switch<Box<dyn Policy>>,
     sources: Vec<Source>,
-    /// Packets sent so far, by source.
+    /// Packets sent so far by each source.
     sent: Vec<u64>,
-    /// End of the current transmission, by port.
+    /// Time at which the current transmission of each port ends.
     busy_until: Vec<Option<Time>>,
     first: First,
     now: Time,
-    /// Losses by port.
+    /// Lost packets of each port.
     losses: Vec<Vec<Loss>>,
     longest: Vec<u64>,
     departed: Vec<u64>,
-    /// Port, arrival and queueing delay of departed packets.
+    /// Port, arrival time and queueing delay of each departed packet.
     delays: Vec<(u16, Time, Time)>,
 }
 
@@ -139,7 +139,7 @@ impl Bench {
         }
     }
 
-    /// Runs all events before `end`. Simultaneous arrivals come in the order of the sources.
+    /// Handles all events before `end`. Simultaneous arrivals have the order of their sources.
     fn run_until(&mut self, end: Time) {
         loop {
             let arrival = (0..self.sources.len())
@@ -186,7 +186,7 @@ fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     sources
 }
 
-/// First loss of the burst; times count from the burst's start.
+/// First loss of the burst. Its times count from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -195,7 +195,7 @@ fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) ->
     (loss.at - BURST, loss)
 }
 
-/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port;
+/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port,
 /// and the bytes that evacuated ports do not use.
 struct Closed {
     dt: f64,
@@ -221,8 +221,8 @@ fn assert_near(found: Time, expected: f64, share: f64, what: &str) {
     assert!(deviation <= share, "{what}: found {found}, expected {:.1} us", expected * 1e6);
 }
 
-/// Checks that the longest burst without a loss is as long as the formula predicts, and is stored
-/// completely. The tolerance is the 3 % used for the paper's claims.
+/// Checks that the longest burst without a loss is as long as the formula predicts,
+/// and that the switch stores it completely. The tolerance is the 3 % used for the paper's claims.
 fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
     let (at, loss) = first_loss(policy, &[], n, mbps);
     assert_near(at, expected, 0.03, &format!("{policy}, {n} overloaded ports, burst of {mbps} Mb/s"));
@@ -234,8 +234,8 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
-    // 222 us, 533 us. TDT's own value of 1.14 ms ignores the bytes that evacuated ports keep
-    // (erratum E-TDT-2): 1.00 ms.
+    // The expected times are 222 us and 533 us. TDT's own value of 1.14 ms ignores the bytes that
+    // evacuated ports keep (erratum E-TDT-2): without them it is 1.00 ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
@@ -265,7 +265,7 @@ fn the_formulas_hold_with_fewer_overloaded_ports_and_for_slow_bursts() {
     }
 }
 
-/// The value that the paper prints for TDT assumes that the other ports are empty.
+/// The value that the paper prints for TDT is true only if the other ports are empty.
 #[test]
 fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
     let (alone, _) = first_loss("tdt", &[], 0, 8_000);
@@ -276,7 +276,7 @@ fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
 
 #[test]
 fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored() {
-    // Repeats Figure 7c of TDT.
+    // This test repeats Figure 7c of TDT.
     let mut bench = Bench::new("tdt", &[], &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
     for port in [0, 1] {
@@ -297,7 +297,7 @@ fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored(
     assert!(bench.departed[0] >= sent_at_line_rate && bench.departed[1] >= sent_at_line_rate);
 }
 
-/// Figure 7d of TDT: packets delivered of a burst of 1 ms, 667 packets.
+/// Figure 7d of TDT shows the packets delivered of a burst of 1 ms, 667 packets.
 #[test]
 fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_and_a_third() {
     for (policy, expected) in [("dt", 0.37), ("edt", 0.53), ("tdt", 1.0)] {
@@ -323,7 +323,7 @@ fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
 }
 
 /// Time at which a port with a constant overload first enters `state` (1 absorption, 2 evacuation),
-/// to a microsecond.
+/// rounded to a microsecond.
 fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     let mut bench = Bench::new("tdt", &[], &[Source::overload(0, mbps)]);
     bench.first = first;
@@ -337,8 +337,8 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
 }
 
 /// A queue with twice its service rate (k = 2) reaches NEC and OC1 at the same instant. The order
-/// of simultaneous packets decides whether that happens in the first period or in the second. Just
-/// below k a port never absorbs.
+/// of simultaneous packets decides whether it reaches them in the first or in the second period.
+/// Just below k = 2, a port never absorbs.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 1_900, First::Arrival), None);
@@ -347,9 +347,9 @@ fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 2_200, First::Departure), Some(Time::from_us(415)));
 }
 
-/// The queue fills, then DC = 333 packets are dropped. At 1.5 and 1.9 Gb/s there is no burst: the
-/// queue stops at half of the buffer, and the excess over the line rate is dropped. 2 and 3 Gb/s
-/// fill the buffer, and every arrival is dropped while the queue is above half.
+/// The queue fills, then DC = 333 packets are dropped. At 1.5 and 1.9 Gb/s there is no burst:
+/// the queue stops at half of the buffer, and the excess over the line rate is dropped.
+/// At 2 and 3 Gb/s the buffer fills, and every arrival is dropped while the queue is above half.
 #[test]
 fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     for (mbps, milliseconds) in [(1_500, 16.0), (1_900, 8.9), (2_000, 10.0), (3_000, 5.33)] {
@@ -358,8 +358,8 @@ fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     }
 }
 
-/// Delay of the second flow's first packet, and mean delay (TDT Fig. 8a): one port at 2 Gb/s for
-/// 0.2 s, then 0.8 Gb/s for 10 ms.
+/// Delay of the second flow's first packet, and mean delay (TDT Fig. 8a).
+/// The load is one port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms.
 fn delays(policy: &str) -> (Time, f64) {
     let second =
         Source { port: 0, rate: BitRate::mbps(800), start: Time::from_ms(200), end: Time::from_ms(210) };
@@ -378,8 +378,8 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // The delays are those of 41 packets, of half of the buffer, and of the whole buffer, at 12 us
-    // per packet.
+    // The delays are those of 41 packets, of half of the buffer, and of the whole buffer,
+    // at 12 us per packet.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }
@@ -388,10 +388,10 @@ fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     assert!((mean("dt") - 3.0).abs() < 0.1, "{} ms", mean("dt"));
 }
 
-/// A steep burst reaches its threshold before the long queues can drain: Dynamic Thresholds cut it
-/// at 130 packets (TDT Eq. 8). If the heads of long queues are expelled while it grows, it gets the
-/// fair share of B / 4 that Eq. 4 gives to slow bursts, at any rate. Without spare memory bandwidth
-/// it is cut as before.
+/// A steep burst reaches its threshold before the long queues can drain, so Dynamic Thresholds
+/// cut the burst at 130 packets (TDT Eq. 8). If the switch expels the heads of long queues while
+/// the burst grows, the burst gets the fair share of B / 4 that Eq. 4 gives to slow bursts,
+/// at any rate. Without spare memory bandwidth, the burst is cut as under Dynamic Thresholds.
 #[test]
 fn expulsion_lets_a_burst_take_what_long_queues_hold() {
     let params = |cell_rate| {

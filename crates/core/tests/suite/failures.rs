@@ -3,7 +3,7 @@
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
 
-/// Answers as the test requires, and demands expulsions from a queue.
+/// A policy that answers as the test requires, and demands expulsions from a queue.
 #[derive(Debug)]
 struct Scripted {
     answer: fn(&Arrival) -> Verdict,
@@ -34,7 +34,7 @@ fn answering(answer: fn(&Arrival) -> Verdict) -> Switch<Scripted> {
     Switch::new(&config, Scripted { answer, expel: None, own: None })
 }
 
-/// Three packets of 1000 B for queue 2, one per nanosecond.
+/// Offers three packets of 1000 B to queue 2, one packet per nanosecond.
 fn offer(switch: &mut Switch<Scripted>) -> [Admission; 3] {
     [1, 2, 3].map(|at| {
         let packet = Packet { id: at, header: Header::new(1_000), egress_port: 1, ..Packet::default() };

@@ -1,4 +1,4 @@
-//! Tests of approximate fair dropping by packets: dropped flows, and their shares of drops.
+//! Tests of approximate fair dropping by packets: which flows lose packets, and how many.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -7,11 +7,11 @@ const MTU: u32 = 1_500;
 /// Time to send an MTU at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 
-/// Packets that arrived, and packets stored, by flow.
+/// Numbers of packets that arrived and of packets that were stored, by flow.
 type Counts = [[u64; 2]; 3];
 
-/// Overloads one port for 100 ms: flow 0 sends 1.5, flow 1 0.3 and flow 2 0.1 packets per slot, at
-/// random instants.
+/// Overloads one port for 100 ms: flow 0 sends 1.5, flow 1 0.3 and flow 2 0.1 packets per slot,
+/// at random instants.
 fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
     let config = SwitchConfig {
         seed,
@@ -31,7 +31,8 @@ fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
             switch.handle_timeout(due, &mut ());
         }
         let _ = switch.poll_transmit(now, 0, &mut ());
-        // Flows arrive in random order, because the first arrival after a departure always fits.
+        // Packets of flows arrive in random order, because the first arrival after a
+        // departure always fits.
         for _ in 0..4 {
             let flow = match stream.below(40) {
                 0..15 => 0_u32,
@@ -63,9 +64,9 @@ fn kept(counts: [u64; 2]) -> f64 {
 fn per_flow_drops_hit_the_flow_beyond_the_fair_share_and_spare_the_others() {
     let (counts, length) = overload("per_flow", 1);
     println!("{:.3} {:.3} {:.3}, {length:.0} B", kept(counts[0]), kept(counts[1]), kept(counts[2]));
-    // The port sends 1.0 packet per slot. Flows of .3 and .1 stay below the fair share of .6, the
-    // remainder for the first flow. The share sometimes falls below them, since an interval has
-    // only some 42 packets and the gains are high.
+    // The port sends 1.0 packet per slot. The flows of .3 and .1 stay below the fair share of .6,
+    // which is the remainder for the first flow. The fair share sometimes falls below the rates of
+    // the small flows, since an interval has only some 42 packets and the gains are high.
     assert!(kept(counts[1]) > 0.87 && kept(counts[2]) > 0.92, "{counts:?}");
     assert!((kept(counts[0]) - 0.42).abs() < 0.02, "{counts:?}");
     // The controller also keeps the queue near Q_ref = 150 KB.
@@ -90,8 +91,8 @@ fn random_drops_come_from_the_seed_of_the_switch() {
 
 #[test]
 fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
-    // With both gains 0, m_fair stays at its cap of 30 000 B. A flow sends 40 packets of 1500 B per
-    // interval, so half are dropped.
+    // With both gains 0, m_fair stays at its cap of 30 000 B.
+    // A flow sends 40 packets of 1500 B per interval, so half of them are dropped.
     let config = SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]);
     let params = [
         ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),
@@ -120,7 +121,7 @@ fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
             }
         }
     }
-    // Three standard deviations of 40 000 draws: 0.0075.
+    // Three standard deviations of 40 000 draws are 0.0075.
     let share = early as f64 / total as f64;
     assert!((share - 0.5).abs() < 0.0075, "{share}");
 }

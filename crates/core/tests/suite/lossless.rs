@@ -1,5 +1,5 @@
-//! Tests of lossless and lossy queues in one buffer: steady lengths against Reverie's formulas, and
-//! consistency of the accounts.
+//! Tests of lossless and lossy queues in one buffer: steady lengths against Reverie's formulas,
+//! and consistent accounts.
 
 use bufferlab_core::policy::Reverie;
 use bufferlab_core::*;
@@ -10,7 +10,7 @@ const SLOT: Time = Time::from_ns(1_200);
 /// Headroom of each lossless ingress queue (bytes).
 const HEADROOM: u64 = 4 * MTU;
 
-/// Whether each ingress queue is paused, as its sender knows without delay.
+/// The ingress queues that are paused. The senders learn of pauses without delay.
 #[derive(Default)]
 struct Senders {
     paused: Vec<bool>,
@@ -26,7 +26,7 @@ impl Observer for Senders {
     }
 }
 
-/// Priority 0 is lossy, priority 1 lossless; queue k of a class uses port k for ingress and egress.
+/// Priority 0 is lossy, priority 1 lossless. Queue k of a class uses port k for ingress and egress.
 struct Load {
     lossless: usize,
     lossy: usize,
@@ -40,7 +40,7 @@ struct Settled {
 }
 
 impl Settled {
-    /// Whether every queue of a class has the expected length.
+    /// Whether every queue of a class has the expected length `lossless` or `lossy`.
     fn is_close_to(&self, lossless: f64, lossy: f64) -> bool {
         let close = |found: &f64, expected: f64| (found - expected).abs() <= 0.03 * expected + MTU as f64;
         self.lossless.iter().all(|found| close(found, lossless))
@@ -57,14 +57,14 @@ impl Load {
         self.ports() as u64 * HEADROOM
     }
 
-    /// Configuration with a pool of `pool` bytes: the buffer less headroom.
+    /// Configuration with a pool of `pool` bytes, which is the buffer less headroom.
     fn config(&self, pool: u64) -> SwitchConfig {
         let config = SwitchConfig::new(pool + self.headroom(), vec![BitRate::gbps(10); self.ports()]);
         SwitchConfig { max_packet: MTU, lossless: 0b10, ..config.with_queues(2) }
     }
 
-    /// Runs to the steady state. In every slot each port sends one packet and gets two for each of
-    /// its queues, unless they are paused.
+    /// Runs to the steady state. In every slot each port sends one packet and gets two packets for
+    /// each of its queues, unless the queues are paused.
     fn settle(&self, policy: &str, pool: u64, params: &[(&str, ParamValue)], slots: u64) -> Settled {
         let mut params: Vec<_> =
             params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -153,8 +153,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // Equations 10 and 11 with alpha / n per queue. `computed` removes gamma on ports with one
-        // queue of each direction.
+        // Equations 10 and 11 with alpha / n per queue.
+        // `computed` removes gamma on ports with one queue of each direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -167,7 +167,7 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     }
 }
 
-/// A filter that is fast compared with the time to drain a threshold.
+/// Parameter of a filter that is fast compared with the time to drain a threshold.
 fn gamma(gamma: f64) -> (&'static str, ParamValue) {
     ("gamma", ParamValue::Ratio(gamma))
 }
@@ -178,8 +178,8 @@ fn reverie_settles_where_equations_13_to_15_say() {
     let cases = [([1.0, 1.0], 0.9), ([1.0, 2.0], 0.9), ([0.5, 4.0], 0.9), ([1.0, 1.0], 0.999)];
     for ((alphas, factor), load) in
         cases.into_iter().flat_map(|case| few_loads().map(move |load| (case, load))).filter(|(case, load)| {
-            // The paper's slow filter settles only where all queues drain equally: see the next
-            // test.
+            // The paper's slow filter settles only if all queues drain equally.
+            // The next test shows this.
             case.1 < 0.99 || load.lossless == load.lossy
         })
     {
@@ -197,9 +197,9 @@ fn reverie_settles_where_equations_13_to_15_say() {
 
 #[test]
 fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_settles() {
-    // Ten lossless queues, one of which shares its port with the only lossy queue and drains half
-    // as fast. The filter needs 400 slots of 2.5 packets for a threshold of 100 packets, so lengths
-    // oscillate. A length that rises fast and falls slowly is long on average.
+    // There are ten lossless queues. One of them shares its port with the only lossy queue and
+    // drains half as fast. The filter needs 400 slots of 2.5 packets for a threshold of 100
+    // packets, so lengths oscillate. A length that rises fast and falls slowly is long on average.
     let pool = 3_000 * MTU;
     let load = Load { lossless: 10, lossy: 1 };
     let found = load.settle("reverie", pool, &[gamma(0.999)], 24_000);
@@ -210,8 +210,8 @@ fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_
 
 #[test]
 fn one_class_alone_holds_alpha_of_one_plus_alpha() {
-    // While a queue is paused, only departures move its filter, so the lag is longer than on the
-    // way up. With 0.9 a threshold of 23 packets is exceeded by 8 on average.
+    // While a queue is paused, only departures update its filter, so the lag is longer than while
+    // the queue grows. With 0.9 a queue exceeds a threshold of 23 packets by 8 on average.
     let pool = 3_000 * MTU;
     for count in 1..=20 {
         let each = pool as f64 / 2.0 / count as f64;
@@ -224,7 +224,7 @@ fn one_class_alone_holds_alpha_of_one_plus_alpha() {
     }
 }
 
-/// Reverie with the filter updates `filter`.
+/// A switch under Reverie with the filter updates `filter`.
 fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
     let config = SwitchConfig {
         max_packet: MTU,
@@ -244,7 +244,7 @@ fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
 
 #[test]
 fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
-    // Factors of 2^-32 that need no rounding for eight updates: 1 - 2^-4 = 15/16.
+    // These factors are multiples of 2^-32, and eight updates need no rounding: 1 - 2^-4 = 15/16.
     for (gamma, numerator) in [(0.75, 12), (0.9375, 15), (0.5, 8)] {
         let mut switch = reverie(gamma, "events", 1 << 20);
         let mut expected = 0_u128;
@@ -254,14 +254,14 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
             } else {
                 let _ = switch.handle_arrival(Time(step), &packet(0, 0, 0), &mut ());
             }
-            // Lengths in units of 16^-8 bytes.
+            // Lengths are in units of 16^-8 bytes.
             let length = u128::from(switch.buffer().queue_bytes(QueueId(0))) << 32;
             expected = (numerator * expected + (16 - numerator) * length) / 16;
             let found = switch.policy().filtered_lossy(QueueId(0));
             assert_eq!(found, expected as f64 / 4_294_967_296.0, "gamma {gamma}, step {step}");
         }
     }
-    // The paper's factor is no binary fraction, so allow an error of 2^-32 per update.
+    // The paper's factor is no binary fraction, so the test allows an error of 2^-32 per update.
     let mut switch = reverie(0.999, "events", 1 << 20);
     let (mut expected, mut stream) = (0.0_f64, RandomStream::new(1, "test/filter", 0));
     for step in 0..20_000 {
@@ -273,14 +273,15 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
         }
         expected = 0.999 * expected + 0.001 * switch.buffer().queue_bytes(QueueId(0)) as f64;
         let found = switch.policy().filtered_lossy(QueueId(0));
-        // The factor is rounded to 2^-32, and this error is amplified by 1 / (1 - gamma).
+        // The factor is rounded to 2^-32, and 1 / (1 - gamma) amplifies this error.
         assert!((found - expected).abs() <= 1e-6 * expected, "step {step}: {found} for {expected}");
     }
     assert!(expected > 0.0);
 }
 
-/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on the total occupancy, not
-/// on the division among queues.
+/// The pool has no part for lossy traffic: a limit depends on the total occupancy,
+/// not on the division among queues.
+/// Claim: REV-F9-3
 #[test]
 fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     let params = find_policy("reverie").expect("registered").params;
@@ -297,8 +298,8 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
 
-/// Eq. 5 with the time of the largest packet as its step, for events at multiples of the step and
-/// for silence.
+/// Eq. 5 with the time of the largest packet as its step, for events at multiples of the step
+/// and for silence.
 #[test]
 fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
     let step = BitRate::gbps(10).serialization(MTU).0;
@@ -331,7 +332,7 @@ fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
 
 #[test]
 fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradient() {
-    // Property 1: q^(t-dt) <= Gamma iff q(t) <= Gamma + K dq^/dt with K = dt / (1 - gamma).
+    // Property 1 is q^(t-dt) <= Gamma iff q(t) <= Gamma + K dq^/dt with K = dt / (1 - gamma).
     let mut checked = [0_u64; 2];
     for (run, gamma) in [0.5, 0.75, 0.9375, 0.998_046_875].into_iter().enumerate() {
         let mut stream = RandomStream::new(run as u64, "test/property-1", 0);
@@ -360,7 +361,7 @@ fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradie
     assert!(checked.iter().all(|&count| count > 10_000), "both verdicts occur: {checked:?}");
 }
 
-/// The probe `name` of `queue`.
+/// Value of the probe `name` of `queue`.
 fn probe(switch: &Switch<Box<dyn Policy>>, queue: QueueId, name: &str) -> u64 {
     let mut found = None;
     switch.policy().probe(queue, switch.buffer(), &mut |probe, value| {
@@ -434,7 +435,7 @@ fn ingress_and_egress_accounts_agree_on_random_traffic_and_obedient_senders_lose
                     };
                     let lent: u64 = ports.clone().map(lent).sum();
                     assert_eq!(probe(&switch, QueueId(1), "ingress_pool_free"), pool - (pool_bytes - lent));
-                    // The factor 0.8 is no binary fraction, so allow a rounding error.
+                    // The factor 0.8 is no binary fraction, so the test allows a rounding error.
                     let lossy_free = probe(&switch, QueueId(1), "lossy_pool_free");
                     assert!(
                         lossy_free + egress(0) == pool * 4 / 5 || lossy_free + egress(0) == pool * 4 / 5 - 1
@@ -474,7 +475,8 @@ fn a_sender_that_does_not_obey_loses_packets_once_its_headroom_is_full() {
         };
         assert_eq!((lost, senders.pauses), (DropReason::HeadroomFull, 1), "{policy}");
         assert_eq!(switch.buffer().used(Account::Headroom), HEADROOM, "{policy}");
-        // Chips pause with the last packet of the pool, Reverie with the first packet beyond it.
+        // Chips pause with the last packet of the pool, Reverie pauses with the first packet
+        // beyond the pool.
         assert_eq!(paused_with, Some(if policy == "reverie" { MTU } else { 0 }), "{policy}");
     }
 }
@@ -520,7 +522,8 @@ fn what_a_watchdog_discards_is_lost_in_both_directions_of_its_port_and_nothing_e
     switch.verify().expect("the ledger holds");
 }
 
-/// Four ports of eight lossless priorities with `headroom` in a buffer of `capacity`.
+/// A switch of four ports with eight lossless priorities, each with `headroom`,
+/// in a buffer of `capacity`.
 fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<Box<dyn Policy>>, BuildError> {
     let config = SwitchConfig {
         max_packet: MTU,
@@ -537,7 +540,7 @@ fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<B
 #[test]
 fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_without_a_pause() {
     let headroom = 10 * MTU;
-    // 32 queues need 320 packets of headroom, 4 ports need 40.
+    // The headroom of 32 queues needs 320 packets, that of 4 ports needs 40.
     assert!(eight_priorities("static", 320 * MTU, headroom).is_err());
     let burst = |mode: &str| {
         let mut switch = eight_priorities(mode, 400 * MTU, headroom).expect("it fits");
@@ -549,8 +552,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // Static: half of 400 - 320. Dynamic: half of 400 - 40 less the headroom in the pool: q =
-    // (360 - q) - 10.
+    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom,
+    // it admits half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 
@@ -560,8 +563,8 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     let headroom = 10 * MTU;
     let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
     let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
-    // Senders that ignore pauses, one after another, until the insurance is in use; then the whole
-    // port is paused.
+    // One sender after another ignores pauses, until the insurance is in use.
+    // Then the whole port is paused.
     let mut sent = 0;
     while switch.buffer().used(Account::Headroom) == 0 {
         assert_eq!(
@@ -571,7 +574,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
         sent += 1;
     }
     assert_eq!(senders.paused, [[true; 8], [false; 8], [false; 8], [false; 8]].concat());
-    // Later arrivals within the headroom are stored, arrivals beyond it are lost.
+    // Later arrivals within the headroom are stored, and arrivals beyond it are lost.
     for _ in 1..10 {
         assert_eq!(
             switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
@@ -620,7 +623,7 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
 
 /// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first uses
 /// its maximum of the pool at one instant. Then the lossless queue receives `packets` packets more
-/// than the pool has room for; their outcomes are returned.
+/// than the pool has space for. The function returns the outcomes of these packets.
 fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let pool = 20 * MTU;
     let config = SwitchConfig {

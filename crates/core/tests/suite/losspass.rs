@@ -1,5 +1,5 @@
-//! Tests of LossPass in random states: the corrected Algorithm 1 keeps the promises of the text,
-//! and the printed one breaks them.
+//! Tests of LossPass in random states: the corrected Algorithm 1 keeps the promises of the paper's
+//! text, and the printed algorithm breaks them.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -31,9 +31,9 @@ impl Observer for Evicted {
     }
 }
 
-/// One arrival: the state of its port before, the packet, and its outcome.
+/// One arrival: the state of its port before the arrival, the packet, and its outcome.
 struct ArrivalRecord<'a> {
-    /// Bytes Q_s and Q_l of the port, and its buffer B.
+    /// Bytes Q_s and Q_l of the arrival's port, and the port's buffer B.
     small: u64,
     large: u64,
     limit: u64,
@@ -44,7 +44,7 @@ struct ArrivalRecord<'a> {
     evicted: Evicted,
 }
 
-/// Random arrivals and departures at four ports × two queues; `check` sees every arrival.
+/// Simulates random arrivals and departures at four ports × two queues. `check` sees every arrival.
 fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalRecord<'_>)) {
     let config = SwitchConfig {
         scheduler: Scheduler::strict_priority(2),
@@ -55,7 +55,7 @@ fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&A
     for id in 0..packets {
         let now = Time::from_ns(u64::from(id));
         let (egress_port, priority) = (stream.below(4) as u16, u8::from(stream.below(8) > 2));
-        // Most packets have the full size; the others have any size from 64 B on.
+        // Most packets have the full size. The other packets have any size from 64 B on.
         let size = if stream.below(3) == 0 { 64 + stream.below(1_437) as u32 } else { 1_500 };
         let packet = Packet {
             id,
@@ -148,6 +148,7 @@ fn a_hard_reserve_holds_at_all_times() {
 }
 
 /// Erratum E-LP-1: with B_l = 0, P.len + Q_s >= B is true only if Q_l is a single packet as long as
+/// the arriving packet and the port is exactly full.
 /// the arriving one and the port is exactly full.
 #[test]
 fn line_4_as_printed_never_evicts_but_in_a_tie() {

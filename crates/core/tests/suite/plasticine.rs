@@ -1,6 +1,6 @@
-//! Plasticine's figures by packets: a buffer of 60 packets; a port sends one packet per unit of
-//! time. Each packet of the figures becomes 100 small ones, so that the resolution is as fine as
-//! the paper's numbers.
+//! Tests of Plasticine's figures by packets. The buffer has 60 packets, and a port sends
+//! one packet per unit of time. Each packet of the figures becomes 100 small packets,
+//! so that the resolution is as fine as the paper's numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -8,18 +8,18 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 /// Size of a packet of the figures (bytes), sent as packets of ten bytes.
 const PACKET: u64 = 1_000;
 const GRAIN: u32 = 10;
-/// Rounds per unit of time: in each, a port sends one grain.
+/// Rounds per unit of time. In each round, a port sends one grain.
 const ROUNDS: u64 = PACKET / GRAIN as u64;
 /// Time to send a grain at 10 Gb/s.
 const ROUND: Time = Time::from_ns(8);
 
-/// Ports that send one grain per round, with queues that receive `rate` grains per round.
+/// Ports that send one grain per round, and queues that receive `rate` grains per round.
 struct Figure {
     switch: Switch<Box<dyn Policy>>,
-    /// Queue, and grains that it receives per round.
+    /// Number of each loaded queue, and grains that the queue receives per round.
     load: Vec<(u16, u64)>,
     now: Time,
-    /// Arrivals refused since the last call of [`Self::forget_drops`], by queue.
+    /// Refused arrivals of each queue since the last call of [`Self::forget_drops`].
     dropped: Vec<u64>,
     ports: u16,
 }
@@ -63,20 +63,20 @@ impl Figure {
         }
     }
 
-    /// Runs for `units` units of time.
+    /// Runs the switch for `units` units of time.
     fn run(&mut self, units: u64) {
         for _ in 0..units * ROUNDS {
             self.round();
         }
     }
 
-    /// Length of `queue` in packets.
+    /// Length of `queue` in packets of the figures.
     fn length(&self, queue: u16) -> f64 {
         self.switch.buffer().queue_bytes(QueueId(queue)) as f64 / PACKET as f64
     }
 
-    /// Adds a load of `rate` packets per unit of time to `queue`. Returns the time of its first
-    /// drop, and its length at that time.
+    /// Adds a load of `rate` packets per unit of time to `queue`.
+    /// Returns the time of the queue's first drop, and the queue's length at that time.
     fn burst_until_first_drop(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         self.load.push((queue, rate));
         self.dropped.fill(0);
@@ -94,12 +94,13 @@ fn alphas(list: &[f64]) -> (&'static str, ParamValue) {
     ("alpha", ParamValue::RatioPerPriority(list.to_vec().into()))
 }
 
-/// Alphas of the figures: red is queue 0 of a port (alpha 2), yellow are the others (alpha 1).
+/// Alphas of the figures. Red is queue 0 of a port (alpha 2),
+/// yellow are the other queues (alpha 1).
 fn red_and_yellow() -> (&'static str, ParamValue) {
     alphas(&[2.0, 1.0])
 }
 
-/// Updates N and gamma within a tenth of a unit of time.
+/// Parameter that updates N and gamma within a tenth of a unit of time.
 fn prompt() -> (&'static str, ParamValue) {
     ("update_interval", ParamValue::Time(Time::from_ns(80)))
 }
@@ -113,7 +114,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected}");
 }
 
-/// Both policies agree where every priority has one queue.
+/// Policies under test. Both agree if every priority has one queue.
 const BOTH: [(&str, bool); 2] = [("dt", false), ("plasticine", true)];
 
 fn build(policy: (&str, bool), ports: usize, queues: usize) -> Figure {
@@ -174,8 +175,9 @@ fn figure_3_the_burst_meets_its_threshold_at_6_and_the_steady_state_at_15() {
     }
 }
 
-/// Runs five yellow queues of port 0 and a burst of rate 5 to red of port 1. Returns time and
-/// length at the first drop, red's steady length, and yellow's lengths before and after.
+/// Runs five yellow queues of port 0 and a burst of rate 5 to the red queue of port 1.
+/// Returns time and length at the first drop, red's steady length,
+/// and yellow's lengths before and after the burst.
 fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
     let mut figure = Figure::new(policy, params, 60, 2, 6);
     figure.load = (1..6).map(|queue| (queue, 1)).collect();
@@ -188,8 +190,8 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
-    // Erratum E-PLA-1: the text states about 17 in the steady state, 9 less; the value is 15, 7
-    // less.
+    // Erratum E-PLA-1: the text states about 17 in the steady state, 9 less.
+    // The right value is 15, 7 less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -200,7 +202,8 @@ fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
 
 #[test]
 fn seventeen_is_the_steady_state_with_four_low_queues_not_with_five() {
-    // Erratum E-PLA-1: 60 x 2 / (1 + 4 + 2) = 17.14, and then the first drop is at 9.6.
+    // Erratum E-PLA-1: the length is 60 x 2 / (1 + 4 + 2) = 17.14,
+    // and then the first drop is at 9.6.
     let mut figure = Figure::new("dt", &[red_and_yellow()], 60, 2, 6);
     figure.load = (1..5).map(|queue| (queue, 1)).collect();
     figure.run(400);
@@ -224,8 +227,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 packets in each queue. Case 1: the first drop
-    // coincides with the steady state.
+    // Erratum E-PLA-2: the figure shows 6 packets in each queue. This is case 1:
+    // the first drop coincides with the steady state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);
@@ -246,9 +249,9 @@ fn figure_6b_and_6c_as_drawn_have_one_of_the_two_factors_6_each_and_24_stored() 
 
 #[test]
 fn an_alpha_of_equation_7_absorbs_its_burst_and_a_smaller_one_does_not() {
-    // docs/concepts/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2, rate 5. A
-    // burst of .3 B needs alpha_H > .4932, one of .8 B 3.4286. Here B is 400 packets: arrivals of
-    // .3 B take 24 units of time, those of .8 B 64.
+    // Example of docs/concepts/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2,
+    // rate 5. A burst of .3 B needs alpha_H > .4932, and a burst of .8 B needs 3.4286.
+    // In this test B is 400 packets: arrivals of .3 B take 24 units of time, those of .8 B take 64.
     for (duration, needed) in [(24, 0.4932), (64, 3.4286)] {
         for (alpha, absorbed) in [(needed * 1.03, true), (needed * 0.97, false)] {
             let params = [alphas(&[alpha, 0.5]), prompt()];
@@ -263,7 +266,7 @@ fn an_alpha_of_equation_7_absorbs_its_burst_and_a_smaller_one_does_not() {
     }
 }
 
-/// One congested queue of `load`: queue, group, gamma.
+/// One congested queue of the load, with its group and its gamma.
 struct Congested {
     queue: u16,
     alpha: f64,
@@ -304,7 +307,8 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
             let expected = packets as f64 * weight / (1.0 + sum);
             near(figure.length(q.queue), expected, 0.02 * expected + 0.03);
         }
-        // Eq. 21: free space for any number of queues; Eq. 14: maximum bytes of a priority.
+        // Eq. 21 gives the free space for any number of queues,
+        // Eq. 14 the maximum bytes of a priority.
         let largest =
             |group| congested.iter().filter(|q| q.group == group).map(|q| q.alpha).fold(0.0, f64::max);
         let free = figure.switch.buffer().shared_free() as f64 / PACKET as f64;

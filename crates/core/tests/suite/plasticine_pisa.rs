@@ -1,5 +1,5 @@
-//! Tests of Plasticine on a programmable switch: the cost of shifts and stale registers, by
-//! packets.
+//! Tests of Plasticine on a programmable switch.
+//! They measure by packets what shifts and stale registers cost.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::*;
@@ -12,7 +12,7 @@ const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// Limit that the policy derives: B / (2 x queues).
+/// Limit B / (2 x queues) that the policy derives.
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 
 fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
@@ -28,14 +28,14 @@ fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
     config.build("plasticine-pisa", &params).expect("it fits")
 }
 
-/// Runs all passes up to `now`.
+/// Runs all passes of SYNC packets up to `now`.
 fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     while let Some(due) = switch.poll_timeout().filter(|&due| due <= now) {
         switch.handle_timeout(due, &mut ());
     }
 }
 
-/// Current number of congested queues of the priority, and of active queues of the port.
+/// Current numbers of congested queues of the priority and of active queues of the port.
 fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     let (port, priority) = buffer.port_and_priority(queue);
     let long = |queue: QueueId| buffer.queue_bytes(queue) > CONGESTED_ABOVE;
@@ -45,18 +45,18 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
-/// threshold, and this threshold with and without shift.
+/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
+/// Plasticine's current threshold, the other this threshold with and without shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
-    /// Share of verdicts that Plasticine would also give with a threshold up to a factor of the
-    /// root of two larger or smaller.
+    /// Share of verdicts that Plasticine would also give, with a threshold that differs by a factor
+    /// of up to the root of two.
     within_shift_error: f64,
 }
 
-/// Shares of agreement in a random open loop. Every queue is switched on and off at random; while
-/// on, it receives up to twice its port's rate.
+/// Shares of agreement in a random open loop. Queues start and stop receiving at random.
+/// A receiving queue gets up to twice its port's rate.
 fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut switch = switch(pass, egress_length);
     let mut stream = RandomStream::new(7, "test/pisa", 0);
@@ -115,9 +115,9 @@ fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static 
     found
 }
 
-/// Figure 7: four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables, Routing
-/// (queue, class and port of an arrival) and Shift. A verdict follows only from one entry of each,
-/// and from the end of the memory.
+/// Figure 7 shows four register arrays (Remaining, Qlength, N_Priority,
+/// N_Port) and two tables, Routing (queue, class and port of an arrival) and Shift.
+/// A verdict follows only from one entry of each array and table, and from the end of the memory.
 ///
 /// Claim: PLA-HW-1
 #[test]
@@ -130,7 +130,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
         advance(&mut switch, now);
         for port in 0..PORTS as u16 {
             let _ = switch.poll_transmit(now, port, &mut ());
-            // Up to three arrivals per packet time and port, enough to fill the buffer at times.
+            // Up to three packets per packet time and port arrive,
+            // so that the buffer fills at times.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
                 let packet = Packet {
@@ -138,7 +139,7 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
                     egress_port: port,
                     ..Packet::default()
                 };
-                // Select the registers that the arrival reads.
+                // The test selects the registers that the arrival reads.
                 let queue = switch.buffer().queue_of(port, priority);
                 let found = registers(&switch, queue);
                 let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
@@ -160,8 +161,9 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
     assert!(admitted > 10_000 && refused > 10_000, "{admitted} admitted, {refused} refused");
 }
 
-/// Bytes stored of a burst of five times the port's rate before its first drop, with no other
-/// traffic, as a multiple of the current shifted threshold.
+/// Bytes that the switch stores of a burst before the burst's first drop,
+/// as a multiple of the current shifted threshold. The burst has five times the port's rate,
+/// and there is no other traffic.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = switch(pass, egress_length);
     let packet =
@@ -172,7 +174,7 @@ fn burst(pass: Time, egress_length: &'static str) -> f64 {
         let _ = switch.poll_transmit(now, 0, &mut ());
         for _ in 0..5 {
             if let Admission::Refused(_) = switch.handle_arrival(now, &packet, &mut ()) {
-                // With alpha 1/2 and without other traffic, q = (B - q) / 2.
+                // With alpha 1/2 and without other traffic, the queue has q = (B - q) / 2.
                 return switch.buffer().occupancy() as f64 / (CAPACITY as f64 / 3.0);
             }
         }
@@ -188,11 +190,10 @@ const PASSES: [(&str, Time); 5] = [
     ("100 us", Time::from_us(100)),
 ];
 
-/// Convergence: over a random open loop, the share of verdicts that agree with Plasticine's current
-/// threshold rises as P falls. It comes within four points of the share of shifts with fresh
-/// registers. 98 % of all verdicts are then right for a threshold within the shift's factor of the
-/// root of two. The rest is caused by the egress register, which only a departing packet writes: no
-/// P corrects it.
+/// Over a random open loop, the share of verdicts that agree with Plasticine's current threshold
+/// rises as P falls. It comes within four points of the share of shifts with fresh registers. Then
+/// 98 % of all verdicts are right for a threshold within the shift's factor of the root of two. The
+/// egress register, which only a departing packet writes, causes the rest, and no P corrects it.
 #[test]
 fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
     let mut last = 0.0;
@@ -234,12 +235,11 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     let prompt = burst(Time::from_ns(10), "dequeue");
     assert!((1.0..1.1).contains(&prompt), "{prompt}");
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
-    // A round takes 24 queues x 10 us. In this time four times 200 packets arrive, which fill the
-    // buffer.
+    // A round takes 24 queues x 10 us. In this time 4 x 200 packets arrive, which fill the buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
-    // The departing packet arrived when the queue was a fifth of its present length (arrivals are
-    // five times departures). So the register would reach its share at 5/3 of the buffer, with any
-    // P.
+    // The departing packet arrived when the queue had a fifth of its present length,
+    // because arrivals are five times departures.
+    // So the register would reach its share at 5/3 of the buffer, with any P.
     assert!(burst(Time::from_ns(10), "enqueue") > 2.9);
 }
 

@@ -1,4 +1,4 @@
-//! Tests that buffer profiles give each queue their values, with a SONiC configuration.
+//! Tests that buffer profiles set the values of each queue, with a SONiC configuration.
 
 use bufferlab_core::{
     Admission, Buffer, BufferProfile, BuildError, Direction, DropReason, Header, IngressId, Observer, Packet,
@@ -7,13 +7,14 @@ use bufferlab_core::{
 use bufferlab_units::{BitRate, Time};
 
 const PORTS: usize = 4;
-/// Size of a priority group in SONiC's examples, and here the size of every packet (bytes).
+/// Size of a priority group in SONiC's examples, which is also the size of every
+/// test packet (bytes).
 const CELLED: u64 = 1_248;
-/// Pools of SONiC's example: ingress, and the shared headroom pool (bytes).
+/// Sizes of the pools of SONiC's example: ingress, and the shared headroom pool (bytes).
 const INGRESS: u64 = 10_875_072;
 const HEADROOM_POOL: u64 = 4_194_112;
 
-/// Pauses and resumes sent to the senders.
+/// Pauses and resumes that the switch sent to the senders.
 #[derive(Default)]
 struct PauseLog(Vec<(IngressId, bool)>);
 
@@ -25,8 +26,8 @@ impl Observer for PauseLog {
     }
 }
 
-/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2; also queues
-/// of lossy priorities.
+/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2.
+/// The list also has profiles of queues of lossy priorities.
 fn sonic() -> Vec<BufferProfile> {
     let lossless = BufferProfile {
         priorities: vec![3, 4],
@@ -90,8 +91,8 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
     }
 }
 
-/// Number of packets stored until the first pause, and from then until the first loss; and the
-/// reason of the loss.
+/// Number of packets stored until the first pause, number of packets from the pause until the first
+/// loss, and the reason of the loss.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
     let mut pauses = PauseLog::default();
     let (mut before, mut after) = (0, 0);
@@ -106,8 +107,8 @@ fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, Dro
 
 #[test]
 fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom() {
-    // k packets of the pool: 8 k <= 10,875,072 / 1248 - (k - 1), so 968, and one in the reserve.
-    // Headroom: xoff / 1248.
+    // The pool takes k packets with 8 k <= 10,875,072 / 1248 - (k - 1), so 968,
+    // and one packet is in the reserve. The headroom takes xoff / 1248 packets.
     for (port, headroom) in [(0, 142), (1, 215), (2, 57), (3, 142)] {
         let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
         assert_eq!(
@@ -120,7 +121,7 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
     // The number k of packets meets k <= 8 (9,243,811 / 1248 - (k - 1)).
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 0)), (6_584, 0, DropReason::OverThreshold));
-    // The other lossy priorities still have alpha = 1, half of the pool.
+    // The other lossy priorities still have alpha = 1, so half of the pool.
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 1)), (3_703, 0, DropReason::OverThreshold));
 }
@@ -153,8 +154,8 @@ fn a_static_threshold_of_one_priority_leaves_the_others_dynamic() {
         ..BufferProfile::default()
     };
     let profiles = [sonic(), vec![fixed]].concat();
-    // Packets before the one that pauses. For priority 4 this is the eleventh, with one packet in
-    // the reserve.
+    // Expected number of packets before the packet that pauses.
+    // Priority 4 pauses with the eleventh packet, and one packet is in the reserve.
     for (priority, expected) in [(3, 969), (4, 10)] {
         let mut switch = build("sonic-dt", &config(vec![]), profiles.clone()).expect("it fits");
         assert_eq!(fill(&mut switch, &packet(0, 0, priority)).0, expected);
@@ -169,14 +170,15 @@ fn a_priority_that_is_lossless_on_some_ports_is_dropped_and_never_paused_on_the_
     let of_port = BufferProfile { ports: vec![0], ..sonic().remove(0) };
     let mut switch = build("sonic-dt", &config, vec![of_port]).expect("it fits");
     let mut pauses = PauseLog::default();
-    // Lossless packets in the egress queue do not count for the lossy packets there.
+    // Lossless packets in the egress queue do not count for the lossy packets of this queue.
     for _ in 0..500 {
         switch.handle_arrival(Time::ZERO, &packet(0, 2, 3), &mut pauses);
     }
     assert_eq!(switch.threshold(QueueId(2 * 8 + 3), bufferlab_core::Tags::NONE), Some(9_243_811));
     let (stored, paused, reason) = fill(&mut switch, &packet(1, 2, 3));
     assert_eq!((stored, paused, reason), (3_703, 0, DropReason::OverThreshold));
-    // The lossless queue beside it pauses, and loses no packet before its headroom is full.
+    // The lossless queue beside it pauses its sender, and loses no packet before its
+    // headroom is full.
     let (_, headroom, reason) = fill(&mut switch, &packet(0, 2, 3));
     assert_eq!((headroom, reason), (142, DropReason::HeadroomFull));
     while switch.poll_transmit(Time::ZERO, 2, &mut pauses).is_some() {}

@@ -3,8 +3,8 @@
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// Whether the lengths, in any order, satisfy every inequality of Harmonic for a buffer of
-/// `capacity`.
+/// Whether the lengths, in any order, satisfy every inequality of Harmonic for a buffer
+/// of size `capacity`.
 fn is_harmonic(lengths: &[u64], capacity: u64, sums: bool) -> bool {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -50,7 +50,7 @@ fn harmonic_keeps_all_its_inequalities_and_refuses_only_what_breaks_one() {
     }
 }
 
-/// By definition, with packets of one size: a packet is refused only if the buffer is full and its
+/// The definition, for packets of one size: a packet is refused only if the buffer is full and its
 /// own queue is the longest, and a victim is in a longest queue.
 #[test]
 fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {

@@ -1,5 +1,5 @@
-//! Tests of custom policies: valid ones are registered, invalid ones refused. Registered policies
-//! stay registered for all tests of the binary.
+//! Tests of custom policies: valid policies are registered, invalid policies are refused.
+//! Registered policies stay registered for all tests of the binary.
 
 use bufferlab_core::policy::CompleteSharing;
 use bufferlab_core::policy::REGISTRY;

@@ -1,4 +1,4 @@
-//! Tests of the schedulers' order and shares through `Switch`.
+//! Tests of the order and the shares of schedulers through `Switch`.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -10,7 +10,7 @@ fn group(queues: &[u8], discipline: Discipline) -> Group {
     Group { queues: queues.to_vec(), discipline }
 }
 
-/// One port with `queues` queues and space for everything.
+/// A switch of one port with `queues` queues and space for every packet.
 fn one_port(groups: &[Group], queues: usize) -> Bench {
     let scheduler = Scheduler::new(groups, queues).expect("the groups fit");
     let config = SwitchConfig {
@@ -53,7 +53,7 @@ impl Bench {
         Some((sent.queue.0 as u8, sent.size))
     }
 
-    /// The queues of the next `n` departures.
+    /// Queues that the next `n` packets leave.
     fn order(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.send().expect("a packet waits").0).collect()
     }
@@ -211,7 +211,7 @@ fn a_paused_priority_is_skipped_and_goes_on_afterwards() {
 
 #[test]
 fn a_pause_elsewhere_does_not_cost_a_queue_its_deficit() {
-    // The second group's cursor is at queue 0 or 3, which belong to another group.
+    // The cursor of the second group is at queue 0 or 3, which belong to the first group.
     let groups = [
         group(&[0, 3], Discipline::DeficitRoundRobin(vec![1_000, 1_000])),
         group(&[1, 2], Discipline::DeficitRoundRobin(vec![1_000, 1_000])),
@@ -222,7 +222,7 @@ fn a_pause_elsewhere_does_not_cost_a_queue_its_deficit() {
         bench.fill(3, 20, 600);
         bench.fill(1, 20, 600);
         bench.fill(2, 20, 600);
-        // Queue 0 has 400 B of deficit left.
+        // Queue 0 still has 400 B of deficit.
         let mut order = bench.order(1);
         if pause {
             bench.switch.handle_pause(0, 0, true);
@@ -257,7 +257,7 @@ fn a_queue_that_joins_late_gets_its_share_and_no_more() {
     }
 }
 
-/// Records the empty visits reported to it.
+/// Records the visits to empty queues that the switch reports to it.
 #[derive(Debug, Default)]
 struct Visits(Arc<Mutex<Vec<u16>>>);
 
@@ -304,7 +304,7 @@ fn a_scheduler_that_forgets_a_queue_is_refused() {
 }
 
 /// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send
-/// at most one round. Random packet sizes, joins, leaves and pauses.
+/// at most one round. The test has random packet sizes, joins, leaves and pauses.
 #[test]
 fn no_queue_of_a_group_starves() {
     for seed in 0..60 {
@@ -317,8 +317,8 @@ fn no_queue_of_a_group_starves() {
         for (discipline, round_packets, round_bytes) in [
             (Discipline::RoundRobin, queues as u64, u64::MAX),
             (Discipline::WeightedRoundRobin(shares.clone()), u64::from(total), u64::MAX),
-            // Every queue may add one quantum and a remainder of the previous one, less than a
-            // packet.
+            // Every queue may add one quantum and a remainder of the previous quantum,
+            // less than a packet.
             (
                 Discipline::DeficitRoundRobin(quanta),
                 u64::MAX,
@@ -327,7 +327,7 @@ fn no_queue_of_a_group_starves() {
         ] {
             let mut bench = one_port(&[group(&all, discipline.clone())], queues);
             let mut paused = vec![false; queues];
-            // Packets and bytes sent by other queues while this queue was ready.
+            // Numbers of packets and bytes that other queues sent while this queue was ready.
             let mut waits = vec![(0_u64, 0_u64); queues];
             for _ in 0..3_000 {
                 let queue = stream.below(queues as u64) as u8;

@@ -1,5 +1,5 @@
-//! Tests of steady lengths against the papers' fluid formulas. Open-loop overload, one packet per
-//! port and slot.
+//! Tests of steady lengths against the papers' fluid formulas, under open-loop overload.
+//! Each port sends one packet per slot.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -7,11 +7,11 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const MTU: u64 = 1_500;
 /// Serialization time of an MTU at 10 Gb/s: one slot.
 const SLOT: Time = Time::from_ns(1_200);
-/// 840 slots: a whole number of rounds for ports with 1 to 8 congested queues. So a packet count
-/// gives the drain rate without rounding: 840/k packets in an interval.
+/// Time of 840 slots, a whole number of rounds for ports with 1 to 8 congested queues.
+/// So a packet count gives the drain rate without rounding: 840/k packets in an interval.
 const WHOLE_ROUNDS: Time = Time::from_us(1_008);
 
-/// A switch on which queue p of port i is congested for every p below `congested[i]`.
+/// A load in which queue p of port i is congested for every p below `congested[i]`.
 #[derive(Clone, Debug)]
 struct Overload {
     queues_per_port: usize,
@@ -21,7 +21,7 @@ struct Overload {
 }
 
 impl Overload {
-    /// `n` congested queues on as few ports as possible.
+    /// A load of `n` congested queues on as few ports as possible.
     fn spread(n: usize, queues_per_port: usize, alpha: f64) -> Self {
         let ports = n.div_ceil(queues_per_port);
         let congested = (0..ports).map(|port| queues_per_port.min(n - port * queues_per_port)).collect();
@@ -45,7 +45,7 @@ impl Overload {
         })
     }
 
-    /// Number of congested queues n_p.
+    /// Number n_p of congested queues of a priority.
     fn congested_of(&self, priority: usize) -> usize {
         self.congested.iter().filter(|&&k| k > priority).count()
     }
@@ -55,13 +55,14 @@ impl Overload {
         self.queues().map(|(_, p, gamma)| self.alphas[p] * gamma / self.congested_of(p) as f64).collect()
     }
 
-    /// Weight of every congested queue under Dynamic Thresholds: alpha_p.
+    /// Weight alpha_p of every congested queue under Dynamic Thresholds.
     fn dt_weights(&self) -> Vec<f64> {
         self.queues().map(|(_, p, _)| self.alphas[p]).collect()
     }
 
-    /// Buffer size at which the shortest steady queue has `packets` packets. Below about ten, 0.9 T
-    /// and T differ by less than a packet, and ABM takes a queue at its threshold for uncongested.
+    /// Buffer size at which the shortest steady queue has `packets` packets.
+    /// Below about ten packets, 0.9 T and T differ by less than a packet,
+    /// and ABM takes a queue at its threshold for uncongested.
     fn capacity(weights: &[f64], packets: u64) -> u64 {
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
         ((packets * MTU) as f64 * (1.0 + weights.iter().sum::<f64>()) / smallest) as u64
@@ -69,8 +70,8 @@ impl Overload {
 
     /// Time-averaged length of every congested queue (bytes).
     ///
-    /// In every slot each port sends one packet and gets two, for its congested queues in round
-    /// robin: each receives twice its service rate.
+    /// In every slot each port sends one packet and gets two packets for its congested queues in
+    /// round robin. So each queue receives twice its service rate.
     fn average_lengths(&self, policy: &str, capacity: u64, params: &[(&str, ParamValue)]) -> Vec<f64> {
         let ports = self.congested.len();
         let config =
@@ -195,7 +196,8 @@ fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
     }
 }
 
-/// Shows that the check above can fail: the formula of one policy does not describe the other.
+/// Checks that the test above can fail: the formula of one policy does not describe
+/// the other policy.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {
     let load = Overload::spread(16, 4, 0.5);
@@ -207,17 +209,17 @@ fn neither_closed_form_describes_the_other_policy() {
     assert!(!within_a_percent_and_a_packet(&by_dt, &steady(capacity, &abm)));
 }
 
-/// Accuracy of measured rates at the paper's interval of 80 us. 66.7 packets of 1500 B pass at 10
-/// Gb/s, so one of k queues on a port sends 66.7/k of them, rounded to a whole packet. Gamma is off
-/// by up to k/66.7 in one interval. On average the lengths are off by up to 2.7 %, more than the 1
-/// % accepted above.
+/// Accuracy of measured rates at the paper's interval of 80 us.
+/// In an interval, 66.7 packets of 1500 B pass at 10 Gb/s, so one of k queues on a port sends
+/// 66.7/k of them, rounded to a whole packet. Gamma is wrong by up to k/66.7 in one interval.
+/// On average the lengths are wrong by up to 2.7 %, more than the 1 % accepted above.
 #[test]
 fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     let (mut worst, mut exact) = (0.0_f64, 0.0_f64);
     for queues in 1..=8 {
         let load = Overload::spread(queues, queues, 0.5);
         let weights = load.abm_weights();
-        // The queues are long: a packet is 0.2 % of a queue's length.
+        // The queues are long, so a packet is 0.2 % of a queue's length.
         let capacity = Overload::capacity(&weights, 500);
         let expected = steady(capacity, &weights);
         let error = |interval_of: Time| {
@@ -233,8 +235,8 @@ fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     assert!(exact < 0.003, "{exact}");
 }
 
-/// Bytes and number of congested queues of every priority with such queues, and their smallest
-/// gamma.
+/// Bytes and number of congested queues of every priority that has such queues,
+/// and the queues' smallest gamma.
 fn by_priority(load: &Overload, lengths: &[f64]) -> Vec<(f64, f64, f64, f64)> {
     (0..load.queues_per_port)
         .filter(|&p| load.congested_of(p) > 0)
@@ -256,7 +258,7 @@ fn no_priority_holds_more_than_theorem_2_allows_or_less_than_the_corrected_theor
         let (b, priorities) = (capacity as f64, by_priority(&load, &lengths));
         let all_alphas: f64 = priorities.iter().map(|(alpha, ..)| alpha).sum();
         for &(alpha, n, total, gamma) in &priorities {
-            // Tolerance of one packet per queue, because lengths are whole packets.
+            // The test allows an error of one packet per queue, because lengths are whole packets.
             let packets = n * MTU as f64;
             let upper = b * alpha / (1.0 + alpha);
             assert!(total <= upper + packets, "seed {seed}: {total:.0} B > {upper:.0} B of Theorem 2");
@@ -269,8 +271,8 @@ fn no_priority_holds_more_than_theorem_2_allows_or_less_than_the_corrected_theor
 
 #[test]
 fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
-    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port. The paper prints B/4 each; the
-    // simulated packets give B/6.
+    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port.
+    // The paper prints B/4 for each, and the simulated packets give B/6.
     let load = Overload::spread(2, 2, 0.5);
     let capacity = 1_500_000;
     let lengths = load.average_lengths("abm", capacity, &[drain_rate("computed")]);
@@ -282,8 +284,8 @@ fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
 
 #[test]
 fn dynamic_thresholds_have_no_bound_per_priority() {
-    // Dynamic Thresholds break the bound of ABM's Theorem 2: with 16 congested queues one priority
-    // uses 8/9 of the buffer, under ABM 1/3.
+    // Dynamic Thresholds break the bound of ABM's Theorem 2.
+    // With 16 congested queues one priority uses 8/9 of the buffer, and under ABM 1/3.
     let load = Overload::spread(16, 1, 0.5);
     let capacity = 3_840_000;
     let share = |policy, params: &[(&str, ParamValue)]| {

@@ -9,7 +9,7 @@ use crate::world::ties::Ties;
 use bufferlab_scenario::{Node, Scenario, Topology};
 use bufferlab_units::{BitRate, Time};
 
-/// Links, with the hosts and switches at their ends.
+/// All links, with the hosts and switches at their ends.
 #[derive(Debug)]
 pub(super) struct Cabling {
     pub(super) links: Table<LinkId, Link>,
@@ -19,14 +19,14 @@ pub(super) struct Cabling {
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
-/// Bytes after which a packet from a link of this rate counts as arrived, if the switch cuts
-/// through. `None` (store and forward) if a port is faster than the link, because that port would
-/// run dry in the middle of the packet.
+/// Bytes after which a packet from a link of this rate counts as arrived,
+/// if the switch cuts through. `None` (store and forward) if a port is faster than the link,
+/// because such a port would have no more bits to send in the middle of the packet.
 fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
 
-/// Links in the engine's order.
+/// Builds the links of a topology in the engine's order.
 ///
 /// # Errors
 /// If the network exceeds the engine's limits.
@@ -53,7 +53,7 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     Ok(cabling)
 }
 
-/// Link to each host.
+/// The link that leads to each host.
 pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<HostId, LinkId> {
     let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); hosts].into();
     for (id, link) in links.entries() {
@@ -64,10 +64,10 @@ pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<Host
     downlinks
 }
 
-/// Links of every cable, in the topology's order.
+/// The two links of every cable, in the topology's order.
 fn cabling(topology: &Topology) -> Cabling {
     let mut next_port = vec![0_u16; topology.switches.len()];
-    // Numbers the ports: a switch's ports follow the order of its cables.
+    // Each switch numbers its ports in the order of its cables.
     let mut end_of = |node: Node| match node {
         Node::Host(host) => End::Host(HostId::new(host)),
         Node::Switch(switch) => {
@@ -99,9 +99,9 @@ fn cabling(topology: &Topology) -> Cabling {
     Cabling { links, cables, first_links }
 }
 
-/// Chooses the width of the calendar's buckets from the network: about eight events each at twice
-/// the full capacity. This width measured best from 64 to 8,192 hosts. The ring reaches beyond the
-/// longest transmission plus propagation.
+/// Chooses the width of the calendar's buckets from the network, for about eight events per bucket
+/// at twice the full capacity. This width was the fastest in measurements with 64 to 8,192 hosts.
+/// The calendar's ring covers more than the longest transmission plus propagation.
 pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
     let per_second: f64 =

@@ -7,7 +7,7 @@ use bufferlab_core::{PortSpread, Scheduler, SwitchConfig};
 use bufferlab_scenario::Scenario;
 use bufferlab_units::mix;
 
-/// All switches of a scenario; `first_links` has the link of port 0 of each.
+/// Builds all switches of a scenario. `first_links` has the link of port 0 of each switch.
 pub(super) fn build_switches(
     scenario: &Scenario,
     first_links: &Table<SwitchId, LinkId>,
@@ -68,12 +68,12 @@ fn build_switch(scenario: &Scenario, id: SwitchId, first_link: LinkId) -> Result
     Ok(SwitchNode::new(id, slices, links))
 }
 
-/// Number of a port or a queue in the core.
+/// Number of a port or a queue, as the core counts them.
 fn number_of(index: usize) -> u16 {
     u16::try_from(index).expect("the scenario's limit on queues was checked")
 }
 
-/// Offset of a slice's seed; zero for the first slice, so that it draws like a single memory.
+/// Offset of a slice's seed. It is zero for the first slice, which so draws like a single memory.
 fn mix_slice(number: usize) -> u64 {
     if number == 0 { 0 } else { mix(number as u64) }
 }

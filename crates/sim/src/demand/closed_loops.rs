@@ -1,4 +1,5 @@
-//! Feedback of closed loops: query complete, think, ask, request in flight, answers.
+//! Feedback of closed loops: a query completes, its thread thinks and sends requests,
+//! servers answer.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -8,29 +9,29 @@ use bufferlab_units::Time;
 use bufferlab_workload::{FlowSpec, LoopTraffic};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A thread of a client.
+/// A thread of a closed-loop client.
 #[derive(Debug)]
 struct Thread {
-    /// Index of the workload (`of`) and number of the thread within it.
+    /// Index of the thread's workload (`of`), and number of the thread within the workload.
     of: usize,
     number: u32,
     /// First connection pool of the thread.
     pool: PoolId,
-    /// Incomplete answers of the current query.
+    /// Number of incomplete answers of the current query.
     missing: u32,
-    /// Requests in flight, ordered by time: arrival at the server, the flow that answers, and its
-    /// connection pool.
+    /// Requests in flight, ordered by time. Each has its arrival time at the server,
+    /// the flow that answers it, and the flow's connection pool.
     requests: VecDeque<(Time, FlowSpec, PoolId)>,
 }
 
-/// All closed loops of a run.
+/// All closed loops of a run, with their threads.
 #[derive(Debug, Default)]
 pub(crate) struct ClosedLoops {
     loops: Vec<LoopTraffic>,
     threads: Table<ThreadId, Thread>,
-    /// Thread of each query in progress, by the query's number.
+    /// Thread of each query in progress, by the number of the query.
     queries: BTreeMap<u32, ThreadId>,
-    /// Number of threads that have not ended.
+    /// Number of threads that are not finished.
     active: usize,
 }
 
@@ -57,7 +58,7 @@ impl ClosedLoops {
         !self.loops.is_empty()
     }
 
-    /// Whether every thread has ended.
+    /// Whether every thread is finished.
     pub(super) fn are_over(&self) -> bool {
         self.active == 0
     }
@@ -72,8 +73,8 @@ impl ClosedLoops {
         }
     }
 
-    /// Lets a thread ask, and returns its query with the query's number; `None` once the thread has
-    /// ended.
+    /// Lets a thread send its next query. Returns the query and its number.
+    /// `None` if the thread is finished.
     pub(super) fn ask(&mut self, world: &mut World, id: ThreadId) -> Option<(u32, Query)> {
         let now = world.now();
         let thread = &mut self.threads[id];
@@ -101,7 +102,7 @@ impl ClosedLoops {
                 ack_path: None,
                 node: FlowSpec::NO_NODE,
             };
-            // Requests that arrive at one time are answered in the order of the query.
+            // Requests that arrive at the same time are answered in the order of the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }
@@ -122,8 +123,8 @@ impl ClosedLoops {
         requests.pop_front().map(|(_, spec, pool)| (spec, pool))
     }
 
-    /// Records a complete answer. After the last answer of its query, the thread begins to think
-    /// about the next.
+    /// Records a complete answer. After the last answer of its query,
+    /// the thread begins to think before the next query.
     #[cold]
     pub(super) fn note_answer(&mut self, world: &mut World, query: u32) {
         let Some(&id) = self.queries.get(&query) else { return };

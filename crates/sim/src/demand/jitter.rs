@@ -1,31 +1,31 @@
-//! Noise in the start of flows: a draw per flow, so that senders are not synchronised to the
-//! picosecond.
+//! Noise in the start of flows: each flow draws a delay, so that senders are not synchronised
+//! to the picosecond.
 
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{FlowSource, FlowSpec};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Largest number of flows that wait in memory between their draw and their start.
+/// Largest number of flows that wait in memory between their random draw and their start.
 pub(crate) const WAITING_MAX: usize = 1 << 20;
 
-/// Delays the start of every flow by a draw from [0, bound], and returns flows in order of their
-/// new start.
+/// Delays the start of every flow by a draw from [0, bound], and returns flows in the order of
+/// their new starts.
 #[derive(Debug)]
 pub(crate) struct Jitter {
     bound: Time,
     draws: RandomStream,
-    /// Next flow of the source, with its original start.
+    /// Next flow of the source, with its start before the delay.
     head: Option<FlowSpec>,
     /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
-    /// Whether more than [`WAITING_MAX`] flows would have had to wait. No flow is handed out after
-    /// that.
+    /// Whether more than [`WAITING_MAX`] flows would have had to wait.
+    /// After that, the source returns no further flow.
     is_overfull: bool,
 }
 
-/// A flow with its new start, and the number of earlier draws, which breaks ties.
+/// A flow with its new start, and the number of earlier draws, which decides ties.
 #[derive(Debug)]
 struct Waiting(FlowSpec, u64);
 
@@ -69,15 +69,15 @@ impl Jitter {
         }
     }
 
-    /// Next flow by its new start. Calls `note` for every flow of `source` before a flow with the
-    /// same or a later start is handed out. All flows of a query are therefore known before the
-    /// first one starts.
+    /// Returns the next flow by its new start. Before it returns a flow,
+    /// it calls `note` for every flow of `source` with an earlier or equal start.
+    /// So all flows of a query are known before the first of them starts.
     pub(crate) fn next_flow(
         &mut self,
         source: &mut impl FlowSource,
         mut note: impl FnMut(&FlowSpec),
     ) -> Option<FlowSpec> {
-        // A head that starts later than the first waiting flow cannot overtake it.
+        // A head that starts later than the first waiting flow cannot overtake that flow.
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {
@@ -94,7 +94,7 @@ impl Jitter {
         self.waiting.pop().map(|Reverse(Waiting(flow, _))| flow)
     }
 
-    /// Whether flows are missing because more than [`WAITING_MAX`] would have had to wait.
+    /// Whether flows are missing because more than [`WAITING_MAX`] flows would have had to wait.
     pub(crate) const fn is_overfull(&self) -> bool {
         self.is_overfull
     }
@@ -137,7 +137,7 @@ mod tests {
         let shift = |&(start, src): &(u64, u32)| start - u64::from(src) * 3;
         let mut seen = [0_u32; 21];
         found.iter().for_each(|entry| seen[shift(entry) as usize] += 1);
-        // The expected count is 48 each; four standard deviations are 27.
+        // The expected count is 48 for each value. Four standard deviations are 27.
         assert!(seen.iter().all(|count| (21..=75).contains(count)), "{seen:?}");
         assert!(!found.is_sorted_by_key(|&(_, src)| src), "some flows overtake others");
     }

@@ -1,11 +1,11 @@
-//! Queries: groups of flows that complete together.
+//! Queries: groups of flows that are complete together.
 
 use crate::host::FlowAccount;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 
-/// A query in progress.
+/// A query with flows that are not complete.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     pub(crate) class: u16,
@@ -13,18 +13,18 @@ pub(crate) struct Query {
     pub(crate) start: Time,
     pub(crate) started: u32,
     pub(crate) finished: u32,
-    /// Number of flows of the query, if known beforehand.
+    /// Number of flows of the query, if it is known before the flows start.
     pub(crate) expected: Option<u32>,
     pub(crate) bytes: u64,
     pub(crate) last: Time,
     pub(crate) dropped: u64,
     pub(crate) timeouts: u32,
-    /// Whether some answer will never be complete: packets of an open-loop flow were lost.
+    /// Whether an answer will never be complete, because packets of an open-loop flow were lost.
     pub(crate) lossy: bool,
 }
 
 impl Query {
-    /// A query with no flow started. `expected` is its number of flows, if known beforehand.
+    /// A query without started flows. `expected` is its number of flows, if known beforehand.
     pub(super) fn new(class: u16, client: u32, start: Time, expected: Option<u32>) -> Self {
         let (started, finished, bytes, dropped, timeouts) = (0, 0, 0, 0, 0);
         let (last, lossy) = (Time::ZERO, false);
@@ -35,28 +35,29 @@ impl Query {
 /// All queries of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
-    /// Flows per query of the flow lists. The flows of such a query need not start together.
+    /// Number of flows per query of the flow lists.
+    /// The flows of such a query need not start together.
     listed: BTreeMap<u32, u32>,
-    /// Flows per query that are announced but not started. Noise spreads the starts, so a query in
-    /// progress can have some.
+    /// Number of flows per query that are announced but not started.
+    /// Noise spreads the starts, so a query in progress can have such flows.
     due: BTreeMap<u32, u32>,
     open: BTreeMap<u32, Query>,
     finished: Vec<(u32, Query)>,
 }
 
 impl Queries {
-    /// Creates the set of queries; `listed` has the number of flows per query of the flow lists.
+    /// Creates the set of queries. `listed` has the number of flows per query of the flow lists.
     pub(crate) fn new(listed: BTreeMap<u32, u32>) -> Self {
         Self { listed, ..Self::default() }
     }
 
-    /// Adds a query that a client asks.
+    /// Adds a query that a client starts.
     pub(super) fn open(&mut self, number: u32, query: Query) {
         self.open.insert(number, query);
     }
 
-    /// Announces a flow that will start, whether or not it belongs to a query. Every announced flow
-    /// starts.
+    /// Announces a flow that will start, whether or not it belongs to a query.
+    /// Every announced flow must start.
     pub(crate) fn note_due(&mut self, spec: &FlowSpec) {
         if spec.query != FlowSpec::NO_QUERY {
             *self.due.entry(spec.query).or_insert(0) += 1;
@@ -102,7 +103,7 @@ impl Queries {
         std::mem::take(&mut self.finished)
     }
 
-    /// Queries in progress, with their numbers.
+    /// Queries in progress, each with its number.
     pub(crate) fn in_progress(&self) -> impl Iterator<Item = (u32, &Query)> {
         self.open.iter().map(|(&number, query)| (number, query))
     }

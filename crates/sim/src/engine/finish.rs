@@ -1,4 +1,4 @@
-//! The ends of a run: flows stop arriving, then all events stop.
+//! The two ends of a run: first flows stop arriving, then all events stop.
 
 use super::Simulation;
 use crate::SimError;
@@ -14,8 +14,8 @@ use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_units::Time;
 
 impl Simulation {
-    /// Ends the arrival phase: records the bytes that every link has carried and the demand behind
-    /// them, and ends flows without a size.
+    /// Ends the arrival phase: records the bytes that every link has carried and the demand on the
+    /// links. Ends flows without a size.
     pub(super) fn close_arrival_phase(&mut self) {
         self.arrivals_are_over = true;
         let now = self.world.now();
@@ -38,7 +38,7 @@ impl Simulation {
 
     /// Closes all measurements at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // Unfinished flows are measured until the end of the run, even after a long silence.
+        // Unfinished flows count until the end of the run, even after a long silence.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }
@@ -48,7 +48,7 @@ impl Simulation {
         self.write_results(sink)
     }
 
-    /// Checks for failures and verifies every identity.
+    /// Checks the run for failures and verifies every identity.
     pub(crate) fn check_all(&mut self) -> Result<(), SimError> {
         self.check_controls()?;
         self.check_cards()?;
@@ -112,7 +112,7 @@ impl Simulation {
         })))
     }
 
-    /// Ends the run if too many packets are alive, at one NIC or in total.
+    /// Ends the run with an error if too many packets are alive, at one NIC or in total.
     pub(crate) fn check_cards(&self) -> Result<(), SimError> {
         check_alive(self.world.packets().len())?;
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
@@ -120,7 +120,7 @@ impl Simulation {
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
     }
 
-    /// Ends the run if too many flows wait for their jittered start.
+    /// Ends the run with an error if too many flows wait for their random start.
     pub(crate) fn check_demand(&self) -> Result<(), SimError> {
         if !self.demand.is_overfull() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Flow control between neighbours: applies the decisions of [`crate::pfc`] at the sending end of a
-//! link.
+//! Flow control between neighbours: the engine applies decisions of [`crate::pfc`] at the sender
+//! of a link.
 
 use super::Simulation;
 use crate::SimError;
@@ -38,7 +38,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Stops the sender of a link from starting packets of a priority.
+    /// Forbids the sender of a link to start packets of a priority.
     fn stop(&mut self, target: Target) {
         match self.world.links()[target.link].from {
             End::Switch(switch, port) => self.switches[switch].handle_pause(port, target.priority, true),
@@ -59,7 +59,7 @@ impl Simulation {
         }
     }
 
-    /// Allows the sender of a link to send packets of a priority, and starts it if it has some.
+    /// Allows the sender of a link to send packets of a priority, and starts it if a packet waits.
     fn go_on(&mut self, target: Target) -> Result<(), SimError> {
         self.release(target);
         match self.world.links()[target.link].from {
@@ -71,7 +71,7 @@ impl Simulation {
         }
     }
 
-    /// Lets a watchdog check all lossless queues of its switch.
+    /// Lets the watchdog of a switch check all lossless queues of the switch.
     fn handle_watchdog(&mut self, switch: SwitchId) -> Result<(), SimError> {
         let now = self.world.now();
         let Some(pfc) = &self.pfc else { return Ok(()) };
@@ -87,8 +87,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Resets the pauses of `link`, which has gone down: pauses end; pause frames in flight and
-    /// storms are lost.
+    /// Resets the pauses of `link`, which has gone down.
+    /// The pauses end, and pause frames in flight and storms are lost.
     #[cold]
     pub(super) fn reset_pauses(&mut self, link: LinkId) {
         let now = self.world.now();

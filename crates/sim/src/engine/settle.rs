@@ -1,4 +1,4 @@
-//! Effects of an event elsewhere: lost packets, ended flows, paused neighbours, timers,
+//! Effects of an event on other parts: lost packets, ended flows, paused neighbours, timers,
 //! explanations.
 
 use super::Simulation;
@@ -35,8 +35,8 @@ impl Simulation {
         }
     }
 
-    /// Applies the effects of an event at a switch, always in one order: losses, then pauses, then
-    /// timers.
+    /// Applies the effects of an event at a switch, always in this order:
+    /// losses, then pauses, then timers.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {
@@ -73,7 +73,7 @@ impl Simulation {
         if self.verify { self.verify_switch(switch) } else { Ok(()) }
     }
 
-    /// Records packet events at a switch before any of the packets is freed.
+    /// Records the packet events at a switch before any of these packets is freed.
     #[cold]
     fn note_packets(&mut self, switch: SwitchId, log: &[Logged]) {
         let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);
@@ -81,14 +81,14 @@ impl Simulation {
         Records::note_packets(&mut self.records.packets, view, switch, log);
     }
 
-    /// Records the logged events of a packet that leaves a queue to be lost.
+    /// Records the logged events of a packet that leaves a queue and is lost.
     #[cold]
     pub(super) fn note_logged(&mut self, switch: SwitchId) {
         let log = std::mem::take(&mut self.switches[switch].record.effects.log);
         self.note_packets(switch, &log);
     }
 
-    /// Applies a refusal and its `pauses`. The packet that caused them is lost here.
+    /// Applies a refusal and its `pauses`. The packet that caused the pauses is lost here.
     fn settle_refusal(
         &mut self,
         switch: SwitchId,
@@ -132,7 +132,7 @@ impl Simulation {
         self.switches[switch].record.count_drop(seen.queue, class, reason, seen.size);
     }
 
-    /// Class of a live packet.
+    /// Flow class of a live packet.
     pub(super) fn class_of(&self, packet: PacketId) -> u16 {
         self.hosts.flow(self.world.packets()[packet].flow()).spec.class
     }
@@ -153,7 +153,7 @@ impl Simulation {
         explainer.record_event(view, &self.records.classes, &context);
     }
 
-    /// Frees a packet that is lost.
+    /// Removes a packet that is lost.
     pub(super) fn lose(&mut self, id: PacketId) {
         let source = self.hosts.source(self.world.packets()[id].flow().slot());
         self.at_host(source, |hosts, uplink| hosts.handle_loss(uplink, id));

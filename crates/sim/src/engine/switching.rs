@@ -1,5 +1,5 @@
-//! Events at switches and on their links: arrivals, departures, timers of policies, links that go
-//! down or come up.
+//! Events at switches and on their links: arrivals, departures, timers of policies,
+//! links that go down or come up.
 
 use super::Simulation;
 use crate::SimError;
@@ -24,7 +24,7 @@ impl Simulation {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
-        // A packet that bypasses the queue has no other effects.
+        // A packet that bypasses its queue has no other effects.
         if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Simulation {
         if ports.claim(egress) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// Settles the effects of a received packet and serves the egress port.
+    /// Settles the effects of a received packet and starts the egress port if it is idle.
     #[inline(never)]
     fn settle_and_forward(
         &mut self,
@@ -81,7 +81,7 @@ impl Simulation {
         if self.world.claim(first.at_port(egress)) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// Sends the scheduler's choice on `port`, whose link is idle.
+    /// Sends the packet that the scheduler chooses on `port`, whose link is idle.
     #[inline(never)] // Keeps one copy of the core's departure code.
     pub(super) fn send_from_switch(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
@@ -90,7 +90,7 @@ impl Simulation {
             let class = self.hosts.flow(self.world.packets()[sent.packet].flow()).spec.class;
             self.records.note_delay(node, sent, class);
         }
-        // A pause frame follows the packet if it takes the same link.
+        // A pause frame follows the packet if the frame uses the packet's link.
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
     }
 
@@ -119,8 +119,8 @@ impl Simulation {
         self.settle(switch)
     }
 
-    /// Takes a cable down or up. Routes are recomputed at once; packets on or queued for a dead
-    /// link are lost.
+    /// Sets a cable down or up. The engine computes routes again at once.
+    /// Packets on a dead link or in a queue for the link are lost.
     pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
         let (now, topology) = (self.world.now(), &self.plan.topology);
         let is_down =
@@ -151,10 +151,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Drops the packets on a link and those that a switch has queued for it.
+    /// Drops the packets on a link and the packets that a switch has queued for the link.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
-        // The delivery of the head is in the calendar and must find its packet, so the head is lost
-        // at its arrival time.
+        // The calendar contains the delivery of the link's first packet and must find that packet.
+        // So the first packet is lost at its arrival time.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {

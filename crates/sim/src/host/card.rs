@@ -1,47 +1,47 @@
-//! A host's NIC: the sending order of its flows and ACKs.
+//! A host's NIC: the order in which its flows and ACKs are sent.
 
 use super::flow::Flows;
 use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// Queues of a host's uplink. Memory is unlimited, as in the artifacts, where hosts never dropped a
-/// packet.
+/// Queues of a host's uplink. Their memory is unlimited, as in the artifacts,
+/// in which hosts never dropped a packet.
 #[derive(Debug)]
 pub(crate) struct Card {
-    /// Packets that already exist: ACKs and handshakes; with FIFO queueing, data too.
+    /// Packets that already exist: ACKs and handshakes, and with FIFO queueing also data.
     pub(crate) queue: VecDeque<PacketId>,
-    /// First flow of the turn order of flows with something to send. The packets of these flows are
-    /// created when they are sent, so a large window costs no memory.
+    /// First flow in the turn order of flows that can send. The NIC creates the packets of these
+    /// flows when it sends them, so a large window takes no memory.
     head: FlowSlot,
     tail: FlowSlot,
-    /// Bit p: priority p must not send (PFC). Bit [`Self::SHARED`]: the NIC has `shared`. Zero in
-    /// the common case.
+    /// Bit p: the NIC must not send priority p (PFC). Bit [`Self::SHARED`]: the NIC has `shared`.
+    /// Zero in the common case.
     pub(crate) paused: u64,
-    /// Turn order of the queues per flow, if these queues replace `queue`.
+    /// Turn order of the separate flow queues, if these queues replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,
-    /// State of a NIC that queue pairs share with TCP.
+    /// State of a NIC that RDMA queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
-    /// Flows whose turn came while their priority was paused. They still count as ready.
+    /// Flows whose turn came while their priority was paused. These flows still count as ready.
     parked: Vec<FlowSlot>,
-    /// Whether the flow at the head is in the middle of a burst, which must not be interrupted.
+    /// Whether the first flow in turn is in the middle of a burst, which must not be interrupted.
     pub(crate) in_burst: bool,
 }
 
-/// State of a NIC that queue pairs share with a queue of TCP's packets.
+/// State of a NIC that RDMA queue pairs share with a queue of TCP's packets.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCard {
-    /// ACKs of queue pairs, which precede all other packets.
+    /// ACKs of queue pairs, which the NIC sends before all other packets.
     pub(crate) express: VecDeque<PacketId>,
-    /// Whether TCP's queue had the previous turn.
+    /// Whether the queue of TCP had the previous turn.
     pub(crate) queue_had_turn: bool,
 }
 
 impl Card {
-    /// Bit of `paused` for a shared NIC, so that the common case needs only one check.
+    /// Bit of `paused` that marks a shared NIC, so that the common case needs only one check.
     const SHARED: u64 = 1 << 63;
 
-    /// Lets queue pairs share the NIC with a queue of TCP's packets from now on.
+    /// Lets RDMA queue pairs share the NIC with a queue of TCP's packets from now on.
     pub(crate) fn share(&mut self) {
         self.paused |= Self::SHARED;
         self.shared = Some(Box::default());
@@ -67,7 +67,7 @@ impl Card {
         }
     }
 
-    /// Puts a flow at the end of the turn order, unless it is already in it.
+    /// Puts a flow at the end of the turn order, unless the flow is already in the order.
     #[inline]
     pub(crate) fn make_ready(&mut self, flows: &mut Flows, slot: FlowSlot) {
         let flow = &mut flows.senders[slot];
@@ -115,19 +115,19 @@ impl Card {
         Some(slot)
     }
 
-    /// Whether packets of `priority` must wait.
+    /// Whether a pause forbids the NIC to send `priority`.
     #[inline]
     pub(crate) fn is_paused(&self, priority: u8) -> bool {
         self.paused >> priority & 1 != 0
     }
 
-    /// Pauses packets of `priority`.
+    /// Forbids the NIC to send packets of `priority`.
     pub(crate) fn pause(&mut self, priority: u8) {
         self.paused |= 1 << priority;
         self.in_burst = false;
     }
 
-    /// Ends the pause of `priority`; parked flows go to the end of the turn order.
+    /// Ends the pause of `priority`. Parked flows go to the end of the turn order.
     pub(crate) fn resume(&mut self, priority: u8, flows: &mut Flows) {
         self.paused &= !(1 << priority);
         for slot in std::mem::take(&mut self.parked) {

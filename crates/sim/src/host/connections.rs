@@ -1,11 +1,11 @@
 //! Assignment of messages to persistent connections.
 //!
-//! A pool contains the connections from one host to another over one transport; each thread of a
-//! closed loop has separate pools. A connection carries one message at a time, until it is
-//! acknowledged. An idle connection is reused before another is opened. The most recently used one
-//! goes first, because its window is the freshest. Messages that may not open another connection
-//! wait in the order of their arrival. Such messages already count as flows (their FCT runs) but
-//! have sent nothing.
+//! A pool contains the connections from one host to another over one transport.
+//! Each thread of a closed loop has separate pools. A connection carries one message at a time,
+//! until the message is acknowledged. A message takes an idle connection before it opens another
+//! one. It takes the most recently used connection, because its window is the most recent.
+//! Messages that may not open another connection wait in the order of their arrival.
+//! Such messages already count as flows (their FCT runs) but have sent no packet.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};
@@ -13,10 +13,10 @@ use crate::world::Uplink;
 use bufferlab_transport::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Pool of all messages outside closed loops.
+/// Pool of all messages that belong to no closed loop.
 pub(crate) const COMMON: PoolId = PoolId(0);
 
-/// Key of a pool: transport, source, destination, pool between the two.
+/// Key of a pool: transport, source, destination, and number of the pool between these hosts.
 type Key = (TransportId, HostId, HostId, PoolId);
 
 /// An idle connection, with the paths of its packets and ACKs.
@@ -29,25 +29,25 @@ struct Idle {
 
 #[derive(Debug, Default)]
 struct Pool {
-    /// Idle connections, the most recently used last.
+    /// Idle connections. The most recently used connection is last.
     idle: Vec<Idle>,
     busy: u32,
     waiting: VecDeque<FlowSlot>,
 }
 
-/// All pools that have been used.
+/// All connection pools that have been used.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
-    /// Messages that get a connection; each has a timer at this instant.
+    /// Messages that get a connection at this instant. Each message has a timer at this instant.
     due: VecDeque<(FlowSlot, Idle)>,
 }
 
 impl Hosts {
-    /// Gives an idle connection to a new flow with persistent connections, or lets the flow wait.
+    /// Gives an idle connection to a new flow with persistent connections, or makes the flow wait.
     pub(super) fn take_connection(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let key = self.pool_of(slot);
-        // A thread of a closed loop has one connection for each of its answers.
+        // A thread of a closed loop has one connection for each answer of a query.
         let most = if key.3 == COMMON { self.connections_per_pair(key.0) } else { 1 };
         let pool = self.connections.pools.entry(key).or_default();
         if let Some(idle) = pool.idle.pop() {
@@ -88,7 +88,7 @@ impl Hosts {
     }
 
     /// Releases the connection of a flow that is completely acknowledged. The message that has
-    /// waited longest gets it and starts by a timer after this event.
+    /// waited longest gets the connection and starts by a timer after this event.
     #[cold]
     pub(super) fn leave_connection(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let key = self.pool_of(slot);
@@ -117,13 +117,13 @@ impl Hosts {
         self.use_connection(uplink, slot, idle);
     }
 
-    /// Flows that send until the arrival phase ends.
+    /// Flows without a size, which send until the arrival phase ends.
     pub(crate) fn unlimited_flows(&self) -> Vec<FlowSlot> {
         self.flows.live_slots().filter(|&slot| self.flows.info(slot).is_unlimited()).collect()
     }
 
-    /// Ends a flow without a size at the end of the arrival phase: its size becomes what it has
-    /// sent.
+    /// Ends a flow without a size at the end of the arrival phase.
+    /// The size of the flow becomes the number of bytes that it has sent.
     pub(crate) fn close_unlimited(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         let segment = self.transports[flow.transport].segment;
@@ -140,7 +140,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // Data that waited for a fuller burst is sent now.
+            // Data that waited until a burst is complete is sent now.
             self.offer(uplink, slot);
         }
     }

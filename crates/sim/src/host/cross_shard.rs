@@ -1,27 +1,27 @@
-//! Flows with ends or packets in different parts of the network; see [`crate::shards`].
+//! Flows with ends or packets in different parts of the network. See [`crate::shards`].
 //!
-//! The source's part counts a flow's packets and so knows when none is left. Other parts write
-//! notes about packets of the flow that they lose, take or create; the notes are counted when the
-//! parts meet. The end of a flow is therefore detected late, but with its true time: the time of
-//! the last change that it waited for.
+//! The part of the source counts a flow's packets and so knows when no packet is left.
+//! Other parts write notes about packets of the flow that they lose, remove or create.
+//! The source's part counts these notes when the parts meet. So it detects the end of a flow late,
+//! but records the true time: the time of the last change that the end waited for.
 
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, ShardId};
 use crate::shards::Shard;
 use bufferlab_units::Time;
 
-/// Note about a flow for the source's part.
+/// Note about a flow for the part of the flow's source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNote {
     at: Time,
     slot: FlowSlot,
-    /// Packets created, minus packets that ceased to exist.
+    /// Number of packets created, minus number of packets that no longer exist.
     packets: i32,
-    /// Packets that the network has lost.
+    /// Number of packets that the network has lost.
     dropped: u32,
 }
 
-/// A flow that is over, as the source's part knows it.
+/// A flow that is over, as the part of its source knows it.
 #[derive(Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Time,
@@ -29,15 +29,15 @@ pub(crate) struct Retired {
     account: FlowAccount,
 }
 
-/// State of the hosts of one part, with data for the other parts.
+/// State that the hosts of one part keep for the other parts.
 #[derive(Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
     /// Notes for each part of the network.
     notes: Vec<Vec<FlowNote>>,
-    /// For each slot, time of the last change that the end of its flow depends on.
+    /// For each slot, time of the last change that the end of the slot's flow depends on.
     changed: Vec<Time>,
-    /// Flows whose sender is done and that have changed; may contain duplicates.
+    /// Flows that have changed and whose sender is done. The list may contain duplicates.
     candidates: Vec<FlowSlot>,
 }
 
@@ -61,19 +61,19 @@ impl Hosts {
             Some(Box::new(RemoteFlows { shard, notes, changed: Vec::new(), candidates: Vec::new() }));
     }
 
-    /// Whether `host` belongs to this part.
+    /// Whether `host` belongs to this part of the network.
     #[inline]
     pub(super) fn is_here(&self, host: HostId) -> bool {
         self.remote.as_ref().is_none_or(|apart| apart.shard.has_host(host))
     }
 
-    /// Whether another part counts the flow's packets.
+    /// Whether another part of the network counts the flow's packets.
     #[inline]
     pub(super) fn is_counted_elsewhere(&self, slot: FlowSlot) -> bool {
         self.remote.is_some() && !self.is_here(self.flows.senders[slot].src)
     }
 
-    /// Writes a note about packets for the source's part.
+    /// Writes a note about packets for the part of the flow's source.
     pub(super) fn note_packets(&mut self, at: Time, slot: FlowSlot, packets: i32, dropped: u32) {
         let source = self.flows.senders[slot].src;
         let Some(apart) = &mut self.remote else { return };
@@ -82,7 +82,7 @@ impl Hosts {
     }
 
     /// Records a change that the end of a flow waits for. Returns whether the end is decided later,
-    /// at the next meeting.
+    /// when the parts next meet.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };
@@ -92,12 +92,12 @@ impl Hosts {
         true
     }
 
-    /// Notes for part number `part`.
+    /// Notes for part number `part` of the network.
     pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
         &mut self.remote.as_mut().expect("a part has notes").notes[part]
     }
 
-    /// Applies a note from another part.
+    /// Applies a note from another part of the network.
     pub(crate) fn take_note(&mut self, note: &FlowNote) {
         let &FlowNote { at, slot, packets, dropped } = note;
         let flow = &mut self.flows.senders[slot];
@@ -107,7 +107,7 @@ impl Hosts {
         self.defer_end(at, slot);
     }
 
-    /// Moves the flows of this part that have ended since the previous call to `retired`.
+    /// Appends the flows of this part that have ended since the previous call to `retired`.
     pub(crate) fn take_retired(&mut self, retired: &mut Vec<Retired>) {
         let Some(apart) = &mut self.remote else { return };
         let mut candidates = std::mem::take(&mut apart.candidates);
@@ -130,8 +130,8 @@ impl Hosts {
         }
     }
 
-    /// Ends a flow and frees its slot. Returns the account of both ends if its destination is in
-    /// this part.
+    /// Ends a flow and frees its slot. Returns the account of both ends if the flow's destination
+    /// is in this part.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at);
@@ -142,12 +142,13 @@ impl Hosts {
         })
     }
 
-    /// Updates the largest number of live flows from the ends in the interval that is over.
+    /// Updates the largest number of live flows from the times at which flows ended in
+    /// the last interval.
     pub(crate) fn note_peak(&mut self, ends: &mut [Time]) {
         self.flows.note_peak(ends);
     }
 
-    /// Takes over, at the end of the run, the live flows at the hosts of `part`.
+    /// Adopts the live flows at the hosts of `part` at the end of the run.
     pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
         let slots: Vec<FlowSlot> = self.flows.live_slots().collect();
         let Some(apart) = &self.remote else { return };

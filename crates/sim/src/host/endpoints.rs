@@ -1,9 +1,9 @@
-//! Opening and closing of a connection: SYN and SYN-ACK. Flows with full connections also send the
-//! ACK that ends the handshake, the receiver's FIN, and the ACK of that FIN.
+//! Packets that open and close a connection: SYN and SYN-ACK. Flows with full connections also send
+//! the ACK that ends the handshake, the receiver's FIN, and the ACK of that FIN.
 //!
-//! The sender's last segment carries its FIN, as in ns-3, so the receiver sends its own FIN right
-//! after the ACK of that segment. A FIN acknowledges the whole flow once more. No host waits for
-//! it, so a lost FIN is not repeated.
+//! The sender's last segment carries the sender's FIN, as in ns-3. So the receiver sends its
+//! own FIN right after the ACK of that segment. A FIN acknowledges the whole flow once more.
+//! No host waits for a FIN, so a lost FIN is not repeated.
 
 use super::Hosts;
 use super::flow::FlowSender;
@@ -50,7 +50,7 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// Sends the receiver's FIN behind `ack`, the last ACK of the flow.
+    /// Sends the receiver's FIN after `ack`, the last ACK of the flow.
     #[cold]
     pub(super) fn send_fin(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, ack: &Ack) {
         let flow = &self.flows.receivers[slot];
@@ -86,7 +86,7 @@ impl Hosts {
         self.send_bare_ack(uplink, slot, id);
     }
 
-    /// Turns packet `id` into an ACK of the sender that gets no answer.
+    /// Turns packet `id` into an ACK of the sender that needs no answer.
     fn send_bare_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];

@@ -1,8 +1,8 @@
-//! Live flows: senders, receivers and their records, in three parallel slabs.
+//! Live flows: their senders, receivers and records, in three parallel tables.
 //!
-//! A slot is reused when its flow has ended: the sender is done, no packet of the flow is left in
-//! the network, and the flow has left its host's turn order. The slot becomes free only when the
-//! current interval is over; see [`FreeSlots`].
+//! A slot is reused when its flow has ended. Then the sender is done,
+//! no packet of the flow is left in the network, and the flow has left its host's turn order.
+//! The slot becomes free only when the current interval is over. See [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
@@ -14,8 +14,8 @@ use bufferlab_transport::{
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// The sending end of a flow. An enum, so that the hot path branches instead of calling through a
-/// pointer.
+/// The sending end of a flow. It is an enum, so that the hot path branches instead of calling
+/// through a pointer.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
 pub(crate) enum FlowSender {
@@ -25,7 +25,7 @@ pub(crate) enum FlowSender {
 }
 
 impl FlowSender {
-    /// Whether [`Self::poll_transmit`] would return a segment.
+    /// Whether [`Self::poll_transmit`] would return a segment now.
     #[inline]
     pub(crate) fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         match self {
@@ -44,8 +44,8 @@ impl FlowSender {
         }
     }
 
-    /// Time at which the sender needs its timer. A paced segment that is already due needs none:
-    /// its flow is in the NIC's turn order.
+    /// Time at which the sender needs its timer. A paced segment that is already due needs no
+    /// timer, because its flow is in the NIC's turn order.
     #[inline]
     pub(crate) fn deadline(&self, now: Time) -> Time {
         match self {
@@ -56,8 +56,8 @@ impl FlowSender {
         }
     }
 
-    /// Time at which a window-based sender that waits for its pace must be polled; [`Time::MAX`]
-    /// for all others.
+    /// Time at which a window-based sender that waits for its pace must continue.
+    /// [`Time::MAX`] for all other senders.
     #[inline]
     pub(crate) fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         match self {
@@ -76,7 +76,7 @@ impl FlowSender {
         }
     }
 
-    /// Sender of a TCP connection.
+    /// Sender of a TCP connection, if the flow has one.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
@@ -84,7 +84,7 @@ impl FlowSender {
         }
     }
 
-    /// Failure of the congestion control; returned once.
+    /// Failure of the flow's congestion control, returned once.
     pub(crate) fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::Tcp(sender) => sender.take_failure(),
@@ -93,7 +93,7 @@ impl FlowSender {
         }
     }
 
-    /// Whether the sender is in the middle of a burst; see [`Sender::in_burst`].
+    /// Whether the sender is in the middle of a burst ([`Sender::in_burst`]).
     #[inline]
     pub(crate) fn in_burst(&self) -> bool {
         match self {
@@ -116,25 +116,25 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
-    /// Responder of a queue pair, boxed so that a TCP receiver stays small.
+    /// Responder of a queue pair. It is boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// Counts arrivals and sends no acknowledgements. A paced flow sends every segment once, so it
-    /// is complete when none is missing.
+    /// Counts arrivals and sends no acknowledgements. A paced flow sends every segment once,
+    /// so the flow is complete when no segment is missing.
     Counting {
         missing: u32,
     },
 }
 
-/// State that the sending host touches for every packet.
+/// State that the sending host reads or writes for every packet.
 #[derive(Debug)]
 pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
-    /// Time of the flow's entry in the timer heap.
+    /// Time of the flow's entry for the sender's timer in the timer heap.
     pub(crate) armed: Time,
-    /// Time of the flow's pace entry in the timer heap.
+    /// Time of the flow's entry for pacing in the timer heap.
     pub(crate) pace_armed: Time,
     pub(crate) handle: FlowHandle,
-    /// Next flow in the host's turn order.
+    /// Next flow in the turn order of the host.
     pub(crate) next_ready: FlowSlot,
     pub(crate) is_ready: bool,
     pub(crate) transport: TransportId,
@@ -143,22 +143,22 @@ pub(crate) struct SenderSlot {
     pub(crate) explicit_path: bool,
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
-    /// Payload of the last segment (bytes).
+    /// Payload of the flow's last segment (bytes).
     pub(crate) last_payload: u32,
     pub(crate) total: u32,
     pub(crate) path: u32,
-    /// Live packets of the flow, in both directions.
+    /// Number of live packets of the flow, in both directions.
     pub(crate) in_network: u32,
 }
 
-/// State that the receiving host touches for every packet.
+/// State that the receiving host reads or writes for every packet.
 #[derive(Debug)]
 pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
-    /// Time at which the last byte was delivered, or acknowledged where a message ends at its
-    /// sender; [`Time::MAX`] before.
+    /// Time at which the last byte was delivered, or acknowledged if a message ends at its sender.
+    /// [`Time::MAX`] before that time.
     pub(crate) completed: Time,
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
@@ -173,7 +173,7 @@ impl ReceiverSlot {
         (self.completed < Time::MAX).then_some(self.completed)
     }
 
-    /// Limits the flow to `total` segments. Returns whether that makes it complete.
+    /// Limits the flow to `total` segments. Returns whether the flow is then complete.
     pub(crate) fn close(&mut self, total: u32) -> bool {
         match &mut self.receiver {
             FlowReceiver::Tcp(receiver) => {
@@ -185,13 +185,13 @@ impl ReceiverSlot {
     }
 }
 
-/// Data of a flow that is needed at its end.
+/// Data of a flow that are needed at the end of the flow.
 #[derive(Debug)]
 pub(crate) struct FlowInfo {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
     pub(crate) dropped_packets: u32,
-    /// Connection pool of the flow; see `connections.rs`.
+    /// Connection pool of the flow (`connections.rs`).
     pub(crate) pool: PoolId,
 }
 
@@ -202,7 +202,7 @@ impl FlowInfo {
     }
 }
 
-/// All live flows.
+/// The tables of all live flows.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     pub(crate) senders: Table<FlowSlot, SenderSlot>,
@@ -212,8 +212,8 @@ pub(crate) struct Flows {
     generations: Table<FlowSlot, u32>,
     started: u64,
     peak: usize,
-    /// Start times of flows since the last known end; only in a divided network, which learns of
-    /// ends later.
+    /// Start times of flows since the last known end of a flow.
+    /// Only a divided network has them, because it learns of ends later.
     starts: Option<Vec<Time>>,
 }
 
@@ -233,7 +233,7 @@ impl Flows {
         self.started
     }
 
-    /// Takes a slot for a flow that starts now; `None` if all [`FlowSlot::COUNT`] are taken.
+    /// Takes a slot for a flow that starts now. `None` if all [`FlowSlot::COUNT`] slots are in use.
     pub(crate) fn insert(
         &mut self,
         now: Time,
@@ -271,14 +271,14 @@ impl Flows {
         Some(slot)
     }
 
-    /// Records the starts of flows, so that [`Self::note_peak`] can count the largest number of
-    /// live flows later.
+    /// Keeps the start times of flows, so that [`Self::note_peak`] can later count the largest
+    /// number of live flows.
     pub(super) fn keep_starts(&mut self) {
         self.starts = Some(Vec::new());
     }
 
-    /// Updates the largest number of live flows. `ends` has the times of all ends since the
-    /// previous call. At one instant flows end before others start.
+    /// Updates the largest number of live flows. `ends` has the times of all ends of flows since
+    /// the previous call. At one instant the function counts ends before starts.
     pub(super) fn note_peak(&mut self, ends: &mut [Time]) {
         let Some(starts) = &mut self.starts else { return };
         ends.sort_unstable();
@@ -291,7 +291,7 @@ impl Flows {
         starts.clear();
     }
 
-    /// Whether the slot contains a live flow; timers may fire after its end.
+    /// Whether the slot contains a live flow. A timer may expire after the end of its flow.
     pub(crate) fn is_live(&self, slot: FlowSlot) -> bool {
         self.infos[slot].is_some()
     }
@@ -317,7 +317,7 @@ impl Flows {
         self.infos.ids().filter(|&slot| self.infos[slot].is_some())
     }
 
-    /// Segments of a live flow that have arrived.
+    /// Number of segments of a live flow that have arrived.
     pub(super) fn delivered_segments(&self, slot: FlowSlot) -> u32 {
         match &self.receivers[slot].receiver {
             FlowReceiver::Tcp(receiver) => receiver.delivered(),
@@ -334,7 +334,7 @@ impl Flows {
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
         };
         let size = match (info.spec.size, &receiver.receiver) {
-            // The flow is still sending, so the data that has arrived counts.
+            // The flow is still sending, so the bytes that have arrived are its size.
             (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
                 u64::from(receiver.delivered().max(1)) * u64::from(transport.segment)
             }
@@ -361,15 +361,15 @@ impl Flows {
 pub(crate) struct FlowAccount {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
-    /// Payload (bytes); for a flow without a size, the bytes that have arrived.
+    /// Size of the payload (bytes). For a flow without a size: the bytes that have arrived.
     pub(crate) size_bytes: u64,
-    /// Bytes that count in the flow's ideal completion time, the base of the slowdown.
+    /// Bytes that count for the flow's ideal completion time, the base of the slowdown.
     pub(crate) ideal_bytes: u64,
     /// Time for which an open-loop flow sends.
     pub(crate) sending: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// Whether no more packet of an open-loop flow will arrive. If the flow is incomplete, it has
-    /// lost packets that no sender repeats.
+    /// Whether no further packet of an open-loop flow will arrive.
+    /// If such a flow is incomplete, it has lost packets that no sender repeats.
     pub(crate) is_lossy: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) marked_packets: u64,

@@ -1,13 +1,15 @@
-//! A queue per flow at a NIC, served in turn: a flow's window waits only behind that flow.
+//! Separate queues for the flows at a NIC. The NIC serves them in turn,
+//! so a flow's window delays only that flow.
 //!
-//! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet and without its
-//! drops. Flows that have just begun to wait have one turn first; then all others have turns. A
-//! flow that is found empty leaves the order. The ACKs of a flow are queued as a separate flow.
+//! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
+//! and without its drops. A flow that has just begun to wait has one turn first.
+//! After this turn it shares the turns with all other flows. A flow without packets at the time of
+//! its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;
 
-/// Key of a queue: a flow, and whether the queue contains its ACKs.
+/// Key of a queue: its flow, and whether the queue contains the flow's ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueKey {
     pub(super) flow: FlowHandle,
@@ -20,7 +22,7 @@ impl QueueKey {
     }
 }
 
-/// Turn order of a NIC.
+/// Turn order of the flow queues of a NIC.
 #[derive(Debug, Default)]
 pub(super) struct TurnOrder {
     /// Flows that have begun to wait since their last turn.
@@ -30,10 +32,10 @@ pub(super) struct TurnOrder {
     pub(super) waiting: usize,
 }
 
-/// Packets of one queue, linked through [`FlowQueues::next`].
+/// Packets of one flow queue, linked through [`FlowQueues::next`].
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Flow of the queue; needed because a slot is reused by later flows.
+    /// Flow of the queue. The field is needed because later flows reuse a slot.
     flow: FlowHandle,
     first: Option<PacketId>,
     last: Option<PacketId>,
@@ -41,16 +43,16 @@ struct Line {
     is_listed: bool,
 }
 
-/// Queues of all flows of all NICs.
+/// Flow queues of all NICs.
 #[derive(Debug, Default)]
 pub(super) struct FlowQueues {
     lines: Vec<Option<Line>>,
-    /// Next packet in the queue, by packet.
+    /// For each packet, the next packet in its queue.
     next: Vec<Option<PacketId>>,
 }
 
 impl FlowQueues {
-    /// Queues `packet` at a NIC.
+    /// Appends `packet` to its queue at a NIC.
     pub(super) fn push(&mut self, turns: &mut TurnOrder, key: QueueKey, packet: PacketId) {
         let (index, place) = (key.index(), packet.index());
         if index >= self.lines.len() {
@@ -75,7 +77,7 @@ impl FlowQueues {
         turns.waiting += 1;
     }
 
-    /// Takes the next packet in turn that is not `held`.
+    /// Removes the next packet in turn that is not `held` by a pause.
     pub(super) fn pop(&mut self, turns: &mut TurnOrder, held: impl Fn(PacketId) -> bool) -> Option<PacketId> {
         if turns.waiting == 0 {
             return None;
@@ -114,7 +116,7 @@ impl FlowQueues {
             };
             let Some(packet) = line.first else {
                 list.remove(position);
-                // A flow that was just served must not count as new again.
+                // A flow that was just served must not count as a new flow again.
                 if from_new {
                     turns.old.push_back(key);
                 } else {
@@ -158,7 +160,7 @@ mod tests {
             queues.push(&mut turns, key(0, 0), PacketId::from_index(packet));
         }
         assert_eq!(sent(&mut queues, &mut turns, 2), [0, 1]);
-        // Flow 1, with two packets, finds four packets waiting.
+        // Flow 1 has two packets and finds four packets waiting.
         queues.push(&mut turns, key(1, 0), PacketId::from_index(10));
         queues.push(&mut turns, key(1, 0), PacketId::from_index(11));
         assert_eq!(turns.waiting, 6);

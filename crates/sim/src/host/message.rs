@@ -11,12 +11,12 @@ use bufferlab_transport::{PacedSender, Receiver, Sender, Spacing};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// Random streams for the gaps of open-loop flows.
+/// Random streams for the gaps between packets of open-loop flows.
 #[derive(Debug)]
 pub(super) struct Pacing {
     seed: u64,
     classes: Vec<String>,
-    /// Flows started per class; they number the random streams.
+    /// Number of flows started per class. These numbers select the random streams.
     started: Vec<u64>,
 }
 
@@ -25,14 +25,15 @@ impl Pacing {
         Self { seed, started: vec![0; classes.len()], classes }
     }
 
-    /// Random stream of a flow, numbered within its class so that other classes do not affect it.
+    /// Random stream of a flow. Flows are numbered within their class,
+    /// so that other classes do not affect the stream.
     fn stream(&mut self, spec: &FlowSpec, spacing: Spacing) -> RandomStream {
         let class = usize::from(spec.class);
         let number = self.started[class];
         self.started[class] += 1;
         match spacing {
-            // Constant spacing draws nothing, so a trace of a million packets need not name a
-            // million streams.
+            // Constant spacing draws no random numbers, so a trace of a million packets needs no
+            // stream for each packet.
             Spacing::Constant => RandomStream::new(self.seed, "", 0),
             Spacing::Exponential => {
                 RandomStream::new(self.seed, &format!("sim/pacing/{}", self.classes[class]), number)
@@ -41,15 +42,15 @@ impl Pacing {
     }
 }
 
-/// Paths of a flow's data and of its ACKs.
+/// Paths of a flow's data and of the flow's ACKs.
 struct Paths {
     data: u32,
     ack: u32,
 }
 
 impl Hosts {
-    /// Starts a flow whose data the application hands over. A transport with persistent connections
-    /// takes one of `pool`.
+    /// Starts a flow whose data the application hands over.
+    /// A transport with persistent connections uses a connection of `pool`.
     ///
     /// # Errors
     /// If the flow has too many segments, or too many flows are alive.
@@ -126,7 +127,7 @@ impl Hosts {
         TransportId::from_index(transport * self.kinds + kind)
     }
 
-    /// Creates the sender and the receiver of a flow.
+    /// Creates the sending and the receiving end of a flow.
     fn ends(&mut self, spec: &FlowSpec, transport: TransportId, total: u32) -> (FlowSender, FlowReceiver) {
         let transport = &self.transports[transport];
         match &transport.control {
@@ -149,8 +150,8 @@ impl Hosts {
         }
     }
 
-    /// Chooses the paths of a flow's packets. Every flow draws entropy, even if unused, so that the
-    /// random streams of two runs stay in step.
+    /// Chooses the paths of a flow's packets. Every flow draws entropy, even if it does not use it,
+    /// so that the random streams of two runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {
@@ -160,7 +161,7 @@ impl Hosts {
     }
 }
 
-/// Number of segments of a flow, and the payload of the last one (bytes).
+/// Number of segments of a flow, and the payload of its last segment (bytes).
 fn segments(spec: &FlowSpec, transport: &Transport) -> Result<(u32, u32), SimError> {
     if spec.size == FlowSpec::UNLIMITED {
         return Ok((u32::MAX, transport.segment));

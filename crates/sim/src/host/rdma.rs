@@ -1,4 +1,5 @@
-//! RDMA at hosts: segments turn into ACKs and notifications, and queue pairs share a NIC with TCP.
+//! RDMA at hosts: receivers turn segments into ACKs and notifications,
+//! and queue pairs share a NIC with TCP.
 
 use super::Hosts;
 use super::flow::{FlowReceiver, FlowSender};
@@ -10,8 +11,8 @@ use bufferlab_core::{Ecn, Header};
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
-/// Bytes by which a congestion notification is longer than an ACK: it has 16 reserved bytes instead
-/// of the 4 of the acknowledgement header.
+/// Bytes by which a congestion notification is longer than an ACK.
+/// The notification has 16 reserved bytes instead of the 4 bytes of the acknowledgement header.
 const NOTIFICATION_EXTRA_BYTES: u32 = 12;
 
 impl Hosts {
@@ -63,13 +64,13 @@ impl Hosts {
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;
         packet.seq = ack.cumulative;
-        // A longer block is reported by its end, which is the new part.
+        // An ACK reports a longer block by its end, which is the new part of the block.
         packet.sack_first = ack.sack.1 - u32::from(count);
         let kind = count | if ack.negative { Packet::NEGATIVE } else { 0 };
         self.send_control(uplink, slot, id, (kind, 0), ack.notified);
     }
 
-    /// Sends `id` back to the flow's sender as an ACK of a given kind, with extra bytes.
+    /// Sends packet `id` back to the flow's sender as an ACK of the given kind, with extra bytes.
     fn send_control(
         &mut self,
         uplink: &mut Uplink<'_>,
@@ -127,9 +128,9 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// Next packet of an idle NIC that queue pairs share with TCP: ACKs of queue pairs first, then
-    /// TCP's queue and queue pairs in turn, as in Reverie's public code. Paused packets are
-    /// skipped.
+    /// Next packet of an idle NIC that queue pairs share with TCP. ACKs of queue pairs are first,
+    /// then TCP's queue and queue pairs take turns, as in Reverie's public code.
+    /// The NIC skips paused packets.
     #[inline(never)]
     pub(super) fn next_shared(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];

@@ -1,4 +1,5 @@
-//! Arrival of packets at a host: data turns into ACKs, and ACKs release more data.
+//! Arrival of packets at a host: a receiver turns data into ACKs,
+//! and ACKs let a sender send more data.
 
 use super::flow::{FlowReceiver, FlowSender};
 use super::send::path_flags;
@@ -14,7 +15,7 @@ use bufferlab_units::Time;
 /// Bytes of a SACK option with one block: 2 bytes of padding, kind, length, two edges.
 const SACK_OPTION_BYTES: u32 = 12;
 
-/// ACK that a receiver's timer has released.
+/// A delayed ACK that the timer of a receiver sends.
 enum DelayedAck {
     Tcp(Ack),
     Rdma(RdmaAck),
@@ -116,7 +117,8 @@ impl Hosts {
     fn send_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, ack: &Ack) {
         let flow = &self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
-        // A block beyond 65,535 segments is reported by its end, which is the new part.
+        // An ACK reports a block beyond 65,535 segments by its end,
+        // which is the new part of the block.
         let count = u16::try_from(ack.sack.1 - ack.sack.0).unwrap_or(u16::MAX);
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;

@@ -1,5 +1,5 @@
-//! Sending at a host: flows offer segments, the NIC serves flows in turn, timers release due
-//! segments.
+//! Sending at a host: flows offer segments, the NIC serves flows in turn,
+//! and timers release segments that are due.
 
 use super::flow::{FlowSender, SenderSlot};
 use super::transport::Transport;
@@ -17,13 +17,13 @@ use bufferlab_units::Time;
 const SYN_EXTRA_BYTES: u32 = 4;
 
 impl Hosts {
-    /// Makes the flow ready if it has something to send, and updates its timers.
+    /// Makes the flow ready if it can send, and updates the flow's timers.
     #[inline]
     pub(super) fn offer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
         debug_assert_eq!(flow.src, uplink.host(), "a flow is sent by its source");
-        // The NIC of a flow in the turn order is busy, unless its priority is paused.
+        // A flow in the turn order has a busy NIC, unless the flow's priority is paused.
         let has_turn = flow.is_ready && self.cards[uplink.host()].paused == 0;
         if !has_turn && flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
             match self.nic_queueing {
@@ -37,8 +37,8 @@ impl Hosts {
         self.arm_sender(uplink, slot);
     }
 
-    /// Creates all packets that the flow's window allows and queues them at the NIC. Beyond
-    /// [`PACKETS_MAX`] it creates none: the run then ends soon with an error.
+    /// Creates all packets that the flow's window allows and queues them at the NIC.
+    /// Beyond [`PACKETS_MAX`] the host creates no packet: the run then soon ends with an error.
     fn queue_window(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = self.flows.senders[slot].handle;
         while uplink.packets() < PACKETS_MAX {
@@ -48,8 +48,8 @@ impl Hosts {
         self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
-    /// Ensures a timer entry at or before the sender's deadline. Entries are lazy: a deadline that
-    /// moves later costs nothing until the old entry fires.
+    /// Ensures that the timer heap has an entry at or before the sender's deadline.
+    /// Entries are lazy: a deadline that moves later takes no work until the old entry expires.
     #[inline]
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
@@ -90,7 +90,7 @@ impl Hosts {
         }
     }
 
-    /// Handles the timer of a sender that waited for its pace.
+    /// Handles the timer of a paced sender whose next segment is due.
     pub(crate) fn handle_pace_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         if flow.pace_armed != uplink.now() {
@@ -134,7 +134,7 @@ impl Hosts {
         uplink.transmit(packet, more);
     }
 
-    /// Packet of the next flow in turn.
+    /// Creates the packet of the next flow in turn.
     #[inline]
     fn next_in_turn(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         loop {
@@ -149,7 +149,7 @@ impl Hosts {
                 }
                 return Some(packet);
             }
-            // The last acknowledgement arrived while the flow waited for another turn.
+            // The flow's last acknowledgement arrived while the flow waited for another turn.
             self.retire_if_done(uplink, slot);
         }
     }
@@ -163,8 +163,8 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // Checks the priority of a flow's first data; the priority of a packet that PIAS has
-            // demoted is checked below.
+            // This check uses the priority of a flow's first data.
+            // The priority of a packet that PIAS has demoted is checked below.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);
                 continue;
@@ -237,8 +237,7 @@ fn data_packet(
 fn data_header(flow: &SenderSlot, transport: &Transport, segment: Segment, sent_before: u64) -> Header {
     let is_last = segment.seq + 1 == flow.total;
     let payload = if is_last { flow.last_payload } else { transport.segment };
-    // Counts the first bytes of a flow as sent, including retransmissions, as hosts of the public
-    // ns-3 code do.
+    // The count of bytes sent includes retransmissions, as at hosts of the public ns-3 code.
     let bytes_before = sent_before * u64::from(transport.segment);
     let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
     let passed = u8::try_from(passed).expect("a port has at most 32 queues");

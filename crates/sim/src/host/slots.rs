@@ -1,20 +1,21 @@
 //! Free slots in the tables of flows.
 //!
-//! A slot is also an id: policies know flows by it, and timers of one instant fire in its order. So
-//! it must not depend on which of two flows, perhaps in different parts of the network, ended first
-//! within a short time. All slots freed in an interval of simulated time become available together
-//! at its end, and are taken in an order that only this set determines.
+//! A slot is also an id: policies know flows by their slots, and timers of one instant
+//! expire in the order of the slots. So a slot must not depend on which of two flows,
+//! perhaps in different parts of the network, ended first within a short time.
+//! All slots freed in an interval of simulated time become available together at its end.
+//! The order in which flows take them depends only on the set of these slots.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
 
-/// Length of an interval; slots freed in an interval become available at its end.
+/// Length of an interval. Slots freed in an interval become available at the end of the interval.
 pub(crate) const INTERVAL: Time = Time::from_us(100);
 
-/// Slots that flows have freed.
+/// Free slots of the flow tables.
 #[derive(Debug, Default)]
 pub(super) struct FreeSlots {
-    /// Available slots; the last one is taken next.
+    /// Available slots. The next flow takes the last slot.
     free: Vec<FlowSlot>,
     /// Slots freed in the current interval.
     left: Vec<FlowSlot>,
@@ -23,7 +24,8 @@ pub(super) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// Length of an interval; slots freed in an interval become available at its end.
+    /// Length of an interval. Slots freed in an interval become available at the end
+    /// of the interval.
     const INTERVAL: Time = INTERVAL;
 
     /// Number of slots without a flow.

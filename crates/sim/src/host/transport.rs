@@ -1,4 +1,4 @@
-//! A transport as hosts use it.
+//! A transport with its settings, as hosts use it.
 
 use bufferlab_core::Header;
 use bufferlab_scenario::{PersistentSpec, TelemetryScope};
@@ -12,12 +12,12 @@ pub(crate) enum Control {
     Window(ConfiguredControl),
     /// A congestion control of a queue pair.
     QueuePair(ConfiguredControl),
-    /// Clock that sends one full segment per `gap` on average.
+    /// A clock that sends one full segment per `gap` on average.
     Pace { gap: Time, spacing: Spacing },
 }
 
 impl Control {
-    /// Name of the control in scenarios.
+    /// Name of the flow's control in scenarios.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().name,
@@ -25,7 +25,7 @@ impl Control {
         }
     }
 
-    /// Whether the control needs telemetry from switches on its data.
+    /// Whether the control needs telemetry that switches add to its data packets.
     pub(crate) fn wants_telemetry(&self) -> bool {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().wants_telemetry,
@@ -34,38 +34,38 @@ impl Control {
     }
 }
 
-/// A transport, as used by hosts of one rate.
+/// A transport of a scenario for the hosts of one line rate.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
-    /// Connection sharing by messages, if any.
+    /// Sharing of connections by messages, if the transport has persistent connections.
     pub(crate) persistent: Option<PersistentSpec>,
-    /// Whether switches must add telemetry to the transport's data.
+    /// Whether switches must add telemetry to the transport's data packets.
     pub(crate) wants_telemetry: bool,
-    /// Scope of the telemetry.
+    /// Switches that the telemetry covers.
     pub(crate) telemetry: TelemetryScope,
     /// Whether switches also add telemetry to the transport's ACKs.
     pub(crate) reports_to_acks: bool,
     /// Whether flows send all packets that open and close a connection, not only SYN and SYN-ACK.
     pub(crate) full_connection: bool,
     pub(crate) segment: u32,
-    /// Bytes of a segment on the wire beyond its payload.
+    /// Bytes on the wire that a segment has beyond its payload.
     pub(crate) header_bytes: u32,
-    /// Header of data, without size, flow, marks and priority.
+    /// Header of data packets, without size, flow, marks and priority.
     pub(crate) data: Header,
-    /// Header of an ACK, without flow.
+    /// Header of ACK packets, without flow.
     pub(crate) ack: Header,
     pub(crate) unscheduled_bytes: u64,
-    /// Priorities of data; each flow draws one of them.
+    /// Priorities of data packets. Each flow draws one of them.
     pub(crate) data_priorities: Vec<u8>,
-    /// Bytes sent after which the flow's data moves to the next queue (PIAS).
+    /// Numbers of bytes after which the flow's data uses the next queue (PIAS).
     pub(crate) pias_thresholds: Vec<u64>,
     pub(crate) small_bytes: u64,
     pub(crate) control_max_payload: u32,
-    /// Whether a flow is complete when its sender learns of it, not when its receiver has the last
-    /// byte.
+    /// Whether a flow is complete when its sender learns that all data has arrived,
+    /// not when its receiver has the last byte.
     pub(crate) ends_at_sender: bool,
-    /// Bytes per segment that the slowdown's ideal counts in addition to the payload.
+    /// Bytes per segment that count, in addition to the payload, for the ideal of the slowdown.
     pub(crate) ideal_header: u32,
 }

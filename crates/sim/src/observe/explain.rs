@@ -1,5 +1,5 @@
-//! Explanations of single events: the binding limit, the largest holders of the buffer, and the
-//! verdicts of other policies.
+//! Explanations of single events: the limit that decided, the largest users of the buffer,
+//! and the verdicts of other policies.
 
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
@@ -11,26 +11,26 @@ use bufferlab_metrics::{Answer, BoundText, Explanation, Holder, PolicyOpinion, R
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Number of largest holders of each kind that an explanation names.
+/// Number of largest users of the buffer that an explanation names, of each kind.
 const HOLDERS: usize = 5;
 
 /// Kind of event to explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExplainedEvent {
-    /// A packet was refused on arrival.
+    /// The switch refused a packet on arrival.
     Drop,
-    /// A packet was marked on arrival.
+    /// The switch marked a packet on arrival.
     Mark,
-    /// A stored packet was removed.
+    /// The switch removed a stored packet.
     Eviction,
-    /// Either kind of loss: a refused or a removed packet.
+    /// The switch refused or removed a packet.
     Loss,
     /// A switch paused the sender behind an ingress queue.
     Pause,
 }
 
 impl ExplainedEvent {
-    /// Name of the kind in tables and on the command line.
+    /// Name of the kind of event in tables and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl ExplainedEvent {
         }
     }
 
-    /// Whether this kind includes `event`.
+    /// Whether this kind of event includes `event`.
     fn covers(self, event: Self) -> bool {
         self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
     }
@@ -59,27 +59,27 @@ impl RunSink for Explanations {
     }
 }
 
-/// Selection of the events of a run to explain.
+/// Selection of the events of a run that are explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// Kind of event to explain.
+    /// Kind of events that are explained.
     pub event: ExplainedEvent,
-    /// Index of the switch; `None` for any switch.
+    /// Index of the switch whose events are explained. `None` for any switch.
     pub switch: Option<u32>,
-    /// Number of the port; `None` for any port.
+    /// Number of the port whose events are explained. `None` for any port.
     pub port: Option<u16>,
     /// Time before which events are not explained.
     pub from: Time,
-    /// Number of matching events to skip first.
+    /// Number of matching events that are skipped first.
     pub skip: u64,
-    /// Number of events to explain.
+    /// Number of events that are explained.
     pub count: u64,
     /// Whether the run ends after the last explained event.
     pub then_stop: bool,
 }
 
 impl ExplainRequest {
-    /// Requests the first `count` losses anywhere; the run continues after them.
+    /// Requests the first `count` losses of the whole network. The run continues after them.
     #[must_use]
     pub fn losses(count: u64) -> Self {
         let event = ExplainedEvent::Loss;
@@ -101,7 +101,7 @@ pub(crate) struct EventContext {
     pub(crate) switch: SwitchId,
     pub(crate) seen: QueuedPacket,
     pub(crate) reason: &'static str,
-    /// Ingress queue whose sender must stop, for a pause.
+    /// Ingress queue whose sender must stop, if the event is a pause.
     pub(crate) ingress: Option<IngressId>,
 }
 
@@ -110,14 +110,14 @@ impl Explainer {
         Self { request, passed: 0, found: Vec::new() }
     }
 
-    /// Whether every requested event has been explained and the run should end then.
+    /// Whether every requested event has been explained and the run should end after the last one.
     pub(crate) fn is_satisfied(&self) -> bool {
         self.request.then_stop && self.found.len() as u64 >= self.request.count
     }
 
-    /// Explains an event if it matches the request. The buffer must be in the state of the
-    /// decision; for an eviction, in the state after it. `classes` has the names of the flow
-    /// classes.
+    /// Explains an event if it matches the request. The buffer must be in the state
+    /// of the decision. For an eviction it must be in the state after the eviction.
+    /// `classes` has the names of the flow classes.
     #[cold]
     pub(crate) fn record_event(&mut self, view: View<'_>, classes: &[String], context: &EventContext) {
         let node = &view.switches[context.switch];
@@ -132,7 +132,7 @@ impl Explainer {
         }
         let packet = &view.world.packets()[context.seen.packet];
         let tags = packet.header.tags;
-        // A marked packet is already stored; the rule compared the length before it.
+        // The buffer already contains a marked packet, but the rule compared the length without it.
         let size_bytes = u64::from(context.seen.size);
         let own = if context.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, context.ingress);
@@ -166,8 +166,8 @@ impl Explainer {
         });
     }
 
-    /// Whether an event at `port` matches the request and is not to be skipped. Counts matching
-    /// events.
+    /// Whether an event at `port` matches the request and is not to be skipped.
+    /// The call counts matching events.
     fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(context.event)
@@ -181,7 +181,7 @@ impl Explainer {
 }
 
 /// Inputs of the policy's decision. Policies with lossless classes report the ingress queue with
-/// that number.
+/// the number of `queue`.
 fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
     let mut inputs = Vec::new();
     let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));
@@ -208,8 +208,8 @@ fn limit(
     }
 }
 
-/// Comparison that refused an arrival. The shadow of the switch's own policy evaluated it before
-/// any state changed.
+/// Comparison that refused an arrival. The shadow of the switch's own policy made this comparison
+/// before any state changed.
 fn bound(slice: &Slice, context: &EventContext, opinions: &[Opinion], port: u16) -> Option<BoundText> {
     if context.event != ExplainedEvent::Drop {
         return None;
@@ -257,7 +257,7 @@ fn hardware_bound(slice: &Slice, context: &EventContext, port: u16) -> Option<Bo
     Bound { place: BoundPlace::Port(port), held, size, limit }.if_binding()
 }
 
-/// Largest holders of a buffer by port, queue, class and flow.
+/// Largest users of a buffer by port, queue, class and flow.
 fn holders(view: View<'_>, classes: &[String], slice: &Slice) -> Vec<Holder> {
     let buffer = slice.core.buffer();
     let mut shares: [BTreeMap<String, (u64, u64)>; 4] = Default::default();

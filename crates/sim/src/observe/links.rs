@@ -1,4 +1,4 @@
-//! Rows of links.
+//! Rows of the table of links.
 
 use super::{Records, View};
 use crate::SimError;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 impl Records {
     pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        // Links between two nodes are numbered in order.
+        // Links between the same two nodes are numbered in order.
         let mut between = BTreeMap::<_, u16>::new();
         for id in view.world.links().ids() {
             let link = &view.world.links()[id];
@@ -57,7 +57,7 @@ fn role(topology: &Topology, link: &Link) -> &'static str {
     }
 }
 
-/// Host or switch at the end of a link, without the port.
+/// Host or switch at the end of a link, without the port number.
 fn node(end: End) -> (bool, usize) {
     match end {
         End::Host(host) => (false, host.index()),

@@ -1,4 +1,4 @@
-//! Rows of packets: the core's events, with data of the flow and the limits.
+//! Rows of the table of packets: the core's events, with data of the flow and the limits.
 
 use super::View;
 use crate::ids::SwitchId;
@@ -66,7 +66,7 @@ fn account_name(account: Account) -> &'static str {
     }
 }
 
-/// Adds the comparison that refused a packet, if the policy names one.
+/// Adds to the row the comparison that refused a packet, if the policy names a comparison.
 fn add_bound(node: &SwitchNode, logged: &Logged, row: &mut PacketRow) {
     let (Some(arrival), Some(reason)) = (&logged.refused, logged.reason) else { return };
     let (slice, _) = node.at(logged.queue);

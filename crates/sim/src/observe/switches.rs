@@ -1,4 +1,5 @@
-//! Rows of switches: samples as they are due, histograms, counters, delays and drops at the end.
+//! Rows of switches: samples when they are due, and histograms, counters,
+//! delays and drops at the end.
 
 use super::{Records, View};
 use crate::SimError;
@@ -11,8 +12,8 @@ use bufferlab_metrics::{
 use bufferlab_units::Time;
 
 impl Records {
-    /// Samples the chosen switch, and flows if requested. Returns the time of the next sample, if
-    /// any.
+    /// Samples the chosen switch, and the flows if the run requests it.
+    /// Returns the time of the next sample, if any.
     pub(crate) fn sample(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<Option<Time>, SimError> {
         let now = view.world.now();
         self.sample_switch(now, &view.switches[SwitchId(self.output.sample_switch)], sink)?;
@@ -23,8 +24,8 @@ impl Records {
         Ok(Some(next).filter(|&next| self.output.sample_until.is_none_or(|until| next < until)))
     }
 
-    /// Samples a switch: its total occupancy, and for each queue its length, threshold and policy
-    /// probes.
+    /// Samples a switch: its total occupancy, and the length, threshold and policy probes
+    /// of each queue.
     fn sample_switch(&self, now: Time, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, time_ns) = (node.id.0, now.as_ns());
         sink.series(&SeriesRow {
@@ -39,7 +40,8 @@ impl Records {
         for QueuePlace { slice, local, port, priority, .. } in node.queues() {
             let (core, buffer) = (&slice.core, slice.core.buffer());
             let occupancy_bytes = buffer.queue_bytes(local);
-            // Requested ports are shown even when empty; other ports only when they store packets.
+            // A sample has requested ports even if they are empty,
+            // and other ports only if they store packets.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
                 None => occupancy_bytes > 0,

@@ -1,9 +1,10 @@
-//! Cycles of paused links that wait for each other: when they close and end, and their members.
+//! Cycles of paused links that wait for each other: their members, and when they form and end.
 //!
-//! A paused link waits for another if packets from it are in a queue that the other link's pause
-//! blocks. A cycle closes when a pause takes effect, or when a packet from a paused link enters a
-//! blocked queue; both are checked when they happen. A cycle ends when one of its pauses ends or a
-//! watchdog intervenes. No packet leaves its queues while all of them are blocked.
+//! A paused link waits for another link if packets from it are in a queue that the other
+//! link's pause blocks. A cycle forms when a pause takes effect, or when a packet from
+//! a paused link enters a blocked queue. The module checks both events when they happen.
+//! A cycle ends when one of its pauses ends or a watchdog intervenes.
+//! No packet leaves the queues of a cycle while all of them are blocked.
 
 use super::{Pfc, Target};
 use crate::ids::{LinkId, SwitchId, Table};
@@ -13,20 +14,20 @@ use bufferlab_core::IngressId;
 use bufferlab_metrics::PauseCycleRow;
 use bufferlab_units::Time;
 
-/// A cycle of links that wait for each other now, or that waited for each other earlier.
+/// A cycle of links that wait for each other now, or waited for each other earlier.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     priority: u8,
-    /// Links in the direction of the traffic, starting with the smallest id.
+    /// Links of the cycle in the direction of the traffic, starting with the smallest id.
     links: Vec<LinkId>,
     first: Time,
     times: u64,
-    /// Time at which the deadlock cycle last formed.
+    /// Time at which the cycle last formed.
     last: Time,
     since: Option<Time>,
-    /// Time at which the deadlock cycle last broke up.
+    /// Time at which the cycle last ended.
     ended: Time,
-    /// Total time for which the cycle existed, up to `ended`.
+    /// Total time for which the cycle existed, up to the time `ended`.
     total: Time,
 }
 
@@ -59,8 +60,8 @@ pub(crate) struct PauseView<'a> {
 }
 
 impl Pfc {
-    /// Looks for a cycle after `node` stored a packet from the first of `ports` for the second,
-    /// whose link is blocked.
+    /// Searches for a cycle after `node` stored a packet from the first of `ports` for the second
+    /// port, whose link is blocked.
     #[cold]
     pub(crate) fn look_for_cycle_through(
         &mut self,
@@ -73,7 +74,8 @@ impl Pfc {
         if !self.is_held(target.link, priority) {
             return;
         }
-        // The second packet of a waiting link cannot close a cycle that the first has not closed.
+        // The second packet of a waiting link cannot form a cycle that the first packet
+        // has not formed.
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
@@ -106,8 +108,8 @@ impl Pfc {
         }
     }
 
-    /// Finds a cycle of blocked links through `target`, smallest id first. Each link has packets
-    /// that wait for the next.
+    /// Finds a cycle of blocked links through `target`, starting with the smallest id.
+    /// Each link has packets that wait for the next link.
     fn circle_through(&self, view: PauseView<'_>, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
@@ -150,7 +152,7 @@ impl Pfc {
 
     /// Rows of all cycles at the end of the run, in the order in which they first formed.
     pub(super) fn cycle_rows(&self, view: PauseView<'_>) -> Vec<PauseCycleRow> {
-        // An eviction by a policy may have ended a cycle unnoticed.
+        // An eviction by a policy may have ended a cycle without a check.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];

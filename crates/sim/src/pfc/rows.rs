@@ -1,4 +1,4 @@
-//! Rows of the tables of flow control.
+//! Rows of the tables about flow control.
 
 use super::cycles::PauseView;
 use super::{Pfc, Target};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub(super) struct Names {
     pub(super) sender: String,
     receiver: String,
-    /// Number of the link among links between these two ends.
+    /// Number of the link among the links between its two ends.
     parallel: u16,
 }
 
@@ -51,7 +51,7 @@ impl Pfc {
 }
 
 impl Pfc {
-    /// Whether pauses or storms have ended whose rows are not written yet.
+    /// Whether the module has unwritten rows of pauses or storms that have ended.
     #[inline]
     pub(crate) fn has_rows(&self) -> bool {
         self.spans.len() + self.storm_rows.len() > 0
@@ -69,7 +69,7 @@ impl Pfc {
         Ok(())
     }
 
-    /// Writes the summary of all pauses at the end of the run.
+    /// Writes the summary rows of all pauses at the end of the run.
     pub(crate) fn finish(&mut self, view: PauseView<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.flush(sink)?;
         for row in self.lasting_storms(view.switches) {
@@ -103,8 +103,8 @@ impl Pfc {
         Ok(())
     }
 
-    /// Row of the pauses between `switch` and the neighbour at `port`, in both directions. The
-    /// switch sends over the link of `own`.
+    /// Row of the pauses between `switch` and the neighbour at `port`, in both directions.
+    /// The switch sends over the link of `own`.
     fn pause_row(&self, switch: SwitchId, port: u16, own: Target) -> PauseRow {
         let state = |link: LinkId| &self.states[self.at(Target { link, ..own })];
         let (neighbours, obeyed) = (state(self.reverse[own.link]), state(own.link));

@@ -1,4 +1,4 @@
-//! Pause storms: hosts whose NICs send pause frames regardless of what they receive.
+//! Pause storms: hosts whose NICs send pause frames without a reason.
 
 use super::{FRAME_BYTES, Pfc, Target};
 use crate::ids::{HostId, LinkId, StormId, SwitchId, Table};
@@ -8,7 +8,7 @@ use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_scenario::{FaultSpec, PfcSpec};
 use bufferlab_units::Time;
 
-/// A running pause storm.
+/// A pause storm that is active.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
     host: HostId,
@@ -19,14 +19,14 @@ pub(super) struct Storm {
     /// Time from which frames end the pause.
     zero_from: Time,
     interval: Time,
-    /// Duration of the pause that one frame requests.
+    /// Duration of the pause that one frame demands.
     pause: Time,
-    /// Time from a frame's arrival at the switch until the switch obeys it.
+    /// Time from the arrival of a frame at the switch until the switch obeys the frame.
     reaction: Time,
 }
 
-/// Builds the storms of a scenario and sets the timers of their first frames. Priorities that are
-/// not lossless at the host's switch are left out, because the switch ignores them.
+/// Builds the storms of a scenario and sets the timers of their first frames. It omits priorities
+/// that are not lossless at the host's switch, because the switch ignores such frames.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,

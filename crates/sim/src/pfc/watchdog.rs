@@ -1,8 +1,8 @@
-//! PFC watchdogs of the switches: polling, and the reaction to a storm.
+//! PFC watchdogs of the switches: how they poll queues, and what they do in a storm.
 //!
-//! [`QueueWatchdog`] decides when a storm begins and ends. The action decides what happens in
-//! between. *Drop* discards the packets of the queue, new packets for it, and packets of the
-//! priority from its port; *forward* ignores pauses; *alert* changes nothing.
+//! [`QueueWatchdog`] decides when a storm begins and ends. The action decides what the switch
+//! does during the storm. *Drop* discards the packets of the queue, new packets for the queue,
+//! and packets of the priority from its port. *Forward* ignores pauses. *Alert* changes nothing.
 
 use super::{Pfc, Target};
 use crate::ids::{SwitchId, Table};
@@ -12,11 +12,11 @@ use bufferlab_core::watchdog::{QueueSample, QueueWatchdog, StormChange, Watchdog
 use bufferlab_metrics::WatchdogRow;
 use bufferlab_units::Time;
 
-/// State of the watchdog for one priority of one link.
+/// State of the watchdog for one priority on one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     state: QueueWatchdog,
-    /// Current storm, if `state` is in one.
+    /// Current storm, if the queue is in a storm.
     storm: Option<Storm>,
 }
 
@@ -30,11 +30,12 @@ impl Watch {
 #[derive(Clone, Debug)]
 struct Storm {
     action: WatchdogAction,
-    /// Row of the storm. Until it is written, `sent_packets` is the queue's counter at the start.
+    /// Row of the storm. Until the row is written, `sent_packets` is the queue's counter
+    /// at the start.
     row: WatchdogRow,
 }
 
-/// A queue of a switch, with its egress link.
+/// A queue of a switch that a watchdog polls, with the queue's egress link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WatchedQueue {
     port: u16,
@@ -50,7 +51,7 @@ impl Pfc {
         self.specs[switch].as_ref()?.watchdog
     }
 
-    /// Queues that the watchdog of `node` polls: all lossless ones.
+    /// Queues that the watchdog of `node` polls: all lossless queues.
     pub(crate) fn watched(&self, node: &SwitchNode) -> Vec<WatchedQueue> {
         let Some(spec) = &self.specs[node.id] else { return Vec::new() };
         let mut places = Vec::new();
@@ -67,10 +68,10 @@ impl Pfc {
         places
     }
 
-    /// Polls a queue of the watchdog's switch. Returns the port that may send, if a storm has begun
-    /// and overrides pauses.
+    /// Polls a queue of the watchdog's switch. Returns the port that may send,
+    /// if a storm has begun and the watchdog overrides pauses.
     ///
-    /// The switch's effects contain the packets that were discarded.
+    /// The effects of the switch then contain the discarded packets.
     pub(crate) fn look_at(
         &mut self,
         now: Time,
@@ -141,7 +142,7 @@ impl Pfc {
         Some(port)
     }
 
-    /// Ends a storm at `port` of `node`, if there is one: pauses are obeyed again.
+    /// Ends a storm at `port` of `node`, if there is a storm: the queue obeys pauses again.
     pub(crate) fn restore(&mut self, now: Time, node: &mut SwitchNode, port: u16, target: Target) {
         if self.watches.is_empty() {
             return;
@@ -162,7 +163,7 @@ impl Pfc {
     #[cold]
     pub(crate) fn note_discard(&mut self, node: &SwitchNode, refused: &Refused) {
         let (port, priority) = node.port_and_priority(refused.seen.queue);
-        // The storm of the queue counts the packet, or else the storm of its ingress port.
+        // The storm of the packet's queue counts the packet, or else the storm of the ingress port.
         for port in [port, refused.ingress_port] {
             let target = Target { link: node.first_link.at_port(port), priority };
             if let Some(storm) = &mut self.watch(target).storm {

@@ -1,4 +1,4 @@
-//! Meeting point of the threads of a run, and the data that they exchange when they meet.
+//! The threads of a run meet at the end of each window and exchange data through this module.
 
 use super::patience::Patience;
 use super::samples::Sample;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A packet on a cable between two parts.
+/// A packet on a cable between two parts of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) link: LinkId,
-    /// Arrival time at the far end.
+    /// Time at which the packet arrives at the far end of the cable.
     pub(crate) arrival: Time,
     pub(crate) packet: Packet,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Crossing {
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<Crossing>,
-    /// Telemetry that switches have added to each packet; empty if no transport wants it.
+    /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
 }
@@ -34,11 +34,11 @@ pub(crate) struct Mail {
 /// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Earliest event of the part or of a packet that it sends to another part.
+    /// Time of the earliest event of the part or of a packet that it sends to another part.
     next: AtomicU64,
-    /// Whether the part has failed or was interrupted; all parts stop then.
+    /// Whether the part has failed or was interrupted. Then all parts stop.
     stops: AtomicBool,
-    /// Number of packet-hops so far.
+    /// Number of packet-hops of the part so far.
     hops: AtomicU64,
 }
 
@@ -46,27 +46,27 @@ struct Notice {
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// Number of checks before a waiting part yields its core, adapted to its last waits.
+    /// Number of checks before a waiting part yields its core. It adapts to the part's last waits.
     patience: Patience,
     /// Number of parts that have reached the next meeting.
     arrived: AtomicUsize,
-    /// Number of completed meetings.
+    /// Number of meetings that are complete.
     meetings: AtomicUsize,
-    /// Whether a part has stopped and reaches no further meeting.
+    /// Whether a part has stopped and comes to no further meeting.
     broken: AtomicBool,
     /// Number of parts that sleep until a meeting is complete.
     asleep: Mutex<usize>,
     bell: Condvar,
-    /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes of the
-    /// next window while a slow part still empties the boxes of the current window. The fast part
-    /// cannot get further ahead.
+    /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes
+    /// of the next window while a slow part still empties the boxes of the current window.
+    /// The fast part cannot be further ahead than one window.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
-    /// Flows of each part that have ended since the previous interval.
+    /// Flows of each part that have ended in the current interval.
     retired: Vec<Mutex<Vec<Retired>>>,
-    /// Ended flows with the data of both ends, for the part that writes results.
+    /// Ended flows with the data of both ends, for the part that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
-    /// Samples in order of time, all taken by one part, for the part that writes results.
+    /// Samples in the order of time, all taken by one part, for the part that writes the results.
     samples: Mutex<Vec<Sample>>,
 }
 
@@ -74,8 +74,8 @@ pub(super) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Content of a lock. Poisoning is ignored: a thread that panics breaks the meeting, so no other
-/// part uses the data that it left.
+/// Content of a lock, even if the lock is poisoned: a thread that panics breaks the meeting,
+/// so no other part uses the data that the thread left.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,19 +103,19 @@ impl Exchange {
         }
     }
 
-    /// Waits until all parts have arrived.
+    /// Waits until all parts have reached the meeting.
     ///
-    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then
-    /// the thread sleeps, because the late part may need this core.
+    /// Spins for a while, because a window is often shorter than the time to wake a thread.
+    /// Then the thread sleeps, because the late part may need this thread's core.
     ///
     /// # Errors
-    /// If a part has left for good.
+    /// If a part has stopped for good.
     pub(super) fn meet(&self) -> Result<(), Stopped> {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
-            // Takes the lock first: otherwise a thread could check before the change and fall
-            // asleep after it.
+            // The thread takes the lock first.
+            // Otherwise a thread could check before the change and sleep after the change.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {
@@ -141,30 +141,31 @@ impl Exchange {
         if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// Announces that a part has left: threads that wait for it stop. Completed meetings are not
-    /// affected.
+    /// Announces that a part has stopped, so that threads which wait for it stop, too.
+    /// Completed meetings are not affected.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);
         self.bell.notify_all();
     }
 
-    /// Mailbox from one part to another in window `window`.
+    /// Mailbox from one part to another part in window `window`.
     pub(super) fn mail(&self, window: u64, from: ShardId, to: ShardId) -> MutexGuard<'_, Mail> {
         let place = usize::from(from.0) * self.parts + usize::from(to.0);
         locked(&self.mail[(window & 1) as usize][place])
     }
 
-    /// Publishes the status of a part.
+    /// Publishes the status of a part for the other parts.
     pub(super) fn give_notice(&self, window: u64, part: ShardId, next: Time, stops: bool, hops: u64) {
-        // Relaxed stores suffice, because the meeting orders them.
+        // Relaxed stores are enough, because the meeting orders them.
         let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
         notice.next.store(next.0, Ordering::Relaxed);
         notice.stops.store(stops, Ordering::Relaxed);
         notice.hops.store(hops, Ordering::Relaxed);
     }
 
-    /// Earliest event of all parts, and whether a part stops. Valid after the meeting.
+    /// Earliest event of all parts, and whether a part stops.
+    /// The values are valid after the meeting.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();
@@ -172,22 +173,22 @@ impl Exchange {
         (Time(next.unwrap_or(u64::MAX)), stops)
     }
 
-    /// Packet-hops of all parts.
+    /// Number of packet-hops of all parts together.
     pub(super) fn hops(&self, window: u64) -> u64 {
         self.notices[(window & 1) as usize].iter().map(|notice| notice.hops.load(Ordering::Relaxed)).sum()
     }
 
-    /// Flows of `part` that have ended since the previous interval.
+    /// Flows of `part` that have ended in the current interval.
     pub(super) fn retired(&self, part: ShardId) -> MutexGuard<'_, Vec<Retired>> {
         locked(&self.retired[usize::from(part.0)])
     }
 
-    /// Samples for the part that writes results.
+    /// Samples of the run, for the part that writes the results.
     pub(super) fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
         locked(&self.samples)
     }
 
-    /// Ended flows for the part that writes results.
+    /// Ended flows of the run, for the part that writes the results.
     pub(super) fn accounts(&self) -> MutexGuard<'_, Vec<(Time, FlowAccount)>> {
         locked(&self.accounts)
     }

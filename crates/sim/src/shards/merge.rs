@@ -1,11 +1,11 @@
-//! End of a run in parts: one part takes over the results of the others.
+//! The end of a run in parts: one part adopts the results of all other parts.
 
 use crate::Simulation;
 use crate::ids::{LinkId, ShardId, SwitchId};
 
 impl Simulation {
-    /// Takes over the results of `part`: its switches, the links that begin in `part`, and the ends
-    /// of its flows.
+    /// Adopts the results of `part`: its switches, the links that begin in `part`,
+    /// and the ends of its flows.
     pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
         let Some(shard) = self.part.clone() else { return };
         let partition = &shard.partition;

@@ -7,18 +7,18 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A network divided into parts.
+/// A network that is divided into parts.
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub(crate) hosts: Table<HostId, ShardId>,
     pub(crate) switches: Table<SwitchId, ShardId>,
-    /// Number of parts.
+    /// Number of parts of the network.
     pub(crate) parts: usize,
-    /// Shortest time in which a packet from one part reaches another.
+    /// Shortest time in which a packet from one part reaches another part.
     pub(crate) lookahead: Time,
 }
 
-/// A part, with the partition of the whole network.
+/// A part of the network, with the partition of the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct Shard {
     pub(crate) part: ShardId,
@@ -64,7 +64,7 @@ impl Partition {
         (this.lookahead > Time::ZERO).then_some(this)
     }
 
-    /// Part of a host or switch.
+    /// Part to which a host or switch belongs.
     pub(crate) fn part(&self, end: End) -> ShardId {
         match end {
             End::Host(host) => self.hosts[host],
@@ -72,15 +72,15 @@ impl Partition {
         }
     }
 
-    /// Part at the far end of a link, if it differs from the near end's.
+    /// Part at the far end of a link, if it is not the part at the near end.
     pub(crate) fn crosses(&self, link: &Link) -> Option<ShardId> {
         let to = self.part(link.to);
         (self.part(link.from) != to).then_some(to)
     }
 }
 
-/// Part of every switch. Racks are assigned in order so that parts have about as many hosts each;
-/// the switches of each tier above are assigned in order, too.
+/// Part of every switch. Racks are assigned in order, so that all parts have about the same number
+/// of hosts. The switches of each tier above are assigned in order, too.
 fn switches(
     topology: &Topology,
     racks: &BTreeMap<SwitchId, usize>,
@@ -90,7 +90,7 @@ fn switches(
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // The middle of the rack decides to which part the rack belongs.
+        // The middle host of a rack decides to which part the rack belongs.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

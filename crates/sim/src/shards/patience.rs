@@ -1,26 +1,28 @@
-//! Spinning time of a thread that waits for the others, before it sleeps.
+//! Time for which a thread spins while it waits for other threads, before it sleeps.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Largest number of checks before a thread sleeps: some 100 to 250 us, longer than most windows.
+/// Largest number of checks before a thread sleeps. They take some 100 to 250 us,
+/// longer than most windows.
 const MOST: u32 = 1 << 14;
-/// Smallest number of checks: some microseconds, less than it takes to wake a thread.
+/// Smallest number of checks before a thread sleeps. They take some microseconds,
+/// less than it takes to wake a thread.
 const LEAST: u32 = 64;
-/// After a wait that ended during spinning, the budget grows by one part in this many.
+/// After a wait that ended during spinning, the budget grows by a `GROWTH`-th part.
 const GROWTH: u32 = 8;
-/// After a wait that ended in sleep, the budget is divided by this.
+/// After a wait that ended in sleep, the budget is divided by `CUT`.
 const CUT: u32 = 4;
 
-/// Budget of a wait, adapted to the outcome of earlier waits.
+/// Budget of checks for a wait, adapted to the outcome of earlier waits.
 ///
-/// On idle cores other threads are seldom late, and spinning saves the time of waking up. Under
-/// other load they may have lost their cores, and spinning then keeps the core from the very thread
-/// that is awaited.
+/// On idle cores other threads are seldom late, and spinning saves the time to wake up.
+/// Under other load, the other threads may have lost their cores.
+/// Then spinning keeps a core from the thread that this thread waits for.
 ///
-/// Measured on a fat tree of 1,024 hosts, with two threads on two cores at a load of 10: a fixed
-/// budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU. One thread took 5.2 to 6.5 s and 2.1
-/// to 2.4 s of CPU. This budget took 3.3 to 6.8 s and 2.2 to 2.5 s of CPU, as a fixed budget of 256
-/// did.
+/// The budget was measured on a fat tree of 1,024 hosts, with two threads on two cores
+/// at a load of 10. A fixed budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU.
+/// One thread took 5.2 to 6.5 s and 2.1 to 2.4 s of CPU.
+/// The adapted budget took 3.3 to 6.8 s and 2.2 to 2.5 s of CPU, and so did a fixed budget of 256.
 #[derive(Debug)]
 pub(super) struct Patience {
     spins: AtomicU32,
@@ -28,7 +30,8 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Budget for threads that all have a core, or for threads that share cores and sleep at once.
+    /// The first budget. Threads that share cores sleep at once,
+    /// and threads that each have a core spin.
     pub(super) const fn new(has_cores: bool) -> Self {
         let most = if has_cores { MOST } else { 0 };
         Self { spins: AtomicU32::new(most), most }
@@ -39,9 +42,9 @@ impl Patience {
         self.spins.load(Ordering::Relaxed)
     }
 
-    // Threads may overwrite each other's budgets; each of these values is usable.
+    // Threads may overwrite each other's budgets. Each of the written values is usable.
 
-    /// Records that the others arrived while a thread was spinning.
+    /// Records that the other threads arrived while this thread was spinning.
     pub(super) fn was_worth_it(&self) {
         let spins = self.spins();
         if spins < self.most {
@@ -49,7 +52,7 @@ impl Patience {
         }
     }
 
-    /// Records that a thread spun in vain and slept.
+    /// Records that a thread spun and then had to sleep.
     pub(super) fn was_in_vain(&self) {
         self.spins.store((self.spins() / CUT).max(LEAST.min(self.most)), Ordering::Relaxed);
     }
@@ -72,7 +75,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // If a third of all waits are in vain, long spinning does not pay.
+        // Long spinning does not pay if a third of all waits end in sleep.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

@@ -1,4 +1,4 @@
-//! Run of the parts of a network: windows, meetings, the end.
+//! Runs the parts of a network: windows, meetings, the end.
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{Partition, Shard};
@@ -16,8 +16,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Reason why a scenario needs one thread, if it does: distant components change at one instant, or
-/// rows are written during the run.
+/// Reason why a scenario needs one thread, if there is one:
+/// distant components change at one instant, or rows are written during the run.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
     let switches = || scenario.switches.iter();
     let obstacles = [
@@ -40,8 +40,8 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 }
 
 impl Simulation {
-    /// Reason why this simulation of `scenario` runs on one thread, whatever number
-    /// [`Self::run_on`] gets; `None` if it can use several.
+    /// Reason why this simulation of `scenario` runs on one thread with any argument of
+    /// [`Self::run_on`]. `None` if it can use several threads.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [
@@ -58,8 +58,8 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
     }
 
-    /// Runs as [`Self::run_while`] does, on several threads, with the same tables, byte for byte.
-    /// `scenario` must be the one that this simulation was built from.
+    /// Runs like [`Self::run_while`], on several threads, with the same tables, byte for byte.
+    /// `scenario` must be the scenario from which this simulation was built.
     ///
     /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
     /// There are never more threads than racks.
@@ -104,7 +104,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // Another part stopped the run, but no part has reported a reason.
+            // Another part stopped the run, but no part has reported a reason for it.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -127,8 +127,8 @@ impl Simulation {
         self.part = Some(shard);
     }
 
-    /// Handles the events before `end`; `rare` receives the times of those that are not link
-    /// events.
+    /// Handles the events before `end`. `rare` receives the times of events that are
+    /// not link events.
     fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
         loop {
             self.handle_link_events(end - Time(1), u64::MAX)?;
@@ -144,7 +144,7 @@ impl Simulation {
         }
     }
 
-    /// Handles a rare event as a run without parts does, and returns whether it was a sample.
+    /// Handles a rare event like a run without parts, and returns whether it was a sample.
     /// `None` if another part counts the event.
     fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
         let shard = self.part.clone().expect("only parts come here");
@@ -170,15 +170,15 @@ impl Simulation {
     }
 }
 
-/// Rare events of an interval: all except link events.
+/// Rare events of an interval: all events except link events.
 #[derive(Debug, Default)]
 struct Rare {
-    /// Time of each event, and whether it was a sample.
+    /// Time of each rare event, and whether the event was a sample.
     events: Vec<(Time, bool)>,
     samples: Vec<Sample>,
 }
 
-/// Breaks up the meetings when its thread ends for any reason.
+/// Announces that this thread has stopped, when the thread ends for any reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
@@ -187,7 +187,7 @@ impl Drop for Leaver<'_> {
     }
 }
 
-/// Runs a part on its own thread, from construction to end.
+/// Runs a part on its own thread, from its construction to its end.
 fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Simulation, SimError> {
     let _leaver = Leaver(exchange);
     let mut simulation = Simulation::new(scenario)?;
@@ -196,26 +196,26 @@ fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Si
     Ok(simulation)
 }
 
-/// Writes rows and reports progress.
+/// Writes rows and reports the progress of the run.
 struct Clerk<'a> {
     sink: &'a mut dyn RunSink,
     go_on: &'a mut dyn FnMut(&Progress) -> bool,
-    /// Event count of its part at the previous report.
+    /// Event count of the clerk's part at the previous report.
     reported: u64,
 }
 
-/// End of a run in parts.
+/// Outcome of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The run ended at this time, because no work was left.
     Over(Time),
     /// The run has reached its time limit.
     Cut,
-    /// Another part stopped and reports the reason.
+    /// Another part stopped the run and reports the reason.
     Stopped,
 }
 
-/// A running part.
+/// A part of the network while it runs.
 struct Part<'a> {
     simulation: &'a mut Simulation,
     exchange: &'a Exchange,
@@ -268,7 +268,7 @@ impl<'a> Part<'a> {
         unreachable!("windows are counted without an end")
     }
 
-    /// Checks for failures and for an interruption from time to time.
+    /// Checks for failures and for an interruption, at intervals.
     fn look_round(&mut self, window: u64, clerk: Option<&mut Clerk<'_>>) -> Result<(), SimError> {
         const EVENTS: u64 = 1 << 18;
         let Some(clerk) = clerk.filter(|clerk| self.simulation.events >= clerk.reported + EVENTS) else {
@@ -301,7 +301,7 @@ impl<'a> Part<'a> {
         exchange.give_notice(window, self.shard.part, next, stops, simulation.world.packet_hops());
     }
 
-    /// Takes the data that other parts have published for this one.
+    /// Reads the data that other parts have published for this part.
     fn collect(&mut self, window: u64) {
         let Self { simulation, exchange, shard, .. } = self;
         for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
@@ -317,8 +317,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Closes the interval of slots that began at `start`: all parts learn which flows are over.
-    /// Returns the end of the run, if it has ended.
+    /// Ends the interval of slots that began at `start`: all parts learn which flows are over.
+    /// Returns the time at which the run ended, if it has ended.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, shard, .. } = self;
         {
@@ -345,15 +345,15 @@ impl<'a> Part<'a> {
             for (at, account) in exchange.accounts().drain(..) {
                 simulation.records.note_end(at, account);
             }
-            // Some flows of this interval may not have arrived yet.
+            // Some flows that ended in this interval may not have arrived yet.
             simulation.flush_rows(start, clerk.sink)?;
             let mut samples = exchange.samples();
             let due = samples.partition_point(|sample| sample.at < start);
             samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
         }
         let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
-        // A run on one thread would not reach events after the end. At one instant link events go
-        // first and samples last.
+        // A run on one thread would not reach events after the end.
+        // At one instant link events are first and samples are last.
         let is_early = |at: Time, is_sample: bool| {
             if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
         };

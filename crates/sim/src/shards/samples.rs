@@ -1,11 +1,11 @@
-//! Samples, which one part takes and another writes.
+//! Samples that one part takes and another part writes.
 
 use crate::SimError;
 use bufferlab_metrics::{ProbeRow, RunSink, SeriesRow};
 use bufferlab_units::Time;
 use std::io;
 
-/// A row of a sample, with its time.
+/// A row of a sample, with the time of the sample.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) at: Time,
@@ -29,7 +29,7 @@ impl Sample {
     }
 }
 
-/// Collects the rows of samples that are taken at `at`.
+/// Sink that keeps the rows of samples that are taken at the time `at`.
 #[derive(Debug)]
 pub(super) struct Keep<'a> {
     pub(super) at: Time,

@@ -1,8 +1,8 @@
 //! Effects of a switch's event on other parts of the simulation.
 //!
-//! A switch cannot reach hosts, other switches or results. The switch leaves its effects here, and
-//! the engine settles them right after the event. The buffers are reused, so that a run allocates
-//! no memory for them.
+//! A switch cannot reach hosts, other switches or results. It records its effects
+//! in this module's types, and the engine settles them right after the event.
+//! The buffers are reused, so that a run allocates no memory for them.
 
 use super::packets::Logged;
 use crate::ids::PacketId;
@@ -17,7 +17,7 @@ pub(crate) struct QueuedPacket {
     pub(crate) size: u32,
 }
 
-/// A packet that found no space.
+/// An arriving packet that found no space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refused {
     pub(crate) seen: QueuedPacket,
@@ -25,47 +25,47 @@ pub(crate) struct Refused {
     pub(crate) ingress_port: u16,
 }
 
-/// A packet that was removed from a queue without being sent.
+/// A packet that the switch removed from a queue without sending it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evicted {
     pub(crate) queue: QueueId,
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: DropReason,
-    /// Port through which the packet came.
+    /// Port through which the evicted packet arrived.
     pub(crate) ingress_port: u16,
 }
 
-/// Effects of one event, so there is at most one arrival.
+/// Effects of one event, so they contain at most one arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,
-    /// Arrival that was stored; set only if events are explained.
+    /// Arrival that the switch stored. Set only if the run explains events.
     pub(crate) stored: Option<QueuedPacket>,
-    /// Whether the stored arrival was marked.
+    /// Whether the switch marked the stored arrival.
     pub(crate) marked: bool,
-    /// Arrival that was refused.
+    /// Arrival that the switch refused.
     pub(crate) refused: Option<Refused>,
-    /// Arrival without a route, and its ingress port.
+    /// Arrival that has no route, and its ingress port.
     pub(crate) unroutable: Option<(PacketId, u16)>,
-    /// Time at which the policy's timer is to fire.
+    /// Time at which the policy's timer must expire.
     pub(crate) timer: Option<Time>,
     /// Evicted packets in the order of their removal.
     pub(crate) evicted: Vec<Evicted>,
     /// Ingress queues whose sender must stop (`true`) or may resume.
     pub(crate) pauses: Vec<(IngressId, bool)>,
-    /// Packet events in order; filled only if packets are recorded.
+    /// Packet events in order. Filled only if the run records packets.
     pub(crate) log: Vec<Logged>,
 }
 
 impl Effects {
-    /// Whether there are no effects.
+    /// Whether the event had no effects.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         !self.pending
     }
 
-    /// Empties the effects but keeps their buffers.
+    /// Removes all effects but keeps their buffers.
     pub(crate) fn cleared(mut self) -> Self {
         self.evicted.clear();
         self.pauses.clear();

@@ -1,8 +1,8 @@
 //! Log of packet events in a switch's memory, for runs that record packets.
 //!
-//! The core reports an event while it happens, when no other component can be queried. Flows,
-//! limits and packet numbers are looked up when the event is settled (`observe::packets`), before
-//! any of the packets is freed.
+//! The core reports an event while it happens, when no other component can be read.
+//! The program looks up flows, limits and packet numbers when the event is settled
+//! (`observe::packets`), before any of the packets is freed.
 
 use super::record::MemoryOffset;
 use crate::ids::PacketId;
@@ -12,15 +12,15 @@ use bufferlab_core::{
 use bufferlab_metrics::PacketEvent;
 use bufferlab_units::Time;
 
-/// A packet event as reported by the core.
+/// A packet event that the core reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logged {
     pub(crate) now: Time,
     pub(crate) event: PacketEvent,
-    /// Packet of the event; `None` for a pause or resume that no packet caused.
+    /// Packet of the event. `None` for a pause or resume that no packet caused.
     pub(crate) packet: Option<PacketId>,
-    /// Queue of the packet, numbered over the switch. For a pause without a packet, some queue of
-    /// the memory.
+    /// Queue of the packet, numbered over the switch. For a pause without a packet:
+    /// any queue of the memory.
     pub(crate) queue: QueueId,
     pub(crate) ingress: IngressId,
     pub(crate) size: u32,
@@ -30,9 +30,9 @@ pub(crate) struct Logged {
     pub(crate) ingress_bytes: u64,
     pub(crate) account: Option<Account>,
     pub(crate) reason: Option<DropReason>,
-    /// Arrival on which the policy decided, for a refused packet.
+    /// For a refused packet: the arrival about which the policy decided.
     pub(crate) refused: Option<Arrival>,
-    /// Time for which the packet had been stored.
+    /// Time for which the packet was in the buffer.
     pub(crate) stay: Option<Time>,
 }
 
@@ -116,8 +116,8 @@ impl Logged {
         }
     }
 
-    /// Entry of a departure, without the packet: the core does not name it here, and
-    /// [`super::SwitchNode`] adds it afterwards.
+    /// Log entry of a departure, without the packet: the core does not name the packet here,
+    /// and [`super::SwitchNode`] adds it afterwards.
     fn departed(place: MemoryOffset, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
@@ -138,7 +138,7 @@ impl Logged {
     }
 
     /// Creates the entry of a pause or resume. `last` is the packet event that caused it, if any.
-    /// Settlement looks up the bytes of the ingress queue.
+    /// The engine looks up the bytes of the ingress queue when it settles the event.
     fn pause(
         (place, now): (MemoryOffset, Time),
         ingress: IngressId,

@@ -12,35 +12,35 @@ use std::collections::BTreeMap;
 
 /// Exact occupancy histograms and drops of one switch, and the effects of its events.
 ///
-/// The core knows the occupancy; this record only adds the time spent at each occupancy.
+/// The core knows the occupancy. The record only adds the time spent at each occupancy.
 #[derive(Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyTimes,
     pub(crate) ports: Vec<OccupancyTimes>,
     pub(crate) queues: Vec<QueueRecord>,
-    /// Time for which the packet that left last had been stored.
+    /// Time for which the packet that left last was in the buffer.
     pub(crate) last_sojourn: Time,
-    /// Drops by queue, class and reason: packets and bytes.
+    /// Drops by queue, class and reason: numbers of packets and bytes.
     pub(crate) drops: BTreeMap<(QueueId, u16, u8), (u64, u64)>,
     pub(crate) effects: Effects,
     /// Whether every event of every packet is logged among the effects.
     pub(super) logs_packets: bool,
 }
 
-/// Records of one queue.
+/// Records of one queue of a switch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
     pub(crate) times: OccupancyTimes,
-    /// Peak length of the queue (bytes). Packets that bypassed the queue are included at the end of
-    /// the run.
+    /// Peak length of the queue (bytes). It includes packets that bypassed the queue only at the
+    /// end of the run.
     pub(crate) max: u64,
-    /// Σ size × time in the queue over the packets that have left [byte · ps]. Equals Σ length ×
-    /// time, but needs one product per packet instead of two.
+    /// Sum of size × time in the queue over the packets that have left (byte · ps).
+    /// It equals the sum of length × time, but needs one product per packet instead of two.
     byte_time: u128,
 }
 
 impl QueueRecord {
-    /// Adds a packet of `bytes` that was in the queue for `stay`.
+    /// Adds a packet of size `bytes` that was in the queue for the time `stay`.
     #[inline]
     fn note_stay(&mut self, bytes: u32, stay: Time) {
         self.byte_time += u128::from(bytes) * u128::from(stay.0);
@@ -66,10 +66,10 @@ impl SwitchRecord {
         }
     }
 
-    /// Closes the records of one memory, `core` at `place`, at the end of the run.
+    /// Closes the records of the memory `core` at `place`, at the end of the run.
     pub(super) fn close<P: Policy>(&mut self, place: MemoryOffset, end: Time, core: &Switch<P>) {
         let buffer = core.buffer();
-        // Each memory repeats this, because the total includes the bytes of all memories.
+        // Each memory repeats this step, because the total includes the bytes of all memories.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
             self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));
@@ -77,7 +77,7 @@ impl SwitchRecord {
         for queue in buffer.queue_ids() {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
             record.times.hold(end.0, buffer.queue_bytes(queue));
-            // A packet that bypassed the queue was alone in it.
+            // A packet that bypassed the queue was the only packet of the queue.
             record.max = record.max.max(u64::from(core.largest_bypassed(queue)));
             for stored in buffer.packets(queue) {
                 record.note_stay(stored.header.size, end - stored.enqueued_at);
@@ -134,14 +134,14 @@ impl SwitchRecord {
     }
 }
 
-/// A packet that leaves a memory.
+/// A packet that leaves a memory of the switch.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     now: Time,
     queue: QueueId,
     port: u16,
     size: u32,
-    /// Time for which the packet was stored.
+    /// Time for which the packet was in the buffer.
     stay: Time,
 }
 
@@ -153,14 +153,14 @@ impl From<&Departure> for Leaving {
     }
 }
 
-/// Effect of the removal of `stored` from `queue`.
+/// Effect of the removal of the packet `stored` from `queue`.
 fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) -> Evicted {
     let (packet, size) = (PacketId(stored.packet), stored.header.size);
     let (ingress_port, _) = buffer.port_and_priority(QueueId(stored.ingress.0));
     Evicted { queue, packet, size, reason, ingress_port }
 }
 
-/// Position of a memory within its switch.
+/// Position of a memory in its switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MemoryOffset {
     pub(super) first_port: u16,
@@ -169,7 +169,7 @@ pub(super) struct MemoryOffset {
     pub(super) elsewhere_bytes: u64,
 }
 
-/// Observes the only memory of a switch.
+/// The record observes the only memory of a switch.
 impl Observer for SwitchRecord {
     #[inline(always)] // Each caller has one kind of event, so one arm remains.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
@@ -197,7 +197,7 @@ impl SwitchRecord {
     }
 }
 
-/// Observes one of several memories, or a memory with shadow policies.
+/// Observer of one of several memories, or of a memory with shadow policies.
 pub(super) struct Listener<'a> {
     pub(super) record: &'a mut SwitchRecord,
     pub(super) panel: Option<&'a mut Panel>,

@@ -7,20 +7,20 @@ use bufferlab_core::{Dispatched, Packet, ParamValue, QueueId, Switch, SwitchShap
 #[repr(C)] // The core's first fields follow those of the switch.
 pub(crate) struct Slice {
     pub(crate) core: Switch<Dispatched>,
-    /// Number of the first port within the switch.
+    /// Number of the slice's first port in the switch.
     pub(crate) first_port: u16,
-    /// Number of the first queue within the switch.
+    /// Number of the slice's first queue in the switch.
     pub(crate) first_queue: u16,
-    /// Shape of the memory that its policy was built for.
+    /// Shape of the memory for which its policy was built.
     pub(crate) shape: SwitchShape,
-    /// Name and parameters of the policy.
+    /// Name and parameters of the slice's policy.
     pub(crate) policy: (String, Vec<(String, ParamValue)>),
-    /// Name of the marking rule; `None` if nothing is marked.
+    /// Name of the marking rule. `None` if the switch marks no packets.
     pub(crate) marking: Option<String>,
 }
 
 impl Slice {
-    /// Copy of the packet with its egress port numbered within the slice.
+    /// Copy of the packet whose egress port is numbered within the slice.
     pub(super) fn localised(&self, packet: &Packet) -> Packet {
         Packet { egress_port: packet.egress_port - self.first_port, ..*packet }
     }
@@ -32,15 +32,15 @@ impl Slice {
     }
 }
 
-/// A queue and its position.
+/// A queue and its position in the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueuePlace<'a> {
     pub(crate) slice: &'a Slice,
-    /// Number of the queue within the slice.
+    /// Number of the queue in the slice.
     pub(crate) local: QueueId,
-    /// Number of the queue within the switch.
+    /// Number of the queue in the switch.
     pub(crate) queue: QueueId,
-    /// Port number within the switch.
+    /// Number of the queue's port in the switch.
     pub(crate) port: u16,
     pub(crate) priority: u8,
 }

@@ -5,10 +5,10 @@ use crate::world::link::{End, Link};
 use crate::world::routing::Routes;
 use bufferlab_units::Time;
 
-/// Longest path allowed; guards against routing loops.
+/// Longest path allowed (links). The limit prevents endless routing loops.
 const LONGEST_PATH: u32 = 1_000;
 
-/// Network as seen by a packet that never waits.
+/// The network for a packet that never waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paths<'a> {
     pub(crate) links: &'a [Link],
@@ -20,9 +20,10 @@ pub(crate) struct Paths<'a> {
 
 impl Paths<'_> {
     /// Longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes,
-    /// along a shortest path. `None` if no host reaches another.
+    /// along a shortest path. `None` if no host reaches another host.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
-        // Hosts of one switch with the same kind of cable are alike, so one of each kind is enough.
+        // Hosts of one switch with the same kind of cable are alike,
+        // so one host of each kind is enough.
         let mut kinds: Vec<HostId> = Vec::new();
         for host in (0..self.hosts).map(HostId::new) {
             let alike = |&&other: &&HostId| {
@@ -30,7 +31,8 @@ impl Paths<'_> {
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
                 (one, a.account.rate, a.delay) == (two, b.account.rate, b.delay)
             };
-            // Keeps two hosts of a kind, because they may be the only pair of a single switch.
+            // The search keeps two hosts of a kind, because they may be the only pair of
+            // a single switch.
             if kinds.iter().filter(alike).count() < 2 {
                 kinds.push(host);
             }
@@ -47,7 +49,7 @@ impl Paths<'_> {
         longest
     }
 
-    /// Serialization and propagation of a packet that never waits; `None` if there is no path.
+    /// Serialization and propagation time of a packet that never waits. `None` if there is no path.
     fn one_way(&self, src: HostId, dst: HostId, bytes: u32) -> Option<Time> {
         let mut link = &self.links[src.uplink().index()];
         let mut time = Time::ZERO;

@@ -1,4 +1,4 @@
-//! Border of a part of the network: packets to and from other parts.
+//! Border of a part of the network: the packets that leave for other parts and arrive from them.
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
@@ -11,19 +11,19 @@ use bufferlab_units::Time;
 /// Packets for other parts of the network.
 #[derive(Debug)]
 pub(crate) struct Border {
-    /// Part to which each link leads.
+    /// Number of the part to which each link leads.
     to: Table<LinkId, u8>,
-    /// Outgoing data for each part of the network.
+    /// Data for each other part of the network.
     out: Vec<Out>,
-    /// Earliest arrival among the outgoing packets.
+    /// Earliest arrival time of the packets for other parts.
     first: Time,
 }
 
-/// Outgoing data for one part of the network.
+/// Data for one other part of the network.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
-    /// One entry per packet if telemetry is requested, otherwise empty.
+    /// One entry per packet if the run needs telemetry, otherwise empty.
     pub(crate) reports: Vec<Reports>,
 }
 
@@ -41,7 +41,7 @@ impl World {
         self.border = Some(Box::new(Border { to, out, first: Time::MAX }));
     }
 
-    /// Puts a packet on a link to another part, which owns it from now on.
+    /// Puts a packet on a link to another part, which then owns the packet.
     #[inline(never)]
     pub(super) fn transmit_across(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = self.packets[packet];
@@ -60,8 +60,8 @@ impl World {
         }
     }
 
-    /// Accepts a packet from another part. The packet arrives no earlier than the end of the
-    /// window.
+    /// Accepts a packet from another part. The packet arrives no earlier than the end
+    /// of the window.
     pub(crate) fn accept(&mut self, crossing: Crossing, reports: Option<Reports>) {
         let Crossing { link, arrival, packet } = crossing;
         let id = self.packets.insert(packet);
@@ -73,19 +73,19 @@ impl World {
         }
     }
 
-    /// Outgoing data for part number `part`.
+    /// Data for part number `part` of the network.
     pub(crate) fn out(&mut self, part: usize) -> &mut Out {
         &mut self.border.as_mut().expect("a part has a border").out[part]
     }
 
-    /// Earliest arrival among the packets sent to other parts since the previous call.
+    /// Earliest arrival time of the packets sent to other parts since the previous call.
     pub(crate) fn take_first_crossing(&mut self) -> Time {
         let border = self.border.as_mut().expect("a part has a border");
         std::mem::replace(&mut border.first, Time::MAX)
     }
 
-    /// Takes over `links` that begin in another part, with their counters, and the packet-hops of
-    /// that part.
+    /// Adopts `links` that begin in another part, with their counters,
+    /// and the packet-hops of that part.
     pub(crate) fn adopt(&mut self, other: &mut Self, links: &[LinkId]) {
         for &id in links {
             std::mem::swap(&mut self.links[id], &mut other.links[id]);

@@ -1,17 +1,17 @@
 //! The event queue: a bucket calendar of 64-bit events.
 //!
-//! An event is one `u64`: 44 bits of time and 20 bits of key, so that comparing events is comparing
-//! integers. The near future is a ring of buckets with a bitmap; a bucket is sorted when it is
-//! opened. Far events wait in a heap.
+//! An event is one `u64`: 44 bits of time and 20 bits of key, so that a comparison of events is
+//! a comparison of integers. A ring of buckets with a bitmap contains events of the near future.
+//! The calendar sorts a bucket when it opens the bucket. A heap contains later events.
 //!
 //! # Simultaneous events
 //!
-//! At one instant completed transmissions go before deliveries, so that space freed at an instant
-//! can be used at that instant. Within a class the order is *fair and seeded*: a hash of seed, time
-//! and component number decides. Every order of any set of components is therefore equally frequent
-//! over many instants, and no port is favoured by its number. (A number XORed with noise would not
-//! do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash. A scenario may
-//! ask for the order of insertion instead ([`Ties`]).
+//! At one instant, completed transmissions are handled before deliveries, so that space freed
+//! at an instant can be used at that instant. Within a class the order is *fair and seeded*:
+//! a hash of seed, time and component number decides. So every order of any set of components is
+//! equally frequent over many instants, and no port is favoured by its number. (A number XORed with
+//! noise would not be fair: of 0, 1 and 2, it puts 2 first half of the time.) The calendar computes
+//! the hash only for ties. A scenario may select the order of insertion instead ([`Ties`]).
 
 use crate::ids::LinkId;
 use crate::world::ties::Ties;
@@ -22,12 +22,12 @@ use std::collections::BinaryHeap;
 const KEY_BITS: u32 = 20;
 const ID_BITS: u32 = 18;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
-/// Upper bound of relative times: 2⁴⁴ ps = 17.6 s.
+/// Upper bound of relative times in picoseconds: 2⁴⁴ ps = 17.6 s.
 const TIME_LIMIT: u64 = 1 << 44;
-/// Relative time after which opening a bucket rebases the calendar.
+/// Relative time after which the calendar moves its time base when it opens a bucket.
 const REBASE_AT: u64 = 1 << 43;
 
-/// Kind of an event.
+/// Kind of an event of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A link has finished a transmission, and another packet waits for it.
@@ -46,32 +46,32 @@ fn link_of(event: u64) -> LinkId {
     LinkId((event & ID_MASK) as u32)
 }
 
-/// The next event.
+/// The next event of the calendar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upcoming {
-    /// Time of the event; [`Time::MAX`] if there is none.
+    /// Time of the event. [`Time::MAX`] if there is no event.
     pub(crate) time: Time,
     event: u64,
 }
 
-/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out, so that
-/// it stays in the cache.
+/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out,
+/// so that it stays in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
-    /// Next entry of this bucket or of the free list; [`END`] if there is none.
+    /// Next entry of this bucket or of the free list. [`END`] if this entry is the last.
     next: u32,
 }
 
-/// Number of buckets in the ring. A constant, so that the compiler can omit bounds checks of masked
-/// indices.
+/// Number of buckets in the ring. It is a constant, so that the compiler can omit bounds checks
+/// of masked indices.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// Marks the end of a list of entries.
+/// Index that ends a list of entries.
 const END: u32 = u32::MAX;
 
-/// Events of the open bucket, taken from the end. Slots beyond the end keep their old content, so
-/// that adding an event is one comparison and one store.
+/// Events of the open bucket, removed from the end. Slots beyond the end keep their old content,
+/// so that adding an event is one comparison and one store.
 #[derive(Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
@@ -119,39 +119,40 @@ impl Stack {
     }
 }
 
-/// Link events in order of time.
+/// Link events in the order of time.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// Absolute time of relative time 0.
+    /// Absolute time of the relative time 0.
     epoch: u64,
     ties: Ties,
-    /// Low bits of an event that are ignored before [`Ties`] decides.
+    /// Low bits of an event that the order ignores before [`Ties`] decides.
     tie_bits: u32,
-    /// A bucket spans 2^`width_bits` ps.
+    /// Exponent of the bucket size: a bucket covers 2^`width_bits` ps.
     width_bits: u32,
-    /// First entry of each bucket.
+    /// Index of the first entry of each bucket.
     first: Box<[u32; BUCKETS]>,
     places: Vec<Waiting>,
-    /// First free entry.
+    /// Index of the first free entry.
     free: u32,
-    /// One bit per bucket: whether it contains events.
+    /// One bit per bucket: whether the bucket contains events.
     occupied: Box<[u64; BUCKETS / 64]>,
     /// Absolute number of the open bucket.
     open: u64,
     /// Events of the open bucket, latest first.
     current: Stack,
     far: BinaryHeap<Reverse<u64>>,
-    /// First bucket that needs more than opening: it has events in `far`, or time must be rebased.
+    /// First bucket that needs more work than opening:
+    /// it has events in `far`, or the time base must move.
     special: u64,
 }
 
 impl Calendar {
-    /// Largest number of links.
+    /// Largest number of links in a calendar.
     pub(crate) const MAX_LINK: u32 = ID_MASK as u32;
     /// Largest distance (4.4 s) between the time of an event and the time at which it is scheduled.
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
-    /// Creates a calendar whose buckets span 2^`width_bits` ps.
+    /// Creates a calendar whose buckets cover 2^`width_bits` ps each.
     pub(crate) fn new(ties: Ties, width_bits: u32) -> Self {
         Self {
             epoch: 0,
@@ -174,7 +175,7 @@ impl Calendar {
         event >> KEY_BITS >> self.width_bits
     }
 
-    /// Orders events by time (and class); [`Ties`] decides ties.
+    /// Orders events by time (and class). [`Ties`] decides the order at equal times.
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
         let by_time = (a >> self.tie_bits).cmp(&(b >> self.tie_bits));
@@ -188,21 +189,21 @@ impl Calendar {
         rank(a).cmp(&rank(b))
     }
 
-    /// State of the tie order, which needs to know all transmissions.
+    /// State of the tie order, which needs a record of all transmissions.
     #[inline]
     pub(crate) fn ties(&mut self) -> &mut Ties {
         &mut self.ties
     }
 
-    /// Schedules `kind` of `link` at `time`, which must not precede the last event taken.
+    /// Schedules `kind` of `link` at `time`, which must not be earlier than the last event removed.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
         let key = (kind as u64) << ID_BITS | u64::from(link.0);
         let after = time.0 - self.epoch;
         let bucket = after >> self.width_bits;
         let event = after << KEY_BITS | key;
-        // The subtraction wraps for the open bucket and earlier ones. An event too far from the
-        // epoch is also beyond the ring.
+        // The subtraction wraps for the open bucket and earlier buckets.
+        // An event too far from the epoch is also beyond the ring.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
@@ -210,7 +211,7 @@ impl Calendar {
         }
     }
 
-    /// Adds an event of the open bucket, or of a bucket beyond the ring.
+    /// Adds an event to the open bucket, or an event beyond the ring to the heap.
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, key: u64) {
         if time.0 - self.epoch >= TIME_LIMIT {
@@ -219,7 +220,7 @@ impl Calendar {
         let event = (time.0 - self.epoch) << KEY_BITS | key;
         let bucket = self.bucket_of(event);
         if bucket > self.open && bucket - self.open < BUCKETS as u64 {
-            // The epoch has just moved, so a bucket has room for the event.
+            // The epoch has just moved, so the ring has a bucket for the event.
             self.put(bucket, event);
         } else if bucket <= self.open {
             let current = self.current.as_slice();
@@ -254,7 +255,7 @@ impl Calendar {
         u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
     }
 
-    /// Returns the next event.
+    /// Returns the next event of the calendar.
     #[inline]
     pub(crate) fn next(&mut self) -> Upcoming {
         loop {
@@ -267,7 +268,7 @@ impl Calendar {
         }
     }
 
-    /// Takes the event that [`Self::next`] has just returned.
+    /// Removes the event that [`Self::next`] has just returned.
     #[inline]
     pub(crate) fn take(&mut self, upcoming: Upcoming) -> (Kind, LinkId) {
         debug_assert_eq!(self.current.last(), Some(upcoming.event), "it is the next one");
@@ -279,7 +280,7 @@ impl Calendar {
         (kind, link)
     }
 
-    /// Opens the next bucket that contains an event; false if there is none.
+    /// Opens the next bucket that contains an event. Returns false if there is no such bucket.
     fn advance(&mut self) -> bool {
         let bucket = match self.next_occupied() {
             Some(bucket) if bucket < self.special => bucket,
@@ -296,13 +297,13 @@ impl Calendar {
         true
     }
 
-    /// Moves the events of the list that begins at `first` to the open bucket, and sorts it, latest
-    /// first.
+    /// Moves the events of the list that begins at `first` to the open bucket,
+    /// and sorts the bucket, latest event first.
     #[inline(always)]
     fn take_list(&mut self, first: u32) {
         let (places, slots) = (self.places.as_slice(), self.current.slots.as_mut_slice());
         let (mut place, mut last, mut len) = (first, END, self.current.len);
-        // The mark `END` is no valid index, so the loop ends there.
+        // The index `END` is no valid index, so the loop ends when it reaches `END`.
         while let Some(&Waiting { event, next }) = places.get(place as usize) {
             let Some(slot) = slots.get_mut(len) else {
                 self.current.len = len;
@@ -318,8 +319,8 @@ impl Calendar {
         }
     }
 
-    /// Completes [`Self::take_list`] for the first list of its length, whose events from `place` on
-    /// are missing.
+    /// Completes [`Self::take_list`] for the first list that is so long that events from `place` on
+    /// do not fit.
     #[cold]
     #[inline(never)]
     fn take_long_list(&mut self, first: u32, mut place: u32) {
@@ -332,7 +333,7 @@ impl Calendar {
         self.sort();
     }
 
-    /// Frees the entries of a list.
+    /// Puts the entries of a list on the free list.
     #[inline(always)]
     fn free_list(&mut self, first: u32, last: u32) {
         if let Some(last) = self.places.get_mut(last as usize) {
@@ -340,8 +341,8 @@ impl Calendar {
         }
     }
 
-    /// Sorts the bucket that was just opened, latest first. The bucket nearly always contains few
-    /// events, so integers are sorted first and ties resolved afterwards.
+    /// Sorts the bucket that was just opened, latest event first. The bucket nearly always contains
+    /// few events, so the function sorts integers first and orders ties afterwards.
     #[inline(always)]
     fn sort(&mut self) {
         let bits = self.tie_bits;
@@ -364,7 +365,7 @@ impl Calendar {
         }
     }
 
-    /// Orders simultaneous events of the open bucket; all other events are in order already.
+    /// Orders simultaneous events of the open bucket. All other events are already in order.
     #[inline(never)]
     fn sort_ties(&mut self) {
         let bits = self.tie_bits;
@@ -374,8 +375,8 @@ impl Calendar {
         }
     }
 
-    /// Orders the two or more events of one time that begin at `start`; returns the end of the
-    /// group.
+    /// Orders the two or more events of one time that begin at `start`.
+    /// Returns the end of this group.
     #[inline(never)]
     fn sort_tie(&mut self, start: usize) -> usize {
         let bits = self.tie_bits;
@@ -384,7 +385,7 @@ impl Calendar {
         let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
         let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
         if others.first().is_none_or(|third| third >> bits != time) {
-            // Nearly always, two events are simultaneous.
+            // Nearly always, the group has two events.
             if rank(*first) < rank(*second) {
                 std::mem::swap(first, second);
             }
@@ -395,8 +396,8 @@ impl Calendar {
         start + end
     }
 
-    /// Next bucket to open, where `next` is the next one of the ring. Moves events of that bucket
-    /// from `far` to `current`, and rebases if due.
+    /// Next bucket to open, where `next` is the next occupied bucket of the ring. The function
+    /// moves events of that bucket from `far` to `current`, and moves the time base if that is due.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
@@ -426,7 +427,7 @@ impl Calendar {
         far.min(self.rebase_bucket())
     }
 
-    /// Absolute number of the first occupied bucket after the open one.
+    /// Absolute number of the first occupied bucket after the open bucket.
     #[inline]
     fn next_occupied(&self) -> Option<u64> {
         let start = (self.open as usize + 1) % BUCKETS;
@@ -443,7 +444,7 @@ impl Calendar {
         })
     }
 
-    /// All events.
+    /// All events of the calendar.
     fn events(&self) -> Vec<u64> {
         let mut events: Vec<u64> = self.far.iter().map(|Reverse(event)| *event).collect();
         events.extend(self.current.as_slice());
@@ -458,21 +459,22 @@ impl Calendar {
         events
     }
 
-    /// Makes room for an event at `time`, which is too far from the epoch after a long silence.
+    /// Moves the calendar for an event at `time`, which is too far from the epoch after
+    /// a long silence.
     #[cold]
     #[inline(never)]
     fn skip_to(&mut self, time: Time) {
         let times = self.events().into_iter().map(|event| (event >> KEY_BITS) + self.epoch);
         let first = times.fold(time.0, u64::min);
-        // Events are scheduled at most `MAX_REACH` ahead, so no event will be scheduled before
-        // this.
+        // Events are scheduled at most `MAX_REACH` ahead, so no later call schedules an event
+        // before this time.
         self.rebase(first.saturating_sub(Self::MAX_REACH.0).max(self.epoch));
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves relative time 0 to the start of the bucket that contains `base`, so that 44 bits
-    /// always suffice. Rebuilds all buckets; happens every 8.8 s of simulated time and after long
-    /// silence.
+    /// Moves the relative time 0 to the start of the bucket that contains `base`,
+    /// so that 44 bits are always enough. It builds all buckets again.
+    /// This happens every 8.8 s of simulated time and after long silences.
     #[cold]
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits;
@@ -525,7 +527,8 @@ mod tests {
         for link in [5, 2, 7, 0] {
             calendar.ties().note_transmission(LinkId(link));
         }
-        // Link 2 sends a second packet before its first one arrives, and loses it.
+        // Link 2 sends a second packet before its first packet arrives,
+        // and loses the second packet.
         calendar.ties().note_transmission(LinkId(2));
         calendar.ties().keep_first(LinkId(2));
         for link in [0, 7, 2, 5] {
@@ -596,7 +599,7 @@ mod tests {
                 .collect()
         };
         let mut first = [0_u32; 8];
-        // Counts by order of components 0, 1 and 2.
+        // The map counts how often components 0, 1 and 2 have each order.
         let mut orders = std::collections::BTreeMap::<Vec<u32>, u32>::new();
         for instant in 0..8_000 {
             let sequence = order(3, instant * 1_163_200);

@@ -1,9 +1,9 @@
-//! Queue of a port's device: packets that have left the buffer, or a host's queues, but have not
-//! begun transmission.
+//! Queue of a port's device: packets that have left the buffer, or a host's queues,
+//! but have not begun transmission.
 //!
-//! The order is fixed and the link has one rate, so every packet's start is known on its arrival at
-//! the device. The link's pipe contains the packets with their arrival times; the device has only
-//! the start times of waiting packets.
+//! The order is fixed and the link has one rate, so the start of every packet is known when
+//! it arrives at the device. The link's pipe contains the packets with their arrival times.
+//! The device has only the start times of waiting packets.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;
@@ -23,16 +23,18 @@ impl Pending {
     }
 }
 
-/// First-in, first-out queue, limited to a number of packets in addition to the one being sent.
+/// First-in, first-out queue. Its limit is a number of packets in addition to the
+/// packet being sent.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
-    /// Start of transmission of each packet, in this order, with its totals.
+    /// Time at which the transmission of each packet starts, with the packet's totals.
+    /// In sending order.
     waiting: VecDeque<(Time, Pending)>,
 }
 
 impl DeviceQueue {
-    /// Creates a queue for `packets` packets, at least one.
+    /// Creates a queue for `packets` packets (at least one).
     pub(super) fn new(packets: u32) -> Self {
         debug_assert!(packets > 0, "a device without a queue has none");
         Self { limit: packets as usize, waiting: VecDeque::new() }
@@ -45,7 +47,7 @@ impl DeviceQueue {
         }
     }
 
-    /// Time at which the device has room for a packet: now or later.
+    /// Time at which the device has space for a packet: now or later.
     pub(super) fn next_place(&mut self, now: Time) -> Time {
         self.settle(now);
         match self.waiting.front() {
@@ -63,7 +65,7 @@ impl DeviceQueue {
         }
     }
 
-    /// Totals of the waiting packets.
+    /// Totals of the packets that wait in the device.
     pub(super) fn pending(&self, now: Time) -> Pending {
         let waiting = self.waiting.iter().filter(|(start, _)| *start > now);
         waiting.fold(Pending::default(), |sum, (_, one)| Pending {
@@ -73,8 +75,8 @@ impl DeviceQueue {
         })
     }
 
-    /// Drops all waiting packets. Returns the end of the current transmission if a packet waited
-    /// behind it.
+    /// Drops all waiting packets. Returns the end of the current transmission if a packet
+    /// waited for it.
     pub(super) fn empty(&mut self, now: Time) -> Option<Time> {
         self.settle(now);
         let end = self.waiting.front().map(|&(start, _)| start);

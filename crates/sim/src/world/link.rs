@@ -7,25 +7,25 @@ use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_core::{Ecn, Header};
 use bufferlab_units::{BitRate, Serializer, Time};
 
-/// End of a link, packed for the hot path.
+/// End of a link, in a compact form for the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Host(HostId),
-    /// Switch and its port.
+    /// A switch, and the number of its port.
     Switch(SwitchId, u16),
 }
 
-/// One direction of a cable. Only the head of the pipe is in the calendar.
+/// One direction of a cable. The calendar contains only the first packet of the pipe.
 ///
-/// The first cache line has all fields that a packet touches on its way. In a large network every
-/// packet finds another link, and so waits for each cache line it touches.
+/// The first cache line has all fields that a packet needs on its way. In a large network every
+/// packet uses a different link, and so waits for each cache line that it reads.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// Packets in flight, and those in the device at the near end.
+    /// Packets in flight, and packets in the device at the near end.
     pub(crate) pipe: Pipe,
     pub(crate) to: End,
     pub(crate) tx_packets: u64,
@@ -33,15 +33,15 @@ pub(crate) struct Link {
     /// Whether a transmission-complete event is scheduled, because packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Whether the link has rare properties or leads to another part of the network. Most links
-    /// have neither, so one check suffices.
+    /// Whether the link has rare properties or leads to another part of the network.
+    /// Most links have neither property, so one check is enough.
     is_special: bool,
-    /// Whether the link went down with the head of its pipe in flight.
+    /// Whether the link went down while the first packet of its pipe was in flight.
     pub(crate) head_is_lost: bool,
     // The second cache line begins here.
     pub(crate) marked_packets: u64,
     pub(crate) from: End,
-    /// Whether the link leads to another part of the network, to which its packets go by mail.
+    /// Whether the link leads to another part of the network. Mailboxes transport its packets.
     crosses: bool,
     special: Option<Box<Special>>,
     pub(crate) account: Box<LinkAccount>,
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 #[derive(Debug)]
 pub(crate) struct LinkAccount {
     pub(crate) rate: BitRate,
-    /// `tx_bytes` at the end of the arrival phase.
+    /// Value of `tx_bytes` at the end of the arrival phase.
     pub(crate) phase_bytes: u64,
     /// Bytes offered to a switch's port until the end of the arrival phase.
     pub(crate) phase_offered: Option<u64>,
@@ -65,20 +65,20 @@ pub(crate) struct LinkAccount {
 /// Rare properties of a link.
 #[derive(Debug, Default)]
 struct Special {
-    /// Bytes of a packet after which the switch at the far end forwards it (cut-through).
+    /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).
     header_bytes: Option<u32>,
-    /// Device queue at the near end.
+    /// Queue of the device at the near end.
     device: Option<DeviceQueue>,
 }
 
 /// A packet that a link has accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
-    /// Arrival time at the far end.
+    /// Time at which the packet arrives at the far end.
     pub(crate) arrival: Time,
-    /// Whether the packet is the only one in flight, so that its delivery must be scheduled.
+    /// Whether the packet is the only packet in flight, so that its delivery must be scheduled.
     pub(crate) alone: bool,
-    /// Time at which the next packet may be handed over.
+    /// Time at which the link accepts the next packet.
     pub(crate) next: Time,
 }
 
@@ -104,8 +104,8 @@ impl Link {
         }
     }
 
-    /// Sets the bytes of a packet after which the switch at the far end forwards it (cut-through);
-    /// `None` for the whole packet.
+    /// Sets the bytes of a packet after which the switch at the far end forwards the packet
+    /// (cut-through). `None` for the whole packet.
     pub(crate) fn set_header_bytes(&mut self, bytes: Option<u32>) {
         if bytes.is_some() {
             self.special.get_or_insert_default().header_bytes = bytes;
@@ -113,7 +113,7 @@ impl Link {
         }
     }
 
-    /// Sets the capacity of the device queue at the near end (packets); 0 for none.
+    /// Sets the capacity of the device queue at the near end (packets). 0: no device queue.
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));
@@ -133,12 +133,12 @@ impl Link {
         self.is_special && self.crosses
     }
 
-    /// The device at the near end, if it has a queue.
+    /// The device at the near end of the link, if the device has a queue.
     fn device(&mut self) -> Option<&mut DeviceQueue> {
         self.special.as_mut()?.device.as_mut()
     }
 
-    /// Time at which the busy link accepts a packet: now if its device has room.
+    /// Time at which the busy link accepts a packet: now if its device has space.
     #[inline]
     pub(crate) fn next_place(&mut self, now: Time) -> Time {
         if self.is_special { self.next_place_at_device(now) } else { self.busy_until }
@@ -156,16 +156,16 @@ impl Link {
         device.map_or(Pending::default(), |device| device.pending(now))
     }
 
-    /// Drops the packets in the device of a link that has gone down; the link stays busy only with
-    /// the current transmission.
+    /// Drops the packets in the device of a link that has gone down.
+    /// Then only the current transmission keeps the link busy.
     pub(crate) fn empty_device(&mut self, now: Time) {
         if let Some(end) = self.device().and_then(|device| device.empty(now)) {
             self.busy_until = end;
         }
     }
 
-    /// Starts a transmission as [`Self::start`] does, on a link with rare properties. Returns the
-    /// arrival without the delay, and the time at which the next packet may be handed over.
+    /// Starts a transmission like [`Self::start`], on a link with rare properties. Returns the
+    /// arrival time without the delay, and the time at which the link accepts the next packet.
     #[cold]
     #[inline(never)]
     fn start_specially(&mut self, now: Time, wire: u32, marked: bool) -> (Time, Time) {
@@ -181,7 +181,7 @@ impl Link {
         (arrived, device.next_place(now))
     }
 
-    /// Puts a packet on the link, which is idle or whose device has room.
+    /// Puts a packet on the link, which is idle or whose device has space.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn transmit(&mut self, now: Time, packets: &mut Slab, packet: PacketId) -> Started {
         let Header { size, ecn, .. } = packets[packet].header;
@@ -190,8 +190,8 @@ impl Link {
         Started { arrival, alone, next }
     }
 
-    /// Starts a transmission without the pipe. Returns the arrival, and the time at which the next
-    /// packet may be handed over.
+    /// Starts a transmission without the pipe. Returns the arrival time,
+    /// and the time at which the link accepts the next packet.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn start(&mut self, now: Time, wire: u32, marked: bool) -> (Time, Time) {
         let (arrived, next) = if self.is_special {

@@ -1,5 +1,5 @@
-//! Live packets, in a slab with a free list: a cache line each, with their links in the list of a
-//! pipe.
+//! The table of live packets, with a list of free slots. Each packet has a cache line,
+//! with its link in the list of a pipe.
 
 use crate::ids::{FlowHandle, HostId, PacketId, Table};
 use bufferlab_core::Header;
@@ -14,22 +14,23 @@ pub(crate) enum Kind {
     SynAck,
 }
 
-/// Kind and flags of a packet, for hosts and the network. Switches and policies read
-/// [`Header::tags`] instead.
+/// Kind and flags of a packet, for hosts and the network.
+/// Switches and policies read [`Header::tags`] instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(pub(crate) u8);
 
 impl Flags {
-    /// Flag of an ACK that echoes a mark.
+    /// Flag of an ACK that echoes a congestion mark.
     pub(crate) const ECHO: Self = Self(1 << 2);
-    /// `path` contains explicit choices, one byte per branching switch, the next one lowest.
+    /// Flag: `path` contains explicit choices, one byte per branching switch,
+    /// the next switch's byte lowest.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 3);
     /// Flag of data: switches must add telemetry.
     pub(crate) const WANTS_TELEMETRY: Self = Self(1 << 4);
-    /// Flag of data with [`Self::WANTS_TELEMETRY`]: report the packet's own queue, not all queues
-    /// of its port.
+    /// Flag of data with [`Self::WANTS_TELEMETRY`]: switches report the packet's own queue,
+    /// not all queues of its port.
     pub(crate) const OF_ITS_QUEUE: Self = Self(1 << 5);
-    /// Flag of a SYN: a bare ACK of the connection that gets no answer. Flag of a SYN-ACK: a FIN.
+    /// Flag of a SYN: a bare ACK of the connection that needs no answer. Flag of a SYN-ACK: a FIN.
     pub(crate) const ENDS: Self = Self(1 << 6);
 
     pub(crate) const fn of_kind(kind: Kind) -> Self {
@@ -67,22 +68,22 @@ impl Flags {
     }
 }
 
-/// A packet. Data turns into its ACK in place.
+/// A packet in the network. A data packet turns into its ACK in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// Send time of the data; an ACK echoes it.
+    /// Time at which the data was sent. An ACK echoes this time.
     pub(crate) sent: Time,
-    /// Header; its size is the bytes on the wire.
+    /// Header of the packet. Its size is the bytes on the wire.
     pub(crate) header: Header,
-    /// Segment of data, or cumulative acknowledgement of an ACK.
+    /// Segment number of data, or cumulative acknowledgement of an ACK.
     pub(crate) seq: u32,
-    /// First segment of the SACK block of an ACK.
+    /// First segment of the SACK block in an ACK.
     pub(crate) sack_first: u32,
-    /// Entropy for multipath, or explicit path choices.
+    /// Entropy for the choice among paths, or explicit path choices.
     pub(crate) path: u32,
-    /// ACK: segments in the SACK block, and for a queue pair the kind of ACK.
+    /// In an ACK: number of segments in the SACK block, and for a queue pair the kind of ACK.
     pub(crate) sack_count: u16,
-    /// Destination host.
+    /// Host to which the packet is sent.
     pub(crate) dst: HostId,
     pub(crate) flags: Flags,
 }
@@ -95,22 +96,23 @@ impl Packet {
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
-    /// Flow of the packet.
+    /// Handle of the packet's flow.
     #[inline]
     pub(crate) const fn flow(&self) -> FlowHandle {
         FlowHandle(self.header.flow)
     }
 }
 
-/// A packet with its neighbour in a link's pipe: one cache line, the only one a packet needs on its
-/// way.
+/// A packet with the next packet of its link's pipe.
+/// It is one cache line, the only line that the packet needs on its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(super) packet: Packet,
-    /// Next packet on the link; valid unless this packet is the last packet on the link.
+    /// Next packet on the link. Valid unless this packet is the last packet on the link.
     pub(super) behind: PacketId,
-    /// Arrival time of the next packet; stored here so that its own line is not touched until then.
+    /// Arrival time of the next packet. It is stored here so that the next packet's own line
+    /// is read later.
     pub(super) behind_arrives: Time,
 }
 
@@ -135,12 +137,12 @@ impl Slab {
         }
     }
 
-    /// Next packet on the link; `id` must not be the last packet on the link.
+    /// Next packet on the link after `id`, which must not be the last packet on the link.
     pub(super) fn behind(&self, id: PacketId) -> PacketId {
         self.slots[id].behind
     }
 
-    /// Slot of a packet, with its neighbour in the pipe.
+    /// Slot of a packet, with the next packet of the pipe.
     #[inline(always)] // Inlined into the hot path.
     pub(super) fn slot(&mut self, id: PacketId) -> &mut Slot {
         &mut self.slots[id]
@@ -156,8 +158,8 @@ impl Slab {
         self.slots.len() - self.free.len()
     }
 
-    /// Largest number of packets alive at once; equals the number of slots, because slots are
-    /// reused before new ones are made.
+    /// Largest number of packets alive at once. It equals the number of slots,
+    /// because slots are reused before new slots are created.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
     }

@@ -1,19 +1,19 @@
-//! The packets on a link, first in, first out: a list linked through their slots.
+//! The packets on a link, first in, first out: a list that links their slots.
 //!
-//! A separate ring buffer would cost one more cache line at both ends of every link, and in a large
-//! network every packet finds another link.
+//! A separate ring buffer would need one more cache line at both ends of every link,
+//! and in a large network every packet uses a different link.
 
 use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
-/// Marks the absence of a packet.
+/// Value for the absence of a packet.
 const NONE: PacketId = PacketId(u32::MAX);
 
-/// Packets of a link with their arrival times.
+/// Packets in flight on a link, with their arrival times.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    /// First packet; [`NONE`] if the pipe is empty.
+    /// First packet of the pipe. [`NONE`] if the pipe is empty.
     first: PacketId,
     last: PacketId,
 }
@@ -29,7 +29,7 @@ impl Pipe {
         self.first == NONE
     }
 
-    /// Adds a packet that arrives at `arrival`; returns whether it is the only one.
+    /// Adds a packet that arrives at `arrival`. Returns whether it is the only packet of the pipe.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn push_back(&mut self, packets: &mut Slab, arrival: Time, packet: PacketId) -> bool {
         let last = std::mem::replace(&mut self.last, packet);
@@ -42,7 +42,7 @@ impl Pipe {
         false
     }
 
-    /// Takes the first packet, and returns it with the arrival time of the next one, if any.
+    /// Removes the first packet, and returns it with the arrival time of the next packet, if any.
     #[inline(always)] // Inlined where packets are delivered.
     pub(crate) fn pop_front(&mut self, packets: &mut Slab) -> Option<(PacketId, Option<Time>)> {
         let packet = self.first;
@@ -58,13 +58,13 @@ impl Pipe {
         Some((packet, Some(slot.behind_arrives)))
     }
 
-    /// All packets from the first to the last.
+    /// All packets of the pipe from the first to the last.
     pub(crate) fn packets(&self, slab: &Slab) -> impl Iterator<Item = PacketId> {
         let first = Some(self.first).filter(|&first| first != NONE);
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Removes and returns all packets but the first, in order.
+    /// Removes and returns all packets except the first, in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;
@@ -98,7 +98,7 @@ mod tests {
     fn a_pipe_does_what_a_queue_of_the_standard_library_does() {
         let mut stream = RandomStream::new(9, "pipe", 0);
         let mut slab = Slab::default();
-        // Two pipes share the slab, so that their slots are mixed.
+        // Two pipes use one table of packets, so that their slots are mixed.
         let mut pipes = [(); 2].map(|()| (Pipe::default(), VecDeque::new()));
         let mut longest = 0;
         for number in 0..20_000_u64 {

@@ -1,10 +1,10 @@
-//! Shortest paths, and routes that the scenario prescribes instead: the egress ports for every
-//! switch and destination host.
+//! Shortest paths, and routes that the scenario prescribes instead.
+//! The module finds the egress ports for every switch and destination host.
 //!
-//! Hosts of one switch are reached over the same ports from everywhere else. The table therefore
-//! has an entry per switch and *destination*: all hosts of a switch that the same prescribed routes
-//! concern. A table by host would have forty times as many entries in a network of 10,000 hosts,
-//! and forwarding would wait for its cache misses.
+//! All hosts of one switch are reached over the same ports from every other switch.
+//! So the table has an entry per switch and *destination*: all hosts of a switch that the same
+//! prescribed routes concern. A table by host would have forty times as many entries in a network
+//! of 10,000 hosts, and forwarding would wait for its cache misses.
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
@@ -13,35 +13,35 @@ use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
 
 const GROUP: u32 = 1 << 31;
-/// Entry of a destination without a path.
+/// Entry of the table for a destination without a path.
 const NONE: u32 = GROUP - 1;
-/// Entry of the host's own switch; the port is in `own_port`.
+/// Entry of the table for the host's own switch. The port is in `own_port`.
 const OWN: u32 = GROUP - 2;
 
-/// Next hops of all switches.
+/// Next hops of all switches to all destinations.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// Number of destinations.
+    /// Number of destinations in the table.
     destinations: usize,
-    /// Destination of each host.
+    /// Destination to which each host belongs.
     destination: Vec<u32>,
     /// Switch port to which each host is attached.
     own_port: Vec<u16>,
-    /// Next hop by switch × destination: a port, or `GROUP | index into groups`, or `OWN`, or
-    /// `NONE`.
+    /// Next hop by switch × destination: a port, or `GROUP | index into groups`,
+    /// or `OWN`, or `NONE`.
     table: Vec<u32>,
-    /// Groups of equal next hops: (first index in `ports`, count).
+    /// Groups of equal next hops: (first index in `ports`, number of ports).
     groups: Vec<(u32, u32)>,
     ports: Vec<u16>,
-    /// Salt of each switch; decorrelates the choices of successive switches.
+    /// Salt of each switch. It decorrelates the choices of successive switches.
     salt: Vec<u64>,
-    /// Switch of each host and the delay of its cable, for base round-trip times.
+    /// Switch of each host and the delay of the host's cable, for base round-trip times.
     attachment: Vec<Option<(u32, Time)>>,
-    /// Rack number of each switch that has hosts.
+    /// Rack number of each switch that is connected to hosts.
     rack: Vec<Option<u32>>,
     racks: usize,
-    /// Propagation delay of the shortest path by target rack × rack (least delay among those with
-    /// fewest hops), for base round-trip times.
+    /// Propagation delay of the shortest path by target rack × rack, for base round-trip times.
+    /// Among paths with the fewest hops, it is the least delay.
     delay: Vec<Time>,
 }
 
@@ -55,9 +55,9 @@ struct Neighbour {
 }
 
 impl Routes {
-    /// Computes next hops over the cables that are up (`is_up`, by cable index). Base round-trip
-    /// times ignore failures, because the ideal completion time of a flow must not depend on when
-    /// it is computed.
+    /// Computes next hops over the cables that are up (`is_up`, by cable index).
+    /// Base round-trip times ignore failures, because the ideal completion time of a flow must not
+    /// depend on the time of the computation.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
         let now = Self::search(topology, seed, &is_up);
         if (0..topology.links.len()).all(is_up) {
@@ -67,7 +67,7 @@ impl Routes {
         Self { attachment, rack, racks, delay, ..now }
     }
 
-    /// Runs a breadth-first search from every switch with hosts.
+    /// Runs a breadth-first search from every switch that is connected to hosts.
     fn search(topology: &Topology, seed: u64, is_up: &impl Fn(usize) -> bool) -> Self {
         let switches = topology.switches.len();
         let hosts = topology.hosts.len();
@@ -146,7 +146,7 @@ impl Routes {
     /// Checks that prescribed routes form no loop.
     ///
     /// # Errors
-    /// If packets for a host would loop.
+    /// If packets for a host would follow a loop.
     pub(crate) fn check(&self, topology: &Topology) -> Result<(), SimError> {
         let Some((host, switches)) = self.find_loop(topology) else { return Ok(()) };
         let names: Vec<_> =
@@ -155,7 +155,7 @@ impl Routes {
         Err(SimError::RoutingLoop { host, switches: names.join(", ") })
     }
 
-    /// Finds a host, and switches among which packets for it would loop.
+    /// Finds a host, and switches among which packets for the host would loop.
     fn find_loop(&self, topology: &Topology) -> Option<(u32, Vec<u32>)> {
         if topology.routes.is_empty() {
             return None;
@@ -183,7 +183,7 @@ impl Routes {
         hosts.sort_unstable();
         hosts.dedup();
         for host in hosts {
-            // Depth-first search; a switch is done when everything behind it is.
+            // The search is depth-first. A switch is done when every switch behind it is done.
             let mut done = vec![false; peers.len()];
             for start in 0..peers.len() as u32 {
                 let mut path = vec![start];
@@ -209,8 +209,8 @@ impl Routes {
         None
     }
 
-    /// Enters the next hops towards switch `target`, which has the destinations `here`. Returns the
-    /// delay from every switch.
+    /// Enters the next hops towards switch `target`, which has the destinations `here`.
+    /// Returns the delay from every switch to `target`.
     fn lead_to(&mut self, target: usize, here: &[usize], neighbours: &[Vec<Neighbour>]) -> Vec<Time> {
         let mut distance = vec![u32::MAX; neighbours.len()];
         distance[target] = 0;
@@ -274,7 +274,7 @@ impl Routes {
         self.table[switch * self.destinations + self.destination[host] as usize]
     }
 
-    /// Twice the propagation delay between two hosts; zero if there is no path.
+    /// Twice the propagation delay between two hosts. Zero if there is no path.
     pub(crate) fn base_rtt(&self, src: HostId, dst: HostId) -> Time {
         let (Some((a, up)), Some((b, down))) = (self.attachment[src.index()], self.attachment[dst.index()])
         else {
@@ -287,7 +287,7 @@ impl Routes {
         }
     }
 
-    /// Largest [`Self::base_rtt`] of a host.
+    /// Largest [`Self::base_rtt`] between a host and any other host.
     pub(crate) fn longest_base_rtt(&self, host: HostId) -> Time {
         (0..self.attachment.len())
             .map(|other| self.base_rtt(HostId::from_index(other), host))
@@ -295,8 +295,8 @@ impl Routes {
             .unwrap_or(Time::ZERO)
     }
 
-    /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices whose lowest
-    /// byte is consumed here.
+    /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices.
+    /// The call removes the lowest byte of explicit choices.
     #[inline(always)] // One of the two callers is hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let entry = self.entry(switch.index(), dst.index());
@@ -313,8 +313,8 @@ impl Routes {
             *path >>= 8;
             choice
         } else {
-            // Multiply-shift: the high half of a product of entropy and salt, scaled to the number
-            // of ports.
+            // The port number is the high half of a product of entropy and salt,
+            // scaled to the number of ports (multiply-shift).
             let hash =
                 (u64::from(*path) ^ self.salt[switch.index()]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             ((hash * u64::from(count)) >> 32) as u32
@@ -323,8 +323,9 @@ impl Routes {
     }
 }
 
-/// Groups hosts into destinations. Returns the destination of every host, and the switch of every
-/// destination (`own_switch` is by host; `None` while the host's cable is down).
+/// Groups hosts into destinations. Returns the destination of every host,
+/// and the switch of every destination. `own_switch` has the switch of each host,
+/// and `None` while the host's cable is down.
 fn group_hosts(topology: &Topology, own_switch: &[Option<u32>]) -> (Vec<u32>, Vec<Option<u32>>) {
     let mut concerned: Vec<Vec<u32>> = vec![Vec::new(); own_switch.len()];
     for (index, route) in (0..).zip(&topology.routes) {

@@ -1,8 +1,8 @@
 //! In-band network telemetry: reports of switches to packets whose transport requests them.
 //!
-//! Reports are in a table beside the packets, with a row per slot of the slab. A packet so stays
-//! small, and runs without telemetry have no table. When data turns into its ACK in place, its
-//! reports stay with it. The ACK can collect more if its transport wants that.
+//! Reports are in a table beside the packets, with a row per packet slot. So a packet stays small,
+//! and runs without telemetry have no table. When data turns into its ACK in place, the reports of
+//! the data stay with the ACK. The ACK can collect more reports if its transport needs them.
 
 use crate::ids::{Id, PacketId};
 use bufferlab_scenario::TelemetryScope;
@@ -15,7 +15,7 @@ pub(crate) struct Telemetry {
     is_wanted: bool,
 }
 
-/// Reports of a packet that moves from one part of the network to another.
+/// Reports of a packet that travels from one part of the network to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(PacketReports);
 
@@ -23,12 +23,12 @@ pub(crate) struct Reports(PacketReports);
 struct PacketReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// Scope of the reports that an ACK collects; data packets carry their scope themselves.
+    /// Scope of the reports that an ACK collects. A data packet carries its scope itself.
     of_ack: Option<TelemetryScope>,
 }
 
 impl Telemetry {
-    /// Creates the table; `is_wanted` says whether some transport of the run requests reports.
+    /// Creates the table. `is_wanted`: whether any transport of the run requests reports.
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self { rows: Vec::new(), is_wanted }
     }
@@ -54,17 +54,17 @@ impl Telemetry {
         (row.count, row.of_ack) = (0, None);
     }
 
-    /// Lets a packet that has become an ACK collect reports, too.
+    /// Lets a packet that has become an ACK collect further reports.
     pub(crate) fn go_on(&mut self, packet: PacketId, scope: TelemetryScope) {
         self.rows[packet.index()].of_ack = Some(scope);
     }
 
-    /// Scope of the reports that an ACK collects; `None` if it collects none.
+    /// Scope of the reports that an ACK collects. `None` if the ACK collects no reports.
     pub(crate) fn scope_of_ack(&self, packet: PacketId) -> Option<TelemetryScope> {
         self.rows[packet.index()].of_ack
     }
 
-    /// Adds a report, unless the packet's header is full.
+    /// Adds a report to the packet, unless the packet's header is full.
     pub(crate) fn add(&mut self, packet: PacketId, report: HopReport) {
         let row = &mut self.rows[packet.index()];
         if let Some(place) = row.hops.get_mut(usize::from(row.count)) {
@@ -73,13 +73,13 @@ impl Telemetry {
         }
     }
 
-    /// All reports of a packet that moves to another part of the network; `None` if this run has no
-    /// telemetry.
+    /// All reports of a packet that travels to another part of the network.
+    /// `None` if this run has no telemetry.
     pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
         self.is_wanted.then(|| Reports(self.rows[packet.index()]))
     }
 
-    /// Sets the reports of a packet from another part.
+    /// Sets the reports of a packet that comes from another part of the network.
     pub(crate) fn set_row(&mut self, packet: PacketId, reports: Reports) {
         self.begin(packet);
         self.rows[packet.index()] = reports.0;

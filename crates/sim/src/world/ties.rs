@@ -1,8 +1,8 @@
-//! Order of simultaneous events.
+//! Order of simultaneous events in the calendar.
 //!
-//! The fair order of two events depends only on the instant and on their links, so every part of
-//! the network can compute it alone. The order of insertion is a count of all transmissions of the
-//! network, because the simulators that it imitates have one event queue.
+//! The fair order of two events depends only on the instant and on their links,
+//! so every part of the network can compute it alone. The order of insertion needs a count of all
+//! transmissions of the network, because the simulators that it imitates have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;
@@ -17,18 +17,18 @@ pub(crate) struct Ties {
     sequences: Option<Box<Sequences>>,
 }
 
-/// Count of transmissions; orders pending events by the start of their transmission.
+/// Count of transmissions. Pending events have the order in which their transmissions started.
 #[derive(Debug)]
 struct Sequences {
     next: u64,
-    /// Number of the last transmission of every link.
+    /// Number of the last transmission over every link.
     sent: Vec<u64>,
     /// Numbers of the transmissions whose packets are in flight, by link.
     arriving: Vec<VecDeque<u64>>,
 }
 
 impl Ties {
-    /// Creates the order for a network with `links` links.
+    /// Creates the order for a network that has `links` links.
     pub(crate) fn new(order: TieOrder, seed: u64, links: usize) -> Self {
         let sequences = match order {
             TieOrder::Fair => None,
@@ -41,12 +41,12 @@ impl Ties {
         Self { seed: mix(seed ^ 0x7469_6573), sequences }
     }
 
-    /// Whether completed transmissions always go before deliveries of the same instant.
+    /// Whether completed transmissions are always handled before deliveries of the same instant.
     pub(crate) fn by_kind(&self) -> bool {
         self.sequences.is_none()
     }
 
-    /// Records that a transmission begins.
+    /// Records that a transmission over a link begins.
     #[inline]
     pub(crate) fn note_transmission(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
@@ -65,14 +65,15 @@ impl Ties {
         }
     }
 
-    /// Forgets all packets on a link but the first, because they are lost.
+    /// Removes the records of all packets on a link except the first,
+    /// because these packets are lost.
     pub(crate) fn keep_first(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
             sequences.arriving[link.0 as usize].truncate(1);
         }
     }
 
-    /// Order of the events at time `instant`.
+    /// Order of the events at the instant `instant`.
     #[inline]
     pub(crate) fn at(&self, instant: u64) -> Instant<'_> {
         Instant { hash: mix(instant ^ self.seed), sequences: self.sequences.as_deref() }
@@ -86,12 +87,13 @@ pub(crate) struct Instant<'a> {
 }
 
 impl Instant<'_> {
-    /// Rank of an event: the smaller rank goes first, and no two events of a kind have the same
-    /// rank.
+    /// Rank of an event: the event with the smaller rank is handled first,
+    /// and no two events of a kind have equal ranks.
     ///
-    /// Fair: a hash, which is a bijection of the link's number. By insertion: the start of the
-    /// packet's transmission, and the end of transmission before the arrival. A simulator with one
-    /// event queue schedules them so and takes the events of one instant in the order of insertion.
+    /// In the fair order, the rank is a hash, which is a bijection of the link's number.
+    /// In the order of insertion, it is the start of the packet's transmission,
+    /// and the end of a transmission is before the arrival. A simulator with one event queue
+    /// schedules events so and handles the events of one instant in the order of insertion.
     #[inline]
     pub(crate) fn rank(&self, kind: Kind, link: LinkId) -> u64 {
         match &self.sequences {

@@ -1,5 +1,5 @@
-//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap
-//! suffices, because there are few.
+//! Rare events: timers of retransmission, pacing and policies, link changes, samples.
+//! A binary heap is enough, because there are few of them.
 
 use crate::ids::{CableId, FlowSlot, LinkId, StormId, SwitchId, ThreadId};
 use crate::pfc::PauseKey;
@@ -7,24 +7,24 @@ use bufferlab_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Purpose of a timer. Timers of one instant fire in this order.
+/// Purpose of a timer. Timers of one instant expire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A cable goes down or up.
+    /// A cable goes down or comes up.
     LinkChange(CableId),
-    /// A timer of flow control.
+    /// A timer of priority flow control.
     Pause(PauseTimer),
     /// A timer of a switch's policy.
     Policy(SwitchId),
-    /// A sender's timer: retransmission, or the next segment of a paced flow.
+    /// A sender's timer expires: retransmission, or the next segment of a paced flow.
     Sender(FlowSlot),
     /// A receiver sends its delayed ACK.
     DelayedAck(FlowSlot),
     /// A paced sender may send again.
     Pace(FlowSlot),
-    /// A message that waited for a connection gets one.
+    /// A message that waited for a connection gets a connection.
     Connection(FlowSlot),
-    /// A thread of a closed loop asks its next query.
+    /// A thread of a closed loop sends its next query.
     Ask(ThreadId),
     /// A request of a closed-loop thread reaches its servers.
     Request(ThreadId),
@@ -37,20 +37,20 @@ pub(crate) enum Timer {
     ScheduleBegin(u32),
     /// The arrival phase ends.
     PhaseEnd,
-    /// The chosen switch is sampled.
+    /// The run takes a sample of the chosen switch.
     Sample,
 }
 
-/// A timer of flow control.
+/// A timer of priority flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PauseTimer {
     /// A neighbour obeys a pause frame.
     Obeyed(PauseKey),
     /// A neighbour obeys a resume frame.
     ResumeObeyed(PauseKey),
-    /// A pause ends unless it was repeated.
+    /// A pause expires unless it was repeated.
     Expiry(PauseKey),
-    /// A pause is repeated unless it was withdrawn.
+    /// A receiver repeats a pause unless the pause was withdrawn.
     Refresh(PauseKey),
     /// A host with a pause storm sends its next pause frame.
     Storm(StormId),
@@ -62,11 +62,11 @@ pub(crate) enum PauseTimer {
 
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
-/// All timers.
+/// All timers of a simulation.
 #[derive(Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
-    /// Time of the first timer, cached because the engine reads it before every event.
+    /// Time of the first timer. It is cached because the engine reads it before every event.
     next: Time,
 }
 
@@ -83,13 +83,13 @@ impl Timers {
         self.heap.push(Reverse((time, timer)));
     }
 
-    /// Time of the first timer; [`Time::MAX`] if there is none.
+    /// Time of the first timer. [`Time::MAX`] if there is no timer.
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
         self.next
     }
 
-    /// Removes and returns the first timer.
+    /// Removes and returns the timer that expires first.
     pub(crate) fn pop(&mut self) -> Option<Timer> {
         let first = self.heap.pop();
         self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);

@@ -1,11 +1,11 @@
-//! External behaviour of the profile `artifact`: rules of the public ns-3 code of ABM and Reverie
-//! (table in `docs/evidence/validation.md`).
+//! Tests of the external behaviour of the profile `artifact`:
+//! rules of the public ns-3 code of ABM and Reverie (table in `docs/evidence/validation.md`).
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 
-/// Completion time (ns) of a message over PowerTCP in queue 0, which has priority, while queue 1
-/// gets twice what the port can send.
+/// Completion time of a message over PowerTCP in queue 0, which has priority (ns).
+/// Queue 1 gets twice the rate of the port.
 fn message_beside_other_queue(telemetry: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 4\nscheduler = \"strict_priority\"";
     let keys = format!("kind = \"rdma\"\ncongestion_control = \"powertcp\"\ndata_priority = 0\n{telemetry}");
@@ -19,7 +19,7 @@ fn message_beside_other_queue(telemetry: &str) -> u64 {
     finished(&rows, "message")
 }
 
-/// Completion time of the flow of a class.
+/// Completion time of the flow of a class (ns).
 fn finished(rows: &Rows, class: &str) -> u64 {
     let wanted = rows.flows.iter().find(|flow| flow.size_bytes == 2_000_000);
     wanted.and_then(|flow| flow.fct_ns).unwrap_or_else(|| panic!("{class} has finished"))
@@ -31,13 +31,13 @@ fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
         message_beside_other_queue("telemetry = \"port\""),
         message_beside_other_queue("telemetry = \"queue\""),
     );
-    // The message's own queue does not include the megabyte that waits behind it.
+    // Telemetry of the message's own queue does not include the megabyte that waits in queue 1.
     assert!(port > queue + queue / 5, "port {port} ns, queue {queue} ns");
     assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
 }
 
-/// TCP whose ACKs cross a port in queue 0, for which the policy leaves no space. Queue 1 of the
-/// port gets twice what it can send.
+/// Results of TCP whose ACKs cross a port in queue 0, for which the policy leaves no space.
+/// Queue 1 of the port gets twice the rate of the port.
 fn acks_without_space(hardware: &str) -> Rows {
     let switch = format!(
         "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\
@@ -61,7 +61,8 @@ fn packets_of_an_uncharged_priority_are_in_no_account_and_never_dropped() {
     assert!(acks.enqueued_packets > 100 && uncharged.queue(0, 2, 1).dropped_packets > 0);
 }
 
-/// Completion time (ns) of a flow of one segment behind a window of 1 MB of the same host.
+/// Completion time of a flow of one segment that starts after a window of 1 MB of the
+/// same host (ns).
 fn short_behind_long(nic: &str) -> u64 {
     let lab = Lab::new(
         &star(4, "10 Gb/s", "1 us"),
@@ -77,8 +78,8 @@ fn short_behind_long(nic: &str) -> u64 {
 
 #[test]
 fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
-    // The wait is at most two packets of the other flow, 1.2 us each, plus the two hops of the
-    // flow.
+    // The wait is at most two packets of the other flow, 1.2 us each,
+    // plus the two hops of the flow.
     assert!(short_behind_long("flow_queues") < 8_000);
     assert!(short_behind_long("fifo") > 800_000);
 }
@@ -96,8 +97,8 @@ fn flow_queues_lose_and_forget_nothing() {
     }
 }
 
-/// Completion time (ns) of a message over PowerTCP whose ACKs return through an overloaded port.
-/// The port gets twice what it can send, in a queue that is served after the ACKs.
+/// Completion time of a message over PowerTCP whose ACKs return through an overloaded port (ns).
+/// The port gets twice its rate, in a queue that is served after the ACKs.
 fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"";
     let keys = format!("congestion_control = \"powertcp\"\ntelemetry_path = \"{path}\"");
@@ -112,12 +113,12 @@ fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
 fn telemetry_of_the_round_trip_sees_what_acks_pass() {
     let (data, round_trip) =
         (message_with_traffic_on_the_way_back("data"), message_with_traffic_on_the_way_back("round_trip"));
-    // A lone message of 2 MB takes 1.7 ms.
+    // A message of 2 MB without other traffic takes 1.7 ms.
     assert!(data < 2_000_000, "data {data} ns");
     assert!(round_trip > 2 * data, "round trip {round_trip} ns, data {data} ns");
 }
 
-/// Packets that cross links for a flow of one segment, and its completion time (ns).
+/// Number of packet-hops of a flow of one segment, and the flow's completion time (ns).
 fn one_segment(keys: &str) -> (u64, u64) {
     let transport = format!("congestion_control = \"newreno\"\n{keys}");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), "buffer = \"1 MB\"\npolicy = \"dt\"", &transport);
@@ -129,12 +130,12 @@ fn one_segment(keys: &str) -> (u64, u64) {
 #[test]
 fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     let (short, full) = (one_segment(""), one_segment("full_connection = true"));
-    // Eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each. A full connection also
-    // sends the ACK of the handshake, FIN and the ACK of FIN.
+    // A flow has eight packet-hops: SYN, SYN-ACK, data and ACK cross two links each.
+    // A full connection also sends the ACK of the handshake, FIN and the ACK of FIN.
     assert_eq!((short.0, full.0), (8, 14));
     // The ACK of 54 B leaves before the data.
     assert_eq!(full.1 - short.1, 43);
-    // Without a handshake only FIN and its ACK remain, which delay nothing.
+    // Without a handshake only FIN and its ACK remain. They delay no data.
     let (bare, closed) =
         (one_segment("handshake = false"), one_segment("handshake = false\nfull_connection = true"));
     assert_eq!((bare.0, closed.0, bare.1), (4, 8, closed.1));
@@ -148,7 +149,7 @@ fn segments_that_end_connections_are_accounted_for_where_packets_are_lost() {
         "congestion_control = \"newreno\"\nfull_connection = true\ninitial_window = 20",
     );
     let flows = (0..160).map(|n| {
-        // Data flows to host 8 and from host 8, so that ACKs and FINs are also lost.
+        // Data flows to host 8 and from host 8, so that ACKs and FINs are lost, too.
         let (src, dst) = if n % 2 == 0 { (n / 2 % 8, 8) } else { (8, n / 2 % 8) };
         flow(src, dst, 2_000 + 997 * u64::from(n), Time::from_us(u64::from(n) * 9))
     });

@@ -9,14 +9,14 @@ use bufferlab_conformance::claims::{Finding, assert_findings};
 const WIRE: u64 = 1_500;
 const POLICIES: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 
-/// Headroom: two packets, the frame, a packet that the port is sending, and what fills 10 us there
-/// and back and 2 us of reaction at 40 Gb/s.
+/// Headroom of a queue (bytes): two packets, the frame, a packet that the port is sending,
+/// and the bytes of 10 us for each direction and 2 us of reaction at 40 Gb/s.
 const fn headroom() -> u64 {
     2 * WIRE + 64 + 40 * (2 * 10_000 + 2_000) / 8 + WIRE
 }
 
-/// Four racks of eight hosts behind two spines; open-loop incast of lossless packets during a lossy
-/// overload.
+/// Results of four racks of eight hosts with two spines:
+/// an open-loop incast of lossless packets during a lossy overload.
 fn incast(policy: &str, seed: u64) -> Rows {
     let topology = r#"
         kind = "leaf_spine"
@@ -47,7 +47,8 @@ fn incast(policy: &str, seed: u64) -> Rows {
     run_fast(&scenario)
 }
 
-/// Lost packets of the lossless priority, lost packets of the lossy priority, and pauses.
+/// Numbers of lost packets of the lossless priority, of lost packets of the lossy priority,
+/// and of pauses.
 fn losses_and_pauses(rows: &Rows) -> [u64; 3] {
     let lost =
         |priority: u8| rows.drops.iter().filter(|row| row.priority == priority).map(|row| row.packets).sum();
@@ -70,7 +71,8 @@ claims! {
         for policy in POLICIES {
             let rows = incast(policy, 1);
             for row in &rows.pauses {
-                // Every pause is withdrawn exactly once; one may be in force when the run ends.
+                // Every pause is withdrawn exactly once.
+                // One pause may still be active when the run ends.
                 met &= (0..=1).contains(&(row.sent_pauses as i64 - row.sent_resumes as i64));
                 frames[0] += row.sent_pauses;
                 frames[1] += row.sent_resumes;

@@ -1,8 +1,8 @@
-//! TDT (ToN 2022), Figures 9 to 11: the paper's claims about random traffic, on the shipped
-//! scenarios.
+//! Claims of TDT (ToN 2022), Figures 9 to 11, about random traffic,
+//! tested on the shipped scenarios.
 //!
-//! Where the paper is ambiguous both readings are run: the spread of burst lengths (section VI-B),
-//! and the quantity that "9:1" counts (section VI-C).
+//! If the paper is ambiguous, the tests run both readings:
+//! the spread of burst lengths (section VI-B), and the quantity that "9:1" counts (section VI-C).
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
@@ -18,11 +18,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 #[derive(Debug, Default)]
 struct Run {
     classes: Vec<String>,
-    /// Flows: class, sending time (ns), packets sent, packets lost.
+    /// Class, sending time (ns), packets sent and packets lost of each flow.
     flows: Vec<(u16, u64, u64, u64)>,
-    /// Delay bins: class, upper edge (ns), packets.
+    /// Class, upper edge (ns) and number of packets of each delay bin.
     delays: Vec<(u16, u64, u64)>,
-    /// Every switch port with offered traffic: offered and carried load, as shares of its rate.
+    /// Offered and carried load of every switch port with offered traffic,
+    /// as shares of the port's rate.
     ports: Vec<(String, f64, f64)>,
     seconds: f64,
 }
@@ -53,8 +54,8 @@ impl Run {
         self.classes.iter().position(|class| class == name).expect("the class exists") as u16
     }
 
-    /// Number of bursts whose length is at least `from` and below `to` (us): lossless ones, and
-    /// all.
+    /// Number of lossless bursts, and number of all bursts, whose length is at least `from` and
+    /// below `to` (us).
     fn bursts(&self, from: u64, to: u64) -> (usize, usize) {
         let class = self.class("burst");
         let within =
@@ -63,7 +64,7 @@ impl Run {
         (lost.iter().filter(|lost| **lost == 0).count(), lost.len())
     }
 
-    /// Percentage of lossless bursts.
+    /// Percentage of bursts without a loss.
     fn lossless(&self, from: u64, to: u64) -> f64 {
         let (lossless, all) = self.bursts(from, to);
         lossless as f64 / all as f64 * 100.0
@@ -73,7 +74,7 @@ impl Run {
         self.lossless(0, u64::MAX / 1_000)
     }
 
-    /// Quantile `share` of the delay (ms) of a class' packets.
+    /// Quantile `share` of the delay of a class' packets (ms).
     fn delay_ms(&self, class: &str, share: f64) -> f64 {
         let class = self.class(class);
         let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
@@ -93,25 +94,26 @@ impl Run {
         self.ports.iter().find(|port| port.0 == host).expect("the port is used").2
     }
 
-    /// Delivered packets of a class.
+    /// Number of delivered packets of a class.
     fn delivered(&self, class: &str) -> f64 {
         let class = self.class(class);
         self.flows.iter().filter(|flow| flow.0 == class).map(|flow| (flow.2 - flow.3) as f64).sum()
     }
 
-    /// Jain's index of the ports' carried over offered load.
+    /// Jain's index of the ratio of carried to offered load over all ports.
     fn jain(&self) -> f64 {
         jain(&self.ports.iter().map(|(_, offered, carried)| carried / offered.min(1.0)).collect::<Vec<_>>())
     }
 }
 
-/// Jain's index (Eq. 15).
+/// Jain's index of a list of values (Eq. 15).
 fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())
 }
 
-/// Result of a shipped scenario with changes. Each run is done once and shared by all claims.
+/// Result of a shipped scenario with changes. Each run is done once,
+/// and all claims share its result.
 fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
     type Cell = Arc<OnceLock<Arc<Run>>>;
     static RUNS: Mutex<BTreeMap<String, Cell>> = Mutex::new(BTreeMap::new());
@@ -133,7 +135,7 @@ fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
 }
 
 fn policy(name: &str) -> String {
-    // The scenario gives dt the paper's alpha; for the other policies alpha is 1 unless set.
+    // The scenario gives dt the paper's alpha. For other policies alpha is 1 unless it is set.
     if name == "dt" {
         "{ name = \"dt\", alpha = 1.0 }".to_owned()
     } else {
@@ -153,18 +155,18 @@ fn fixed(name: &str) -> Arc<Run> {
     run("tdt-homogeneous.toml", &changes.each_ref().map(|(key, value)| (*key, value.as_str())))
 }
 
-/// Run of section VI-C; "9:1" is the ratio of the numbers of bursts.
+/// Run of section VI-C in which "9:1" is the ratio of the numbers of bursts.
 fn mixed(name: &str) -> Arc<Run> {
     run("tdt-mixed.toml", &[("switch.policy", &policy(name)), ("duration", "4 s")])
 }
 
-/// Run of section VI-C; "9:1" is the ratio of the loads.
+/// Run of section VI-C in which "9:1" is the ratio of the loads.
 fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }
 
-/// Section VI-D for DC = B/8 … 2B: lossless share (%), and the packets delivered by long bursts and
-/// by background traffic.
+/// Results of section VI-D for DC = B/8 … 2B: lossless share (%),
+/// and the packets delivered by long bursts and by background traffic.
 fn sweep() -> Vec<(u64, f64, f64)> {
     let at = |dc: u64| {
         let run = run("tdt-fig11.toml", &[("switch.policy.dc", &dc.to_string()), ("duration", "1 s")]);
@@ -173,7 +175,7 @@ fn sweep() -> Vec<(u64, f64, f64)> {
     [250, 500, 1_000, 2_000, 4_000].map(at).to_vec()
 }
 
-/// Spearman's rank correlation of a list with its order.
+/// Spearman's rank correlation between the values of a list and their positions.
 fn rank_correlation(values: &[f64]) -> f64 {
     let rank = |value: &f64| values.iter().filter(|other| *other < value).count() as f64;
     let n = values.len() as f64;

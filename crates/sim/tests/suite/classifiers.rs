@@ -1,12 +1,12 @@
-//! Classifiers named by a scenario choose the queues of packets: built-in and custom ones, in every
-//! memory of a switch.
+//! Tests that the classifier that a scenario names chooses the queues of packets.
+//! The tests cover built-in and custom classifiers, in every memory of a switch.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
 use bufferlab_units::Time;
 
-/// Packets that joined the queues of each priority, over all ports. Host 0 sends ten segments to
-/// host 2, and host 1 five to host 3. Data have priority 1, ACKs 3.
+/// Number of packets that joined the queues of each priority, over all ports. Host 0 sends ten
+/// segments to host 2, and host 1 sends five to host 3. Data have priority 1, ACKs 3.
 fn packets_by_queue(switch: &str) -> [u64; 4] {
     let switch = format!("buffer = \"1 MB\"\nqueues_per_port = 4\n{switch}");
     let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20\n\
@@ -28,7 +28,8 @@ fn the_map_of_a_scenario_sends_priorities_to_queues() {
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{map}")), [15, 0, 15, 0]);
 }
 
-/// The ACKs of a flow count as a separate flow, so four packets of each are trapped.
+/// The ACKs of a flow count as a separate flow, so the trap holds four packets of the data and
+/// of the ACKs.
 #[test]
 fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory() {
     let trap = "classifier = { name = \"elephant-trap\", short_packets = 4, short_queue = 0 }";
@@ -41,7 +42,7 @@ fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory()
     assert_eq!(packets_by_queue(none), [0, 15, 0, 15]);
 }
 
-/// Assigns large packets to a separate queue.
+/// A classifier that assigns large packets to a separate queue.
 #[derive(Clone, Debug)]
 struct BySize;
 

@@ -1,25 +1,26 @@
-//! Closed forms and Markov chains from the literature, which the simulator has to meet.
+//! Tests of the simulator against closed forms and Markov chains from the literature.
 //!
-//! A packet leaves the buffer when its transmission starts. The packet in service therefore
-//! occupies no place, and K counts waiting places. Every form is given with its source and the
-//! tolerance of a finite run.
+//! A packet leaves the buffer when its transmission starts.
+//! So the packet in service occupies no place, and K counts waiting places.
+//! Every form is given with its source and the tolerance of a finite run.
 
 use crate::support::{Lab, Rows, flow, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// Size of a packet on the wire (bytes); without headers, so that a flow of this size is one
-/// packet.
+/// Size of a packet on the wire (bytes). Packets have no headers,
+/// so that a flow of this size is one packet.
 const PACKET: u64 = 1_500;
 /// Time to send a packet at 1 Gb/s (us).
 const SERVICE_US: f64 = 12.0;
-/// Number of sending hosts, each ten times as fast as a receiver's port: arrivals stay Poisson.
+/// Number of sending hosts. Each host is ten times as fast as a receiver's port,
+/// so arrivals stay Poisson.
 const SENDERS: u64 = 40;
-/// Flows of one packet, sent by a clock.
+/// Transport of flows of one packet, which a clock sends.
 const OPEN: &str =
     "congestion_control = \"none\"\nrate = \"10 Gb/s\"\nsegment_bytes = \"1500 B\"\nheader_bytes = \"0 B\"";
 
-/// Receivers h0 and h1 behind 1 Gb/s, senders at 10 Gb/s.
+/// Topology with receivers h0 and h1 at 1 Gb/s and senders at 10 Gb/s.
 fn two_servers() -> String {
     let slow = |host: u32| format!("{{ link = \"h{host}-switch\", rate_ba = \"1 Gb/s\" }}");
     format!("{}\nchange = [{}, {}]", star(SENDERS as u32 + 2, "10 Gb/s", "1 us"), slow(0), slow(1))
@@ -30,7 +31,7 @@ struct Arrivals {
     receiver: u32,
     /// Offered load of the receiver's port.
     load: f64,
-    /// Payload of a packet (bytes), drawn from the stream.
+    /// Draws the payload of a packet from the stream (bytes).
     size: fn(&mut RandomStream) -> u64,
 }
 
@@ -38,7 +39,7 @@ fn always(_: &mut RandomStream) -> u64 {
     PACKET
 }
 
-/// Exponential size of at least one byte and at most a cell.
+/// Draws an exponential size of at least one byte and at most a cell (bytes).
 fn exponential(stream: &mut RandomStream) -> u64 {
     (stream.exponential(PACKET as f64).ceil() as u64).clamp(1, 30_000)
 }
@@ -76,7 +77,7 @@ fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: 
     run_fast(&lab.lists(arrivals.iter().enumerate().map(list).collect()))
 }
 
-/// Lost packets and all packets for a port.
+/// Numbers of lost packets and of all packets for a port.
 fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
     let queue = rows.queue(0, port, priority);
     let lost = (queue.dropped_packets + queue.evicted_packets) as f64;
@@ -92,15 +93,16 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Loss of M/D/1 with `waiting` places in addition to the one in service.
+/// Loss probability of M/D/1 with `waiting` places in addition to the place in service.
 ///
-/// Embedded chain at departures: Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing
-/// Theory*, section 5.1.7. With π0 the probability of leaving an empty system behind, the loss is 1
-/// − 1 / (π0 + ρ).
+/// The formula is from the embedded chain at departures:
+/// Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing Theory*, section 5.1.7.
+/// If π0 is the probability that a departure leaves an empty system, the loss is 1 − 1 / (π0 + ρ).
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
-    // Unnormalised π: π_{j+1} from the balance of state j, which is linear in it.
+    // The loop computes π without normalisation: π_{j+1} follows from the balance of state j,
+    // which is linear.
     let mut chain = vec![1.0];
     for state in 0..waiting {
         let known: f64 = (1..=state).map(|from| chain[from] * arrivals(state + 1 - from)).sum();
@@ -140,8 +142,8 @@ fn complete_partitioning_is_two_separate_queues() {
 
 #[test]
 fn two_priorities_wait_as_cobham_says() {
-    // Cobham 1954: W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)), where R = ρ S / 2 is the
-    // mean residual of a deterministic service.
+    // Cobham 1954 gives W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)),
+    // where R = ρ S / 2 is the mean residual of a deterministic service.
     let switch = "buffer = \"100 MB\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\npolicy = \"cs\"";
     let transports = [0, 1].map(|priority| format!("{OPEN}\ndata_priority = {priority}"));
     let arrivals = [
@@ -152,7 +154,7 @@ fn two_priorities_wait_as_cobham_says() {
     assert_eq!(rows.switch_losses(), 0);
     let remaining = 0.8 * SERVICE_US / 2.0;
     let expected = [remaining / 0.7, remaining / (0.7 * 0.2)];
-    // Time from the first bit at the sender to the last one at the receiver, without waiting.
+    // Time from the first bit at the sender to the last bit at the receiver, without waiting.
     let path_ns = 1_200.0 + 2_000.0 + SERVICE_US * 1e3;
     for (class, expected) in expected.into_iter().enumerate() {
         let waits = rows.flows.iter().filter(|flow| usize::from(flow.class) == class);
@@ -165,13 +167,13 @@ fn two_priorities_wait_as_cobham_says() {
 /// Number of packets that fit in the shared memory of Kamoun and Kleinrock's model.
 const PLACES: usize = 12;
 
-/// Stationary losses of two exponential servers that share [`PLACES`] waiting places.
+/// Stationary loss probabilities of two exponential servers that share [`PLACES`] waiting places.
 ///
-/// Kamoun and Kleinrock, IEEE Trans. Communications 28 (7), 1980, as a Markov chain solved
-/// numerically: a port is idle, or busy with some waiting packets. `admits(q, total)` is the
-/// policy: whether a packet may join a queue of q packets while `total` wait.
+/// The model is Kamoun and Kleinrock's (IEEE Trans. Communications 28 (7), 1980) as a Markov chain
+/// solved numerically. A port is idle, or busy with some waiting packets. `admits(q, total)` is the
+/// policy: whether a packet may join a queue of q packets while `total` packets wait.
 fn shared_memory_losses(loads: [f64; 2], admits: impl Fn(usize, usize) -> bool) -> ([f64; 2], f64) {
-    // State of a port: 0 is idle, 1 + q is busy with q waiting.
+    // States of a port: 0 is idle, 1 + q is busy with q waiting packets.
     let waiting = |state: usize| state.saturating_sub(1);
     let states = PLACES + 2;
     let mut chain = vec![vec![0.0; states]; states];
@@ -223,7 +225,7 @@ fn shared_memory_losses(loads: [f64; 2], admits: impl Fn(usize, usize) -> bool) 
 
 #[test]
 fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
-    // Every packet takes one cell, whatever its size.
+    // Every packet of any size takes one cell.
     const CELL: u64 = 30_000;
     let transport = OPEN.replace("1500 B", "30000 B");
     let fits = |total: usize| total < PLACES;
@@ -267,8 +269,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
 
 #[test]
 fn round_robin_gives_max_min_shares_of_constant_demands() {
-    // Demands in Gb/s on a port of 10 Gb/s; bandwidth that a queue does not use is divided among
-    // the others.
+    // Each case has demands in Gb/s on a port of 10 Gb/s.
+    // Bandwidth that a queue does not use is divided among the other queues.
     for (demands, shares) in
         [(vec![1.0, 4.0, 8.0], vec![1.0, 4.0, 5.0]), (vec![2.0, 2.5, 9.0, 9.0], vec![2.0, 2.5, 2.75, 2.75])]
     {
@@ -301,8 +303,8 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// Utilisation from the second second on, and lost packets per packet, of one NewReno flow. Its
-/// bottleneck of 1 Gb/s has a buffer of `share` of the bandwidth-delay product.
+/// Utilisation after the first second, and lost packets per packet, of one NewReno flow.
+/// The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
     // The round trip without queues is 2.4 ms, which is 200 packets.
     let product = 200.0 * PACKET as f64;
@@ -331,20 +333,21 @@ fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
 fn one_newreno_flow_uses_and_loses_what_the_sawtooth_says() {
     for share in [0.25, 0.5, 1.0] {
         let (utilisation, loss, window) = one_newreno_flow(share);
-        // The window grows by a segment per round trip from W/2 to W = (1 + b) BDP. Below BDP a
-        // round trip is constant and the link is partly idle; above, queues lengthen round trips.
+        // The window grows by a segment per round trip from W/2 to W = (1 + b) BDP.
+        // Below BDP a round trip is constant and the link is partly idle.
+        // Above BDP, queues lengthen round trips.
         let grown = (1.0 + share) * (1.0 + share);
         let expected =
             if share < 1.0 { 0.375 * grown / ((1.0 - share) / 2.0 + (grown - 1.0) / 2.0) } else { 1.0 };
         near(&format!("b = {share}, utilisation"), utilisation, expected, 0.03);
-        // Mathis et al., CCR 1997: one loss per 3/8 W² packets.
+        // Mathis et al., CCR 1997, predict one loss per 3/8 W² packets.
         near(&format!("b = {share}, loss"), loss, 8.0 / (3.0 * window * window), 0.15);
     }
 }
 
 #[test]
 fn a_queue_of_dctcp_is_at_most_the_threshold_and_a_packet_for_each_flow() {
-    // Alizadeh et al., SIGMETRICS 2011: Q_max = K + N, in the steady state.
+    // Alizadeh et al., SIGMETRICS 2011, predict Q_max = K + N in the steady state.
     for flows in [1_u64, 2] {
         let topology = "kind = \"dumbbell\"\nhosts_per_side = 2\nhost_rate = \"40 Gb/s\"\nbottleneck_rate = \"10 Gb/s\"\n\
                         delay = \"10 us\"\nbottleneck_delay = \"20 us\"";
@@ -377,8 +380,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
         assert_eq!(rows.switch_losses(), 0);
         let paused: u64 =
             rows.pauses.iter().filter(|row| row.priority == 1).map(|row| row.neighbour_paused_ns).sum();
-        // All senders are served equally and end together, after k times the time of a single
-        // sender.
+        // All senders get equal service and end together, after k times the time of
+        // a single sender.
         let end = f64::from(senders) * 0.05 * 1e9;
         let share = paused as f64 / f64::from(senders) / end;
         near(&format!("{senders} senders"), share, 1.0 - 1.0 / f64::from(senders), 0.1);
@@ -387,8 +390,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
 
 #[test]
 fn hpcc_settles_at_its_target_utilisation_and_the_additive_increase_above() {
-    // Li et al., SIGCOMM 2019, section 3.2: a window stays where W η / U + W_AI = W, so
-    // U = η / (1 − W_AI / W), with W_AI = (1 − η) BDP / N_max and W = BDP / flows here.
+    // Li et al., SIGCOMM 2019, section 3.2: a window is steady if W η / U + W_AI = W,
+    // so U = η / (1 − W_AI / W). In this test W_AI = (1 − η) BDP / N_max and W = BDP / flows.
     let topology = star(5, "25 Gb/s", "5 us");
     let transport = "kind = \"rdma\"\ncongestion_control = { name = \"hpcc\", utilisation = 0.95, flows = 100 }\nsegment_bytes = \"1000 B\"";
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", transport);

@@ -1,10 +1,10 @@
-//! Closed loops keep exactly the set number of queries in progress, and queries take the expected
-//! time.
+//! Tests that closed loops keep exactly the set number of queries in progress,
+//! and that queries take the expected time.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_units::{BitRate, Time};
 
-/// Hosts at 1 Gb/s and 125 us behind a switch that loses nothing; full segments of 1,514 B.
+/// Hosts at 1 Gb/s and 125 us at a switch that loses no packet. Full segments have 1,514 B.
 fn lab() -> Lab {
     let transport =
         "congestion_control = \"dctcp\"\nsegment_bytes = \"1460 B\"\nhandshake = false\npersistent = true";
@@ -26,7 +26,7 @@ fn queries(rows: &Rows) -> Vec<(u64, u64)> {
     queries
 }
 
-/// Number of queries in progress just after `instant`; starts and ends are rounded to a nanosecond.
+/// Number of queries in progress just after `instant`. Starts and ends are rounded to a nanosecond.
 fn under_way(queries: &[(u64, u64)], instant: u64) -> usize {
     queries.iter().filter(|(start, end)| (*start..*end).contains(&(instant + 2))).count()
 }
@@ -37,7 +37,7 @@ fn every_thread_has_exactly_one_query_under_way() {
     let rows = run(&scenario);
     let queries = queries(&rows);
     assert_eq!(queries.len(), 400);
-    // Threads end once the 400th query has been asked.
+    // Threads end once the 400th query has been sent.
     let last_start = queries.last().expect("queries").0;
     let moments: Vec<_> = queries.iter().map(|query| query.0).filter(|&start| start < last_start).collect();
     assert!(moments.iter().all(|&moment| under_way(&queries, moment) == 16), "never 15, never 17");
@@ -62,7 +62,7 @@ fn a_single_thread_follows_the_closed_form() {
         assert!(start.abs_diff(expected) <= 1 + at as u64, "query {at}: {start}, {expected}");
         assert!((end - start).abs_diff(qct) <= 1, "{}", end - start);
     }
-    // Number of queries that begin before 10 ms.
+    // The length of the list is the number of queries that begin before 10 ms.
     assert_eq!(queries.len() as u64, (10_000_000 - first).div_ceil(qct + 300_000));
 }
 
@@ -114,7 +114,7 @@ fn two_clients_with_parallel_items_share_no_connection() {
     let rows = run(&lab().workloads(tables));
     assert_eq!((rows.queries.len(), rows.flows.len()), (20, 240));
     assert!(rows.queries.iter().all(|query| query.fan_in == 12 && query.request_bytes == 120_000));
-    // No client waits for another: ten segments are the initial window, and each client's link is
-    // the only queue.
+    // No client waits for another client: ten segments are the initial window,
+    // and each client's link is the only queue.
     assert!(rows.all_finished());
 }

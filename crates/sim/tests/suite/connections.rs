@@ -1,5 +1,5 @@
-//! Completion time of a second message over an open connection, compared with closed forms to the
-//! nanosecond.
+//! Tests of the completion time of a second message over an open connection,
+//! compared with closed forms to the nanosecond.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -10,7 +10,7 @@ const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const ACK: u64 = 54;
 
-/// Time of a single packet over two hops of one rate (ps).
+/// Time of a single packet over two hops of equal rate (ps).
 fn alone(bytes: u64) -> u64 {
     2 * (RATE.serialization(bytes).0 + DELAY.0)
 }
@@ -41,7 +41,7 @@ fn lab(keys: &str) -> Lab {
     .times("2 s", "1 s")
 }
 
-/// FCTs (ns) of messages from host 1 to host 0, given as (segments, start in ms).
+/// Completion times of messages from host 1 to host 0 (ns). A message is (segments, start in ms).
 fn fcts(keys: &str, messages: &[(u64, u64)]) -> Vec<u64> {
     let flows = messages.iter().map(|&(count, ms)| flow(1, 0, count * SEGMENT, Time::from_ms(ms))).collect();
     let rows = run(&lab(keys).flows(flows));
@@ -90,10 +90,10 @@ fn a_message_waits_for_the_only_connection_of_its_pair() {
     let keys = "congestion_control = \"newreno\"\npersistent = true";
     let both = [(400, 0), (100, 0)];
     let one = fcts(&format!("{keys}\nconnections_per_pair = 1"), &both);
-    // The second message begins when the first one has been acknowledged.
+    // The second message begins when the first message has been acknowledged.
     let acknowledged = slow_start(400) + alone(ACK);
     assert_eq!(one, [ns(slow_start(400)), ns(acknowledged + train(100))]);
-    // With a second connection both messages start at once, each from ten segments.
+    // With a second connection both messages start at once, each with a window of ten segments.
     let two = fcts(&format!("{keys}\nconnections_per_pair = 2"), &both);
     assert!(two[1] < ns(slow_start(100)) + 100_000, "{two:?}");
     assert_eq!(fcts(keys, &both), two, "without a limit another connection is opened");
@@ -148,7 +148,8 @@ fn a_flow_without_a_size_sends_until_arrivals_end() {
     assert!(rows.all_finished());
     let (short, long) = (rows.flow(0), rows.flow(1));
     assert_eq!(short.size_bytes, 1_000_000);
-    // The flow ends one way after the end of the arrival phase, with the size that it sent by then.
+    // The flow ends one way after the end of the arrival phase,
+    // with the bytes that it sent by then.
     let end = long.start_ns + long.fct_ns.expect("finished");
     assert!((20_000_000..21_100_000).contains(&end), "{end}");
     assert_eq!(long.size_bytes, long.sent_packets * SEGMENT);

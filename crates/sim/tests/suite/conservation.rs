@@ -1,4 +1,4 @@
-//! Conservation: every packet, byte and picosecond of random networks is accounted for.
+//! Tests of conservation: every packet, byte and picosecond of random networks is accounted for.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_core::policy::POLICIES;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Bits of a full segment with its headers.
 const LARGEST_FRAME_BITS: f64 = 8.0 * 1_454.0;
 
-/// Random generator of scenarios.
+/// Generator of random scenarios.
 struct Dice(RandomStream);
 
 impl Dice {
@@ -23,8 +23,8 @@ impl Dice {
     }
 }
 
-/// A small random scenario, different for every seed. All features occur, with buffers from a few
-/// packets per port to plenty.
+/// A small random scenario, different for every seed.
+/// All features occur, with buffers from a few packets per port to ample space.
 fn random_scenario(seed: u64) -> (String, Scenario) {
     let mut dice = Dice(RandomStream::new(seed, "conservation", 0));
     let star = star(6, "10 Gb/s", "2 us");
@@ -60,7 +60,7 @@ fn random_scenario(seed: u64) -> (String, Scenario) {
         }
         _ => "\"round_robin\"",
     };
-    // A partition needs room for one packet in each part.
+    // A partition needs space for one packet in each part.
     let buffer = ports * queues * [1_500, 3_000, 10_000, 60_000][dice.0.below(4) as usize];
     let ecn = dice.pick(&[
         "",
@@ -130,8 +130,8 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
             !rows.queries.is_empty() && rows.flows.iter().any(|flow| flow.query_id.is_none()),
             "{name} has traffic"
         );
-        // Policies for equal delays give a slow port a share of the space by its rate: less than a
-        // packet of a tiny buffer. Every event has been verified nevertheless.
+        // Policies for equal delays give a slow port a share of the space by its rate,
+        // which is less than a packet in a tiny buffer. The run has still verified every event.
         if !rows.all_finished() && scenario.switches.iter().any(|switch| switch.policy == "bshare-like") {
             continue;
         }
@@ -147,8 +147,7 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
         evicted += rows.queues.iter().map(|queue| queue.evicted_packets).sum::<u64>();
         *drops_by_policy.entry(scenario.switches[0].policy.clone()).or_default() += rows.switch_losses();
     }
-    // The random scenarios must have covered every feature under test, including policies that
-    // evict.
+    // The random scenarios must have covered every feature, including policies that evict.
     assert!(
         lossy > 60 && marked > 20 && delayed > 60 && evicted > 0,
         "{lossy} lossy, {marked} with marks, {delayed} delayed"
@@ -183,7 +182,7 @@ fn transport_of(scenario: &Scenario, rows: &Rows, class: u16) -> usize {
     workload.expect("a class is a workload").transport as usize
 }
 
-/// Checks that flows, queues and the table of reasons agree on losses.
+/// Checks that flows, queues and the table of reasons have equal losses.
 fn check_losses(name: &str, rows: &Rows) {
     let by_flow: u64 = rows.flows.iter().map(|flow| flow.dropped_packets).sum();
     let by_reason: u64 = rows.drops.iter().map(|drop| drop.packets).sum();
@@ -214,8 +213,8 @@ fn check_losses(name: &str, rows: &Rows) {
     }
 }
 
-/// Checks per port and for the whole network: every packet that enters a switch leaves it or is
-/// lost there.
+/// Checks, per port and for the whole network, that every packet that enters a switch leaves the
+/// switch or is lost in it.
 fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     let hops: u64 = rows.links.iter().map(|link| link.tx_packets).sum();
     assert_eq!(hops, rows.totals.packet_hops, "{name}");
@@ -251,8 +250,8 @@ fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     assert!(data < sent, "{name}: data and acknowledgements");
 }
 
-/// Checks that a histogram covers the run's time, that its largest bin contains the maximum, and
-/// that its mean agrees with the exact one.
+/// Checks that a histogram covers the run's time, that its largest bin contains the maximum,
+/// and that its mean agrees with the exact mean.
 fn check_histograms(name: &str, rows: &Rows) {
     let mut scopes: Vec<_> =
         rows.histograms.iter().map(|row| (row.scope, row.switch, row.port, row.priority)).collect();
@@ -261,7 +260,7 @@ fn check_histograms(name: &str, rows: &Rows) {
     for &(scope, switch, port, priority) in &scopes {
         let bins = rows.histogram(scope, switch, port, priority);
         let time: u64 = bins.iter().map(|bin| bin.time_ns).sum();
-        // Times of bins are rounded to the nearest nanosecond.
+        // The times of bins are rounded to the nearest nanosecond.
         assert!(
             time.abs_diff(run_ns) <= bins.len() as u64 / 2 + 1,
             "{name}: {scope:?} {port:?}: {time} of {run_ns}"
@@ -274,7 +273,7 @@ fn check_histograms(name: &str, rows: &Rows) {
         assert!(last.from_bytes <= rows.totals.buffer_bytes[switch as usize], "{name}: {last:?}");
         if let (Scope::Queue, Some(port), Some(priority)) = (scope, port, priority) {
             let queue = rows.queue(switch, port, priority);
-            // A longer queue may last for zero time, so that no bin shows it.
+            // A longer queue may exist for zero time, so that no bin shows it.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
                 let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();
@@ -298,7 +297,7 @@ fn check_histograms(name: &str, rows: &Rows) {
     }
 }
 
-/// Checks that the rows of queries agree with those of their flows.
+/// Checks that the rows of queries agree with the rows of their flows.
 fn check_queries(name: &str, rows: &Rows) {
     for query in &rows.queries {
         let flows = || rows.flows.iter().filter(|flow| flow.query_id == Some(query.query_id));
@@ -334,8 +333,8 @@ fn hosts_send_and_receive_exactly_the_bytes_of_their_flows_when_nothing_is_lost(
     for (host, name) in (0..).zip(&rows.totals.hosts) {
         let sent = || rows.flows.iter().filter(move |flow| flow.src_host == host);
         let received = || rows.flows.iter().filter(move |flow| flow.dst_host == host);
-        // A frame has 54 B of headers and gets an acknowledgement of 54 B; each flow also has 58 B
-        // of SYN or SYN-ACK.
+        // A frame has 54 B of headers and gets an acknowledgement of 54 B.
+        // Each flow also sends 58 B of SYN or SYN-ACK.
         let packets =
             |flows: &mut dyn Iterator<Item = u64>| flows.map(|bytes| bytes.div_ceil(1_400)).sum::<u64>();
         let (out, back) =

@@ -1,4 +1,4 @@
-//! Custom congestion controls of a program, with parameters that a scenario sets.
+//! Tests of custom congestion controls of a program, with parameters that a scenario sets.
 
 use crate::support::{Lab, Rows, flow, run, star};
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue};
@@ -36,7 +36,7 @@ static PARAMS: &[ParamInfo] = &[ParamInfo {
     doc: "Segments in flight.",
 }];
 
-/// FCT (ns) of a single flow of `segments` under this control.
+/// Completion time of a single flow of `segments` segments under this control (ns).
 fn fct(control: &str, segments: u64) -> u64 {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -70,13 +70,13 @@ fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     let round_trip = one_way(FULL) + one_way(ACK);
     // Six segments leave one by one, in five round trips and the one-way time of the last segment.
     assert_eq!(fct("\"own-fixed\"", 6), Time(5 * round_trip + one_way(FULL)).as_ns());
-    // Three segments leave at a time; the fourth leaves when the first is acknowledged.
+    // Three segments leave at a time. The fourth segment leaves when the first one is acknowledged.
     let back_to_back = 2 * RATE.serialization(FULL).0;
     let expected = Time(round_trip + one_way(FULL) + back_to_back).as_ns();
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);
 }
 
-/// Control that fails at the n-th ACK.
+/// A control that fails at the n-th ACK.
 #[derive(Clone, Debug)]
 struct Fragile {
     acks: u64,

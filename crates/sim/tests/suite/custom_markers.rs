@@ -1,4 +1,4 @@
-//! Custom marking rules of a program, with parameters that a scenario sets.
+//! Tests of custom marking rules of a program, with parameters that a scenario sets.
 
 use crate::support::{Lab, flow, run, star, try_run};
 use bufferlab_core::mark::Moment;
@@ -12,8 +12,8 @@ use bufferlab_units::Time;
 use std::path::Path;
 use std::sync::Once;
 
-/// Marks packets on departure that have waited longer than this: the idea of TCN (Bai et al.,
-/// CoNEXT 2016).
+/// A rule that marks packets on departure that have waited longer than a time.
+/// This is the idea of TCN (Bai et al., CoNEXT 2016).
 #[derive(Clone, Debug)]
 struct Waited {
     longer_than: Time,
@@ -58,7 +58,7 @@ fn register() {
     });
 }
 
-/// Number of marked packets when two hosts send four segments each to a third at once.
+/// Number of marked packets when two hosts at once send four segments each to a third host.
 fn marks(ecn: &str) -> u64 {
     register();
     let switch = format!("buffer = \"1 MB\"\npolicy = \"cs\"\necn = {{ kind = \"own_waited\"{ecn} }}");
@@ -70,8 +70,8 @@ fn marks(ecn: &str) -> u64 {
 
 #[test]
 fn an_own_rule_is_named_in_a_scenario_and_hears_its_parameter_and_how_long_packets_waited() {
-    // A segment takes 11.6 us. Pairs arrive in that interval, so packets wait for 0, 1, 1, 2, 2, 3,
-    // 3 and 4 segments.
+    // A segment takes 11.6 us. Pairs of segments arrive in this interval, so packets wait for 0, 1,
+    // 1, 2, 2, 3, 3 and 4 segments.
     assert_eq!(marks(", longer_than = \"17 us\""), 5);
     assert_eq!(marks(", longer_than = \"30 us\""), 3);
     assert_eq!(marks(""), 0);
@@ -95,7 +95,7 @@ fn an_own_rule_may_refuse_the_switch_and_the_place_is_shown() {
     assert!(error.contains("nobody waits for so long: the whole buffer drains in less"), "{error}");
 }
 
-/// Rule that fails at its third packet.
+/// A rule that fails at its third packet.
 #[derive(Clone, Debug, Default)]
 struct Fragile {
     asked: u32,
@@ -141,8 +141,8 @@ fn an_own_rule_that_fails_ends_the_run_with_rule_place_and_time() {
         (failed.rule.as_str(), failed.switch.as_str(), failed.queue),
         ("own_fragile", "switch", (2, 0))
     );
-    // The first packet arrives and leaves, the second arrives: 1454 B take 11.632 us each after 50
-    // us of cable.
+    // The first packet arrives and leaves, then the second packet arrives.
+    // Each packet of 1454 B takes 11.632 us after 50 us of cable.
     assert_eq!(failed.time, Time::from_ns(50_000 + 2 * 11_632));
     let place =
         format!("marking rule own_fragile failed in switch switch (port 2, priority 0) at {}: ", failed.time);

@@ -1,4 +1,4 @@
-//! Determinism: a run depends only on its scenario and seed.
+//! Tests of determinism: a run depends only on its scenario and seed.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star, try_run};
 use bufferlab_metrics::{FlowRow, LinkRow};
@@ -9,7 +9,8 @@ use bufferlab_units::Time;
 const TRANSPORT: &str = "congestion_control = \"dctcp\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"\n\
                          unscheduled_bytes = \"20 KB\"";
 
-/// Two racks under load with losses, marks that draw random numbers, sprayed packets and queries.
+/// Scenario of two racks under load with losses, marks that draw random numbers,
+/// sprayed packets and queries.
 fn scenario(policy: &str, seed: u64, load: f64) -> Scenario {
     let lab = Lab::new(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 6\nspines = 2\nlinks_per_pair = 2\nmultipath = \"spray\"\n\
@@ -42,7 +43,7 @@ fn another_seed_gives_other_rows() {
     assert_ne!(one.totals.packet_hops, other.totals.packet_hops);
 }
 
-/// Arriving flows, without their outcome.
+/// Flows that arrived, without their results.
 fn arrivals(rows: &Rows) -> Vec<FlowRow> {
     let arrival = |flow: &&FlowRow| FlowRow {
         flow_id: flow.flow_id,
@@ -71,8 +72,8 @@ fn policies_meet_the_same_arrivals() {
     }
 }
 
-/// Packets on each link between leaves and spines: flows from host 0 to the other rack, and if
-/// `busy` also flows within a rack.
+/// Number of packets on each link between leaves and spines.
+/// Flows go from host 0 to the other rack, and if `busy` also within a rack.
 fn ways_of_host_0(multipath: &str, busy: bool) -> Vec<u64> {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 4\nlinks_per_pair = 4\n\
@@ -142,12 +143,12 @@ fn noise_in_starts_moves_every_flow_a_little_and_nothing_at_zero() {
         one.4 != other.4
     });
     assert!(moved.count() * 10 > calm_starts.len() * 8);
-    // All answers of a query belong to it, although they start at different times.
+    // All answers of a query belong to the query, although they start at different times.
     assert_eq!(calm.queries.len(), noisy.queries.len());
     assert!(noisy.queries.iter().all(|query| query.fan_in == 6), "{:?}", noisy.queries.first());
 }
 
-/// Flows are in memory from their draw to their start.
+/// Flows are in memory from their random draw to their start.
 #[test]
 fn a_jitter_that_would_fill_the_memory_with_flows_ends_the_run() {
     let endless = Scenario {

@@ -1,12 +1,12 @@
-//! Device queues behind the buffer: the packets that they take from it, their sending order, and
-//! that they lose no packet.
+//! Tests of device queues behind the buffer: the packets that they take from the buffer,
+//! their sending order, and that they lose no packet.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// Two hosts send 60 packets of 1000 B each to a port of 10 Gb/s, as fast as they can, through a
-/// buffer of 30 packets.
+/// Results of two hosts that each send 60 packets of 1000 B to a port of 10 Gb/s,
+/// as fast as they can. The port has a buffer of 30 packets.
 fn burst(device_queue: u32) -> Rows {
     let switch = format!(
         "buffer = \"30 KB\"\npolicy = \"cs\"\nqueues_per_port = 2\nhardware = {{ device_queue = {device_queue} }}"
@@ -38,15 +38,15 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait; the device takes five of them, or all. If it takes all, each
-    // is in the buffer for zero time.
+    // Nineteen or twenty packets wait. The device takes five of them, or all.
+    // If it takes all packets, each packet is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();
     assert_eq!(ends(&without), ends(&all), "where they wait changes nothing for them");
 }
 
-/// Delay (ns) of a packet in the priority queue behind 60 packets of another queue.
+/// Delay of a packet in the priority queue behind 60 packets of another queue (ns).
 fn urgent_behind(device_queue: u32) -> u64 {
     let switch = format!(
         "buffer = \"1 MB\"\npolicy = \"cs\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\n\

@@ -1,4 +1,4 @@
-//! Links that fail, recover, or are slower than the others.
+//! Tests of links that fail, recover, or are slower than other links.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
@@ -6,7 +6,7 @@ use bufferlab_workload::FlowSpec;
 
 const TRANSPORT: &str = "congestion_control = \"newreno\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"";
 
-/// Two racks of four hosts and two spines, with the given changes.
+/// Two racks of four hosts and two spines, with the changes `change`.
 fn fabric(change: &str) -> Lab {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 2\nhost_rate = \"10 Gb/s\"\n\
@@ -15,7 +15,7 @@ fn fabric(change: &str) -> Lab {
     Lab::new(&topology, "buffer = \"500 KB\"\npolicy = \"dt\"", TRANSPORT)
 }
 
-/// Twelve flows in each direction between the racks, 3 MB each.
+/// Twelve flows of 3 MB in each direction between the racks.
 fn crossing() -> Vec<FlowSpec> {
     let pair = |n: u32| {
         let start = Time::from_us(u64::from(n));
@@ -24,7 +24,7 @@ fn crossing() -> Vec<FlowSpec> {
     (0..12).flat_map(pair).collect()
 }
 
-/// Checks that lost packets counted by flows are those that switches and links lost.
+/// Checks that flows count as many lost packets as switches and links.
 fn assert_losses_add_up(rows: &Rows) {
     let by_flow: u64 = rows.flows.iter().map(|flow| flow.dropped_packets).sum();
     assert_eq!(by_flow, rows.switch_losses() + rows.link_losses());
@@ -39,7 +39,7 @@ fn a_link_that_failed_before_the_start_is_never_used() {
     let rows = run_fast(&fabric("{ link = \"leaf0-spine1\", failed = true }").flows(crossing()));
     assert!(rows.all_finished());
     assert_eq!((tx(&rows, "leaf0", "spine1"), tx(&rows, "spine1", "leaf0")), (0, 0));
-    // The link that leads only to the failed one is not used either.
+    // No packet uses the link that leads only to the failed link.
     assert_eq!((tx(&rows, "leaf1", "spine1"), tx(&rows, "spine1", "leaf1")), (0, 0));
     assert!(tx(&rows, "leaf0", "spine0") > 20_000 && tx(&rows, "spine0", "leaf0") > 20_000);
     assert_eq!(rows.link_losses(), 0);
@@ -59,14 +59,14 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     }
     assert_eq!(healthy.link_losses(), 0);
     let used = |rows: &Rows| tx(rows, "leaf0", "spine1") + tx(rows, "spine1", "leaf0");
-    // In `down` the link carries traffic for 3 of about 15 ms; in `back` the link is down for 2 ms
-    // only.
+    // In `down` the link carries traffic for 3 of about 15 ms.
+    // In `back` the link is down for 2 ms only.
     assert!(used(&down) > 1_000 && used(&down) < used(&healthy) / 2, "{} of {}", used(&down), used(&healthy));
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {
         let lost: Vec<_> = rows.links.iter().filter(|link| link.lost_packets > 0).collect();
-        // The failure loses 5 kB on the wire (2 us at 20 Gb/s) and the packets that waited for the
-        // link.
+        // The failure loses 5 kB on the wire (2 us at 20 Gb/s) and the packets that waited
+        // for the link.
         assert!(rows.link_losses() > 2, "{lost:?}");
         let ends =
             |from: &str, to: &str| (from == "leaf0" && to == "spine1") || (from == "spine1" && to == "leaf0");
@@ -85,7 +85,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
 
 #[test]
 fn a_flapping_link_breaks_no_identity() {
-    // The link changes state every 7 µs, with up to a dozen packets on the wire and more behind.
+    // The link changes state every 7 µs, with up to a dozen packets on the wire and more in queues.
     let times: Vec<_> = (0..60).map(|n| format!("\"{} us\"", 20 + 7 * n)).collect();
     for link in ["leaf0-spine1", "h0-leaf0", "spine0-leaf1"] {
         let change = format!("{{ link = \"{link}\", delay = \"5 us\", down = [{}] }}", times.join(", "));
@@ -108,13 +108,13 @@ fn a_slower_direction_is_respected_and_the_other_is_not_slowed() {
         "buffer = \"20 MB\"\npolicy = \"cs\"",
         "congestion_control = \"newreno\"\nmin_rto = \"1 s\"",
     );
-    // The link from host 0 has 1 Gb/s, the link to it 10 Gb/s.
+    // The link from host 0 has 1 Gb/s, the link to host 0 has 10 Gb/s.
     let flows = vec![flow(0, 1, 10_000_000, Time::ZERO), flow(2, 0, 10_000_000, Time::ZERO)];
     let rows = run_fast(&lab.times("20 ms", "1 s").flows(flows));
     let seconds = |number| rows.flow(number).fct_ns.expect("it finishes") as f64 * 1e-9;
     let wire_bits = 10e6 * 8.0 * 1_454.0 / 1_400.0;
-    // The acknowledgements of the second flow share the slow uplink with the first flow's data: 54
-    // of 1454 B.
+    // The acknowledgements of the second flow share the slow uplink with the first flow's data.
+    // They take 54 of 1454 B.
     let expected = wire_bits * (1.0 + 54.0 / 1_454.0) / 1e9;
     assert!((seconds(0) / expected - 1.0).abs() < 0.02, "{} s, expected {expected} s", seconds(0));
     assert!((seconds(1) / (wire_bits / 10e9) - 1.0).abs() < 0.05, "{} s", seconds(1));
@@ -141,8 +141,8 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             assert_eq!(finished, [false, false, false, true], "{change}, {nic}");
             assert_eq!((rows.totals.flows, rows.totals.flows_finished), (4, 1));
             assert_eq!(rows.totals.end_ns, 300_000_000_000, "what is unfinished was watched until the end");
-            // 4 us of propagation in both directions, and 400 KB at 10 Gb/s: the ideal completion
-            // time ignores failures.
+            // The ideal is 4 us of propagation in both directions, and 400 KB at 10 Gb/s.
+            // The ideal completion time ignores failures.
             assert!(rows.flows.iter().all(|flow| flow.ideal_ns == 324_000.0), "{:?}", rows.flows);
             let patient = rows.flow(0);
             assert!((15..25).contains(&patient.timeouts), "1 ms, 2 ms, 4 ms … 60 s: {patient:?}");

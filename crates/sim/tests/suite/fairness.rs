@@ -1,13 +1,13 @@
-//! Fairness among senders that compete for one port.
+//! Tests of fairness among senders that compete for one port.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_scenario::TieOrder;
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
-/// Hosts that send to one port at the same picosecond. The first arrival is sent at once,
-/// the second into the buffer, which has room for one packet. All others are lost and never sent
-/// again.
+/// Counts which hosts get a packet through when all hosts send to one port at the same picosecond.
+/// The port sends the first arrival at once and stores the second one in the buffer,
+/// which has space for one packet. All other packets are lost and never sent again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
     let spacing = Time::from_us(20);
     let lab = Lab::new(
@@ -46,12 +46,12 @@ fn simultaneous_arrivals_are_ordered_fairly_for_any_number_of_hosts() {
     }
 }
 
-/// Two long flows of `control` from hosts 0 and 1 to host 2, the second one `gap_us` later, and
-/// what they sent in `duration`.
+/// Results of two long flows of `control` from hosts 0 and 1 to host 2 within `duration`.
+/// The second flow starts `gap_us` later.
 ///
-/// Hosts send faster than the port drains. Otherwise one flow can fill the port alone, because its
-/// packets arrive exactly when others leave, and a drop-tail queue locks the other flow out (phase
-/// effects: Floyd and Jacobson 1992).
+/// Hosts send faster than the port drains. Otherwise one flow could fill the port alone,
+/// because its packets arrive exactly when other packets leave, and a drop-tail queue excludes the
+/// other flow (phase effects: Floyd and Jacobson 1992).
 fn two_long_flows(control: &str, switch: &str, duration: &str, gap_us: u64) -> Rows {
     let transport = format!("congestion_control = \"{control}\"\nmin_rto = \"5 ms\"\ninitial_rto = \"5 ms\"");
     let port = "change = [{ link = \"h2-switch\", rate_ba = \"10 Gb/s\" }]";
@@ -61,7 +61,7 @@ fn two_long_flows(control: &str, switch: &str, duration: &str, gap_us: u64) -> R
     run_fast(&lab.times(duration, "0 s").flows(flows))
 }
 
-/// Jain's index of the flows' throughput: 1 if equal, 1/n if one flow has everything.
+/// Jain's index of the flows' throughput: 1 if equal, 1/n if one flow has all throughput.
 fn jain(rows: &Rows) -> f64 {
     let shares: Vec<f64> =
         rows.flows.iter().map(|flow| (flow.sent_packets - flow.retransmitted_packets) as f64).collect();
@@ -81,7 +81,7 @@ fn two_dctcp_flows_share_a_port_and_keep_its_queue_near_the_threshold() {
         assert!(jain(&rows) > 0.95, "{}", jain(&rows));
         assert_eq!(rows.switch_losses(), 0);
         let queue = rows.queue(0, 2, 0);
-        // Slow start doubles the data in flight at the first mark: the queue, and 43 us of 10 Gb/s.
+        // Slow start doubles the data in flight at the first mark: the queue, and 43 us at 10 Gb/s.
         let pipe = 54_000;
         assert!((threshold..2 * (threshold + pipe)).contains(&queue.max_bytes), "{queue:?}");
         let mean = queue.mean_bytes / threshold as f64;
@@ -100,14 +100,14 @@ fn two_newreno_flows_share_a_port_and_fill_its_buffer() {
         let queue = rows.queue(0, 2, 0);
         assert!(queue.max_bytes > buffer - FRAME && queue.max_bytes <= buffer, "{queue:?}");
         assert!(queue.dropped_packets > 100 && rows.switch_losses() == queue.dropped_packets, "{queue:?}");
-        // Once, when slow start overshoots, a retransmission may be lost again; afterwards fast
-        // recovery suffices.
+        // Once, when slow start overshoots, a retransmission may be lost again.
+        // Afterwards fast recovery is enough.
         assert!(rows.flows.iter().all(|flow| flow.timeouts <= 1), "{:?}", rows.flows);
         assert!(rows.link("switch", "h2").utilisation > 0.98, "{:?}", rows.link("switch", "h2"));
     }
 }
 
-/// A flow of three packets that starts behind one of a thousand at the same NIC.
+/// Results of a flow of three packets that starts behind a flow of a thousand packets at one NIC.
 fn behind_a_long_flow(nic: &str) -> Rows {
     let lab = Lab::new(
         &star(3, "10 Gb/s", "1 us"),
@@ -121,16 +121,17 @@ fn behind_a_long_flow(nic: &str) -> Rows {
 #[test]
 fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     let frame = 1_163_200;
-    // From the NIC's first bit to the last bit at the receiver: two hops of serialization, two of 1
-    // us.
+    // The path is the time from the NIC's first bit to the last bit at the receiver:
+    // two hops of serialization, and two of 1 us.
     let path = 2 * frame + 2_000_000;
-    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us). The short
-    // flow's first frame follows the long flow's tenth, which preceded it in the turn order, or all
-    // thousand.
+    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us).
+    // The short flow's first frame follows the long flow's tenth frame,
+    // which preceded it in the turn order, or all thousand frames.
     let turn = 10 * frame - 10_000_000;
     let fair = behind_a_long_flow("fair");
     assert_eq!(fair.flow(1).fct_ns, Some(Time(turn + 4 * frame + path).as_ns()));
-    // The long flow's last packet follows its 999 others and all three packets of the short flow.
+    // The long flow's last packet follows its 999 other packets and all three packets of
+    // the short flow.
     assert_eq!(fair.flow(0).fct_ns, Some(Time(1_002 * frame + path).as_ns()));
     let fifo = behind_a_long_flow("fifo");
     assert_eq!(fifo.flow(1).fct_ns, Some(Time(1_000 * frame - 10_000_000 + 2 * frame + path).as_ns()));
@@ -168,8 +169,8 @@ fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
     assert_eq!(served, [3, 1].repeat(50));
 }
 
-/// The overload of `scenarios/testbed-burst.toml` under TDT: bytes of each of the four senders, and
-/// the number of bursts with losses.
+/// Results of the overload of `scenarios/testbed-burst.toml` under TDT:
+/// bytes of each of the four senders, and the number of bursts with losses.
 fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/testbed-burst.toml");
     let tdt = [("switch.policy", "{ name = \"tdt\", dec = 8 }"), ("duration", "6 s")];
@@ -184,9 +185,10 @@ fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
     ([3, 4, 5, 6].map(of), lost)
 }
 
-/// Explains why simulated bursts lose nothing under TDT where real ones do
-/// (docs/evidence/real-packets.md). With links exactly as fast as the port, one of two hosts sends
-/// in step with the port. The port then stays in evacuation, full and without a drop.
+/// Simulated bursts lose no packet under TDT although real bursts
+/// do (docs/evidence/real-packets.md), and this test shows why.
+/// With links exactly as fast as the port, one of two hosts sends in step with the port.
+/// Then the port stays in evacuation, full and without a drop.
 #[test]
 fn a_host_in_step_with_an_evacuated_port_locks_the_other_one_out_and_faster_links_end_it() {
     let (bytes, lost) = bursts_beside_overload(&[]);

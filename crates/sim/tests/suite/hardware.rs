@@ -1,5 +1,5 @@
-//! Effect of each hardware option of a chip: the scenarios `hardware-*.toml`, each with and without
-//! its option.
+//! Tests of the effect of each hardware option of a chip: the scenarios `hardware-*.toml`,
+//! each with and without its option.
 //!
 //! `cargo xtask generate sim` rewrites the table of `docs/concepts/chips.md`.
 
@@ -35,7 +35,7 @@ impl RunSink for Rows {
     }
 }
 
-/// Results of a run.
+/// Results of a run that the table shows.
 #[derive(Debug)]
 struct Shown {
     rows: Rows,
@@ -59,7 +59,7 @@ impl Shown {
         100.0 * lost as f64 / sent as f64
     }
 
-    /// Number of the class's bursts without loss.
+    /// Number of the class's bursts without a loss.
     fn lossless(&self, class: &str) -> usize {
         self.flows(class).filter(|flow| flow.state == FlowState::Finished).count()
     }
@@ -78,7 +78,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a scenario unchanged, or with an ideal switch.
+/// Runs a scenario unchanged, or as an ideal switch.
 fn run(file: &str, ideal: bool) -> Shown {
     let loaded = load(&folder().join("scenarios").join(file), &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut scenario = loaded.scenario;
@@ -123,7 +123,8 @@ fn each_option_changes_what_it_should() {
     );
     let (ideal, cells) = measure("cells", &mut table);
     assert!(cells.lost("far") > ideal.lost("far") + 1.0, "a tenth of the memory is lost to whole cells");
-    // 1,500 B need eight cells of 208 B: the queues of DT's steady state shrink by 1500 / 1664.
+    // A packet of 1,500 B needs eight cells of 208 B, so the queues of DT's steady state shrink by
+    // 1500 / 1664.
     let shrunk = cells.delay_us("overload") / ideal.delay_us("overload");
     assert!((shrunk - 1_500.0 / 1_664.0).abs() < 0.01, "{shrunk}");
 
@@ -150,8 +151,7 @@ fn each_option_changes_what_it_should() {
 
     let (exact, rounded) = measure("alpha", &mut table);
     assert!(rounded.lost("far") > exact.lost("far"), "0.7 becomes 0.5");
-    // Three queues are at the limit: alpha B / (1 + 3 alpha) each, without the packet in
-    // transmission.
+    // Three queues are at the limit alpha B / (1 + 3 alpha), without the packet in transmission.
     let expected = (0.5 / 2.5) / (0.7 / 3.1);
     let shrunk = rounded.delay_us("overload") / exact.delay_us("overload");
     assert!((shrunk - expected).abs() < 0.01, "{shrunk} for {expected}");

@@ -1,13 +1,13 @@
 //! Checks on random small networks that the headroom of [`bufferlab_units::headroom`] is enough,
-//! and that less of it is not.
+//! and that less headroom is not enough.
 //!
-//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to lose a
-//! lossless packet. An *attack* arranges the worst case of the model packet by packet. *Noise*
-//! makes pauses and resumes follow each other as fast as possible. At the model's headroom neither
-//! may lose a packet. With less headroom the attack must lose one. The reduction is one packet of
-//! the size that occupies most per byte. The reduction also includes the bytes by which another
-//! frame exceeds the largest packet on its way back, since the attack lets the frame wait for a
-//! packet.
+//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to
+//! lose a lossless packet. An *attack* arranges the worst case of the model packet by packet.
+//! *Noise* makes pauses and resumes follow each other as fast as possible. At the model's
+//! headroom neither kind may lose a packet. With less headroom the attack must lose a packet.
+//! The reduction is one packet of the size that occupies most memory per byte.
+//! The reduction also includes the bytes by which another frame exceeds the largest packet on its
+//! way back, since the attack makes the frame wait for a packet.
 
 mod network;
 mod traffic;
@@ -22,7 +22,7 @@ use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 use std::fmt;
 
-/// Number of networks between progress reports of a long search.
+/// Number of networks between two progress reports of a long search.
 const PROGRESS: u64 = 1000;
 
 /// Error if the engine refuses a network, which is a defect of this search.
@@ -31,20 +31,20 @@ type Failure = Box<dyn std::error::Error>;
 /// Findings of a search.
 #[derive(Clone, Debug, Default)]
 struct Findings {
-    /// Number of networks tried.
+    /// Number of networks that the search tried.
     pub(crate) networks: u64,
-    /// Runs with a pause; only these are informative.
+    /// Number of runs with a pause. Only these runs are informative.
     pub(crate) paused: u64,
-    /// Possible attacks (networks with one lossless priority).
+    /// Number of possible attacks (networks with one lossless priority).
     pub(crate) attacks: u64,
-    /// Attacks that lost a packet with one packet less of headroom.
+    /// Number of attacks that lost a packet with one packet less of headroom.
     pub(crate) witnesses: u64,
-    /// Attacks that needed two packets less: a packet ends exactly when the pause is obeyed, and
-    /// the model counts the next one.
+    /// Number of attacks that needed two packets less. A packet ends exactly when the sender obeys
+    /// the pause, and the model counts the next packet, too.
     pub(crate) ties: u64,
     /// Descriptions of networks that lost a lossless packet with the model's headroom.
     pub(crate) lost: Vec<String>,
-    /// Descriptions of networks whose attack lost nothing with two packets less.
+    /// Descriptions of networks whose attack lost no packet with two packets less of headroom.
     pub(crate) unwitnessed: Vec<String>,
     /// Description of the first attack that lost a packet.
     pub(crate) first_witness: Option<String>,
@@ -69,7 +69,7 @@ impl fmt::Display for Findings {
     }
 }
 
-/// Tries `networks` networks drawn from `seed`, the first of them number `first`.
+/// Tries `networks` networks drawn from `seed`. The first network has the number `first`.
 fn search(seed: u64, first: u64, networks: u64) -> Result<Findings, Failure> {
     let mut findings = Findings { networks, ..Findings::default() };
     for number in first..first + networks {
@@ -101,7 +101,7 @@ impl Findings {
         Ok(())
     }
 
-    /// Runs the worst case with the model's headroom and with one packet less.
+    /// Runs the worst case with the model's headroom and with one packet less of headroom.
     fn try_attack(&mut self, number: u64, network: &Network) -> Result<(), Failure> {
         let calm = Network { policy: "sonic-dt", drain: None, ..network.clone() };
         let packets = traffic::attack(&calm);
@@ -139,11 +139,11 @@ impl Findings {
     }
 }
 
-/// Result of a run about headroom.
+/// Result of a run with a given headroom.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     pauses: u64,
-    /// Lossless packets that a switch refused.
+    /// Number of lossless packets that a switch refused.
     lost: u64,
 }
 
@@ -173,8 +173,8 @@ fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
     Ok(watch.outcome)
 }
 
-/// Number of networks and seed from the environment, as set by `cargo xtask headroom-search`, or a
-/// small sample by default.
+/// Number of networks and seed from the environment, as `cargo xtask headroom-search` sets them,
+/// or a small sample by default.
 fn sample_and_seed() -> (u64, u64) {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))
@@ -192,8 +192,8 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // Regression cases: repetitions that became due between a resume and a pause were left out, and
-    // packets that end when the pause is obeyed.
+    // These networks are regression cases. In some, repetitions that became due between a resume
+    // and a pause were omitted. In others, packets end when the sender obeys the pause.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
         let findings = search(1, number, 1).expect("the network can be built");
         assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

@@ -1,4 +1,4 @@
-//! Queues and tags that hosts choose for their packets.
+//! Tests of queues and tags that hosts choose for their packets.
 
 use crate::support::{Lab, Rows, flow, run, star, try_run};
 use bufferlab_sim::SimError;
@@ -13,7 +13,7 @@ fn switch(queues: u8, policy: &str) -> String {
     )
 }
 
-/// Packets stored for host `port` in each queue.
+/// Number of packets stored for host `port` in each queue.
 fn stored(rows: &Rows, port: u16, queues: u8) -> Vec<u64> {
     (0..queues).map(|priority| rows.queue(0, port, priority).enqueued_packets).collect()
 }
@@ -23,8 +23,8 @@ fn a_pias_flow_moves_down_by_the_bytes_that_it_has_sent() {
     let keys = format!("{BASE}pias_thresholds = [\"14 KB\", \"28001 B\"]");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), &switch(4, "\"cs\""), &keys);
     let rows = run(&lab.flows(vec![flow(0, 1, 50 * SEGMENT, Time::ZERO)]));
-    // Ten packets are sent before the threshold of 14,000 B. The 21st has 28,000 B before it, one
-    // less than the second threshold.
+    // Ten packets are sent before the threshold of 14,000 B.
+    // The 21st packet has 28,000 B before it, one byte less than the second threshold.
     assert_eq!(stored(&rows, 1, 4), [0, 10, 11, 29]);
     assert_eq!(stored(&rows, 0, 4), [50, 0, 0, 0], "acknowledgements");
 }
@@ -54,7 +54,8 @@ fn a_drawn_queue_is_where_pias_begins() {
 
 #[test]
 fn the_small_tag_reaches_policies_that_spare_small_flows() {
-    // A flow that counts as long gets a hundredth of the buffer; a short one gets all it needs.
+    // A flow that counts as long gets a hundredth of the buffer.
+    // A short flow gets all the space that it needs.
     let policy = "{ name = \"fab\", short_flows = \"tag\", short_alpha = 100, alpha = 0.01 }";
     for (small, segments, loses) in
         [("0 B", 20, true), ("14 KB", 20, true), ("28 KB", 20, false), ("28 KB", 200, true)]
@@ -85,12 +86,12 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queues[1..].iter().all(|&packets| packets >= 3_572), "{queues:?}");
     let queue = |priority| rows.queue(0, 3, priority);
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
-    // Each control promises a different queue: Cubic fills what it may have, DCTCP its threshold,
-    // θ-PowerTCP a fraction of the pipe.
+    // Each control keeps a different queue: Cubic fills all the space that it may use,
+    // DCTCP fills its threshold, θ-PowerTCP a fraction of the bandwidth-delay product.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 
-/// A flow whose window exceeds the largest number of packets, all sent at once.
+/// The window of the flow exceeds the largest number of packets, all sent at once.
 #[test]
 fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
     let keys = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = \"whole\"";
@@ -112,7 +113,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         let said = error.to_string();
         assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");
     }
-    // Packets that are created only when they are sent take no memory.
+    // NICs create these packets only when they send them, so the packets take no memory.
     let rows = try_run(&lab("fair").flows(flows()), false).expect("it runs");
     assert!(rows.totals.peak_packets < 10_000, "{}", rows.totals.peak_packets);
 }

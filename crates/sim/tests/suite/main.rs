@@ -1,4 +1,5 @@
-//! The simulator, from outside: exact times, conservation, determinism, and the claims that need a
+//! Tests of the simulator's interface: exact times, conservation, determinism,
+//! and the claims that need a network.
 //! network.
 
 mod artifact;

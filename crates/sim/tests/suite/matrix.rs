@@ -1,5 +1,6 @@
-//! Every policy with every hardware option, scheduler and kind of traffic, for a millisecond each.
-//! Every identity is checked after every event, and every comparison in an explanation of a loss is
+//! Runs every policy with every hardware option, scheduler and kind of traffic,
+//! for a millisecond each. The runs check every identity after every event,
+//! and evaluate every comparison in an explanation of a loss.
 //! evaluated.
 
 use crate::support::{Lab, Rows};
@@ -19,7 +20,7 @@ const HARDWARE: [&str; 8] = [
     "threshold_refresh = \"2 us\"",
     "cell = \"208 B\"\nslices = 3\nqueue_reserve = \"2 KB\"\nthreshold_refresh = \"1 us\"\nquantised_alpha = true",
 ];
-/// Accounting options of chips, for policies that pause.
+/// Accounting options of chips, for policies that pause senders.
 const ACCOUNTING: [&str; 4] = [
     "family = \"tomahawk5\"",
     "slices = 3\nslice_by = \"ingress\"",
@@ -29,10 +30,11 @@ const ACCOUNTING: [&str; 4] = [
 /// Number of losses per run that are explained.
 const EXPLAINED: u64 = 400;
 
-/// Two hosts overload a third with lossy packets, a burst goes to a fourth, and TCP flows to both.
+/// Scenario of two hosts that overload a third host with lossy packets,
+/// a burst to a fourth host, and TCP flows to both receivers.
 /// If `lossless`, lossless traffic competes with one of the overloads.
 fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) -> Scenario {
-    // Too little headroom, so that lossless packets are also lost.
+    // The headroom is too small, so that lossless packets are lost, too.
     let policy = if lossless {
         format!("{{ name = \"{}\", headroom = \"3 KB\" }}", info.name)
     } else {
@@ -74,7 +76,7 @@ fn numbers(text: &str) -> Vec<u64> {
     bytes.filter_map(|(number, _)| number.parse().ok()).collect()
 }
 
-/// Evaluates the comparison that refused a packet; returns whether the row has a comparison.
+/// Evaluates the comparison that refused a packet. Returns whether the row has a comparison.
 fn holds(row: &Explanation) -> bool {
     let text = row.because();
     match (numbers(&text)[..].as_ref(), text.contains(" + packet ")) {
@@ -91,7 +93,7 @@ fn holds(row: &Explanation) -> bool {
     }
 }
 
-/// Reasons that follow from a comparison.
+/// Reasons of losses that follow from a comparison.
 const COMPARED: [&str; 5] =
     ["buffer-full", "over-threshold", "over-port-limit", "over-ingress-limit", "headroom-full"];
 
@@ -137,8 +139,8 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
     assert!(evaluated > 10_000, "{evaluated} comparisons");
     for reason in COMPARED {
-        // Ingress limits of lossy traffic bind only in some profiles, so their reason may be
-        // missing.
+        // Ingress limits of lossy traffic apply only in some profiles,
+        // so their reason may be missing.
         assert!(
             reasons.contains(&reason) || reason == "over-ingress-limit",
             "{reason} never bound: {reasons:?}"
@@ -146,7 +148,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
 }
 
-/// Runs the scenarios twice, with and without explanations: the other rows are equal.
+/// Runs the scenarios twice, with and without explanations, and compares the other rows.
 #[test]
 fn explanations_change_nothing() {
     for info in POLICIES {

@@ -1,4 +1,4 @@
-//! Choice of a packet's path among several.
+//! Tests of how packets choose among several paths.
 
 use crate::support::{Lab, Rows, chi_square, flow, run, run_fast};
 use bufferlab_metrics::LinkRow;
@@ -8,7 +8,7 @@ use bufferlab_workload::FlowSpec;
 const SWITCH: &str = "buffer = \"10 MB\"\npolicy = \"cs\"";
 const TRANSPORT: &str = "congestion_control = \"newreno\"\nhandshake = false";
 
-/// Two racks of two hosts, two spines, four parallel cables each.
+/// Topology of two racks of two hosts, two spines, and four parallel cables for each link.
 fn fabric(multipath: &str) -> Lab {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 2\nspines = 2\nlinks_per_pair = 4\nhost_rate = \"10 Gb/s\"\n\
@@ -24,7 +24,7 @@ fn fat_tree(multipath: &str) -> Lab {
     Lab::new(&topology, SWITCH, TRANSPORT)
 }
 
-/// Packets over each of the links that `select` accepts.
+/// Number of packets over each of the links that `select` accepts.
 fn packets(rows: &Rows, select: impl Fn(&LinkRow) -> bool) -> Vec<u64> {
     rows.links.iter().filter(|link| select(link)).map(|link| link.tx_packets).collect()
 }
@@ -34,8 +34,8 @@ fn single_packets(count: u64, src: u32, dst: u32) -> Vec<FlowSpec> {
     (0..count).map(|n| flow(src, dst, 1_000, Time::from_us(4 * n))).collect()
 }
 
-/// Checks one value of Pearson's statistic, and the mean of many. The mean is `cells − 1` and the
-/// variance twice that.
+/// Checks each value of Pearson's statistic, and the mean of many values.
+/// The expected mean is `cells − 1` and the variance is twice that.
 fn assert_even(statistics: &[f64], cells: f64, what: &str) {
     let (mean, deviation) = (cells - 1.0, (2.0 * (cells - 1.0)).sqrt());
     let largest = statistics.iter().copied().fold(0.0, f64::max);
@@ -59,8 +59,8 @@ fn flows_spread_evenly_over_parallel_cables_and_over_both_tiers() {
         down.push(chi_square(&to_leaf1));
         back.push(chi_square(&acknowledgements));
         let rows = run_fast(&fat_tree("ecmp").seed(seed).flows(single_packets(800, 0, 15)));
-        // The core depends on the choices of edge and aggregation switch together. If the same bits
-        // made both choices, two cores would idle.
+        // The core depends on the choices of edge and aggregation switch together.
+        // If both used the same bits, two cores would idle.
         cores.push(chi_square(&packets(&rows, |link| link.from.starts_with("agg0_") && link.role == "up")));
     }
     assert_even(&up, 8.0, "leaf to spines");
@@ -121,8 +121,8 @@ fn explicit_paths_are_honoured_hop_by_hop_in_both_directions() {
             chosen.ack_path = Some((7 - up % 8) | (3 - down % 4) << 8);
             let rows = run(&fabric(multipath).flows(vec![chosen]));
             let count = rows.flow(0).sent_packets;
-            // Leaf 0 numbers spine 0's cables first; the spine has four cables to leaf 1. Choices
-            // are taken modulo the number of paths.
+            // Leaf 0 numbers spine 0's cables first. Each spine has four cables to leaf 1.
+            // Choices are taken modulo the number of paths.
             let expect = |from_leaf: &str, to_leaf: &str, up: u32, down: u32| {
                 let spine = format!("spine{}", up / 4);
                 let cables = |from: &str, to: &str, used: u32| {
@@ -150,7 +150,8 @@ fn every_pair_of_hosts_of_a_fat_tree_is_connected_and_every_link_is_used() {
         assert_eq!((rows.flows.len(), rows.all_finished()), (240, true));
         assert_eq!(rows.links.len(), 96);
         assert!(rows.links.iter().all(|link| link.tx_packets > 0), "{multipath}: every link is used");
-        // Number of hops on shortest paths between hosts of one rack, of one pod, and of two pods.
+        // The numbers are hops on shortest paths between hosts of one rack, of one pod,
+        // and of two pods.
         let per_direction: u64 = rows
             .flows
             .iter()

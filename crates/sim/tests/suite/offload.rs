@@ -1,4 +1,4 @@
-//! Bursts of large send offload leave a host without interruption.
+//! Tests that bursts of large send offload leave a host without interruption.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -13,13 +13,14 @@ fn lab(keys: &str) -> Lab {
     Lab::new(&star(4, "1 Gb/s", "50 us"), "buffer = \"64 MB\"\npolicy = \"cs\"", &transport)
 }
 
-/// Arrival (ns) of the `n`-th packet of a train that leaves a host without gaps.
+/// Arrival time of the `n`-th packet of a train that leaves a host without gaps (ns).
 fn arrival(n: u64) -> u64 {
     let ps = (n + 1) * RATE.serialization(FULL).0 + 2 * DELAY.0;
     Time(ps).as_ns()
 }
 
-/// FCTs (ns) of ten segments each to three hosts, all started at once at one NIC.
+/// Completion times of three flows of ten segments to three hosts,
+/// all started at once at one NIC (ns).
 fn three(keys: &str) -> Vec<u64> {
     let flows = (1..4).map(|dst| flow(0, dst, 10 * SEGMENT, Time::ZERO)).collect();
     let rows = run(&lab(keys).flows(flows));
@@ -28,29 +29,31 @@ fn three(keys: &str) -> Vec<u64> {
 
 #[test]
 fn without_offload_flows_take_turns_packet_by_packet() {
-    // The first flow's first packet leaves before the others start; then 0 1 2 0 1 2 …
+    // The first flow's first packet leaves before the other flows start.
+    // Then the order is 0 1 2 0 1 2 …
     assert_eq!(three(""), [arrival(26), arrival(29), arrival(30)]);
 }
 
 #[test]
 fn a_burst_leaves_back_to_back_before_the_next_flow() {
     assert_eq!(three("lso = \"64 KB\""), [arrival(10), arrival(20), arrival(30)]);
-    // Bursts of five take turns: 0 1 2 0 1 2.
+    // Bursts of five packets take turns: 0 1 2 0 1 2.
     assert_eq!(three("lso = \"7 KB\""), [arrival(20), arrival(25), arrival(30)]);
-    // An offload below one segment gives no bursts.
+    // An offload size below one segment gives no bursts.
     assert_eq!(three("lso = \"1 KB\""), three(""));
 }
 
 #[test]
 fn acknowledgements_wait_for_the_end_of_a_burst() {
-    // Host 1 sends two segments to host 0, whose burst of 40 is in progress when they arrive.
+    // Host 1 sends two segments to host 0, whose burst of 40 packets is in progress
+    // when they arrive.
     let ack_after = |keys: &str| {
         let flows = vec![flow(0, 2, 40 * SEGMENT, Time::ZERO), flow(1, 0, 2 * SEGMENT, Time::ZERO)];
         let rows = run(&lab(&format!("initial_window = 40\n{keys}")).flows(flows));
         rows.flow(0).fct_ns.expect("finished")
     };
-    // Without offload the ACKs of the two segments, 54 B each, go between the packets; with offload
-    // they follow them.
+    // Without offload, the ACKs of the two segments (54 B each) leave between the packets.
+    // With offload they leave after the packets.
     let two_acks = Time(2 * RATE.serialization(54).0).as_ns();
     assert_eq!(ack_after(""), arrival(40) + two_acks);
     assert_eq!(ack_after("lso = \"64 KB\""), arrival(40));

@@ -1,4 +1,5 @@
-//! Traffic without congestion control, checked against arithmetic through the whole simulator.
+//! Tests of traffic without congestion control, checked against arithmetic through
+//! the whole simulator.
 
 use bufferlab_metrics::{
     DelayRow, FlowRow, FlowState, LinkRow, ProbeRow, QueueRow, RunSink, RunTotals, SeriesRow,
@@ -56,13 +57,13 @@ impl Rows {
         self.flows.iter().filter(|flow| flow.class == class).collect()
     }
 
-    /// Link to a host, with its offered bytes and use.
+    /// The link to a host, with its offered bytes and its utilisation.
     fn downlink(&self, host: &str) -> &LinkRow {
         self.links.iter().find(|link| link.to == host).expect("every host has a downlink")
     }
 }
 
-/// TDT's switch: 16 ports of 1 Gb/s, 1 MB, packets of 1,500 B, sources of any rate.
+/// Scenario of TDT's switch: 16 ports of 1 Gb/s, 1 MB, packets of 1,500 B, sources of any rate.
 fn tdt(policy: &str, duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -95,7 +96,8 @@ fn run(text: &str) -> Rows {
     run_with(text, true)
 }
 
-/// Two ports overwhelmed at 2 Gb/s from the start, and one burst into a third port after 30 ms.
+/// Scenario of two ports that are overloaded at 2 Gb/s from the start,
+/// and of one burst into a third port after 30 ms.
 fn burst_beside_overload(policy: &str, rate: &str, burst_us: u64) -> Rows {
     let text = tdt(policy, "60 ms", "")
         + &transport("overload", "2 Gb/s")
@@ -117,7 +119,7 @@ fn burst_beside_overload(policy: &str, rate: &str, burst_us: u64) -> Rows {
     run_with(&text, false)
 }
 
-/// Longest burst without loss, in steps of `step_us`.
+/// Longest burst without a loss, in steps of `step_us` (us).
 fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64 {
     let lossless = |steps: u64| {
         burst_beside_overload(policy, rate, steps * step_us).of_class("burst")[0].fct_ns.is_some()
@@ -133,25 +135,25 @@ fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64
 
 const DT: &str = "{ name = \"dt\", alpha = 1.0 }";
 
-/// TDT section VI-A: R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s: 222.2 us for a fluid,
-/// some packets less here.
+/// TDT section VI-A with R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s absorbs 222.2 us
+/// of a fluid. A burst of packets is some packets shorter.
 #[test]
 fn dynamic_thresholds_absorb_a_burst_as_long_as_their_closed_form_says() {
     let longest = longest_lossless_us(DT, "8 Gb/s", 2, 600);
     assert!((213..=227).contains(&longest), "{longest} us");
 }
 
-/// Equation 4: at R = 2 Gb/s queues settle while the burst lasts, (R − C) d = aB / (1 + a (M + N)):
-/// 2.0 ms.
+/// Equation 4: at R = 2 Gb/s queues settle during the burst, so (R − C) d = aB / (1 + a (M + N)),
+/// which is 2.0 ms.
 #[test]
 fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
     let longest = longest_lossless_us(DT, "2 Gb/s", 24, 6_000);
     assert!((1_900..=2_060).contains(&longest), "{longest} us");
 }
 
-/// At its threshold a single port occupies alpha / (1 + alpha) of the buffer: 333 packets of 12 us.
-/// With complete sharing it is all 666 packets. Static thresholds (half of 1/16) would behave
-/// differently.
+/// At its threshold, a single port occupies alpha / (1 + alpha) of the buffer:
+/// 333 packets of 12 us. With complete sharing it occupies all 666 packets.
+/// Static thresholds (half of 1/16) would give another result.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {
     let delay_ms = |policy: &str| {
@@ -159,7 +161,7 @@ fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow
             + &transport("overload", "2 Gb/s")
             + "[[workload]]\nkind = \"bursts\"\nbursts = [{ src = \"h8\", dst = \"h0\", start = \"0 s\" }]\n";
         let rows = run(&text);
-        // Take the most common bin, because the queue fills within the first 8 of 100 ms.
+        // The test uses the most common bin, because the queue fills within the first 8 of 100 ms.
         let most = rows.delays.iter().max_by_key(|bin| bin.packets).expect("packets were sent");
         most.total_ns as f64 / most.packets as f64 * 1e-6
     };
@@ -234,8 +236,8 @@ fn a_rate_is_what_goes_over_the_wire() {
     // With 16,667 packets, one standard deviation is 0.8 %.
     assert!((load("h1") - 0.4e9).abs() < 0.013e9, "{}", load("h1"));
     assert!(rows.links.iter().all(|link| (link.role == "host-up") == link.offered_bytes.is_none()));
-    // Evenly spaced packets never queue (beyond the store-and-forward instant). A Poisson process
-    // does: M/D/1 at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
+    // Evenly spaced packets never queue (beyond the store-and-forward instant). Packets of a
+    // Poisson process queue: M/D/1 at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
     let mean_us = |class: &str| {
         let class = rows.class(class);
         let bins: Vec<_> = rows.delays.iter().filter(|bin| bin.class == class).collect();
@@ -261,8 +263,8 @@ fn a_slow_card_delays_an_open_loop_flow_and_loses_nothing() {
     let rows = run(&text);
     for flow in &rows.flows {
         let fct_ms = flow.fct_ns.expect("nothing is lost") as f64 * 1e-6;
-        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s: 8 ms, and a packet's time through the
-        // switch.
+        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s.
+        // They take 8 ms, and a packet's time through the switch.
         assert!((7.9..8.1).contains(&fct_ms), "{fct_ms} ms");
         assert!(flow.slowdown.is_some_and(|slowdown| slowdown > 1.5), "{flow:?}");
     }
@@ -305,7 +307,7 @@ fn sampling_keeps_to_its_window_and_its_ports() {
     assert!(rows.probes.iter().all(|probe| (2_000_000..3_000_000).contains(&probe.time_ns)));
 }
 
-/// A flow of one segment is one packet without a reply.
+/// A flow of one segment is one packet that gets no reply.
 #[test]
 fn a_list_of_small_flows_is_a_packet_trace() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -328,8 +330,8 @@ fn a_list_of_small_flows_is_a_packet_trace() {
     assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
 }
 
-/// The shipped trace: a microburst of 120 packets and 40 small ones in queue 0, 50 of a stream in
-/// queue 1.
+/// The shipped trace has a microburst of 120 packets and 40 small packets in queue 0,
+/// and 50 packets of a stream in queue 1.
 #[test]
 fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/trace-replay.toml");
@@ -353,13 +355,13 @@ fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
             queue.expect("port 5 leads to h5").arrived_packets
         };
         assert_eq!((arrived(0), arrived(1)), (120, 50));
-        // Sizes in the trace are sizes on the wire.
+        // The trace gives the sizes of packets on the wire.
         let delivered = rows.flows.iter().filter(|flow| flow.state == FlowState::Finished);
         let bytes: u64 = delivered.filter(|flow| flow.dst_host == 5).map(|flow| flow.size_bytes).sum();
         assert_eq!(rows.downlink("h5").tx_bytes, bytes);
         assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
     }
     let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
-    // A queue may occupy half of 85 packets under dt, and all of them under cs.
+    // A queue may occupy half of 85 packets under dt, and all of the 85 packets under cs.
     assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
 }

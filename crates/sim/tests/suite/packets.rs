@@ -1,4 +1,5 @@
-//! The table of packets agrees with every other table, and recording it changes no other result.
+//! Tests that the table of packets agrees with every other table,
+//! and that recording packets changes no other result.
 
 use crate::support::Rows;
 use bufferlab_core::Effect;
@@ -8,10 +9,10 @@ use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Packets and bytes lost by switch, port, priority, class and reason.
+/// Numbers of packets and bytes lost, by switch, port, priority, class and reason.
 type Drops = BTreeMap<(u32, u16, u8, u16, &'static str), (u64, u64)>;
 
-/// Rows of packets, and the other rows that they are compared with.
+/// Rows of packets, and the other rows that the test compares with them.
 #[derive(Default)]
 struct Recorded {
     packets: Vec<PacketRow>,
@@ -55,8 +56,8 @@ fn record(file: &str, overrides: &[(&str, &str)]) -> (Recorded, RunTotals) {
     (recorded, totals)
 }
 
-/// Runs with policies that refuse, push out, expel, pause and mark, with cells and slices, and over
-/// a link that fails.
+/// Runs with policies that refuse, push out, expel, pause and mark.
+/// Some runs have cells, slices, or a link that fails.
 const RUNS: [(&str, &[(&str, &str)]); 8] = [
     ("star-incast.toml", &[]),
     ("star-incast.toml", &[("switch.policy", "lqd"), ("switch.buffer", "100 KB")]),
@@ -95,7 +96,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             }
         }
         if overrides.iter().any(|(key, _)| key.ends_with(".cell")) {
-            // Rows of packets count whole cells, drops the packet's size.
+            // Rows of packets count whole cells, rows of drops count the packet's size.
             for ((_, charged), (_, bytes)) in drops.values_mut().zip(recorded.drops.values()) {
                 assert!(*charged >= *bytes && *charged < 2 * *bytes, "{charged} {bytes}");
                 *charged = *bytes;
@@ -116,7 +117,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             assert_eq!(largest.get(&place).copied().unwrap_or_default(), queue.max_bytes, "{file} {place:?}");
         }
     }
-    // Check that every comparison had rows to compare.
+    // The loop checks that every comparison had rows to compare.
     for event in PacketEvent::ALL {
         assert!(seen.get(event).is_some_and(|&count| count > 10), "{event:?}: {seen:?}");
     }

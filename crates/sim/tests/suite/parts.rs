@@ -1,4 +1,4 @@
-//! A run on several threads gives the rows of one thread.
+//! Tests that a run on several threads gives the rows of a run on one thread.
 
 use crate::support::{Lab, Rows, flow, star};
 use bufferlab_scenario::Scenario;
@@ -6,8 +6,8 @@ use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use std::num::NonZero;
 
-/// All rows of a run on `threads` threads. The largest number of packets alive is left out, because
-/// parts cannot know it exactly.
+/// All rows of a run on `threads` threads, without the largest number of packets alive.
+/// Parts cannot know that number exactly.
 fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();
@@ -18,8 +18,8 @@ fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     rows
 }
 
-/// Checks that runs with two and three threads give the rows of a run with one thread; returns
-/// these rows.
+/// Checks that runs with two and three threads give the rows of a run with one thread.
+/// Returns these rows.
 fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(simulation.needs_one_thread(scenario), None, "{what}");
@@ -52,7 +52,7 @@ const WORKLOADS: &str = "[[workload]]\nkind = \"poisson\"\nsizes = \"60 KB\"\nlo
                          [[workload]]\nkind = \"incast\"\nrequest = \"80 KB\"\nfan_in = 2\n\
                          queries_per_second_per_host = 200.0";
 
-/// Switch with a small buffer, so that many packets are lost and repeated.
+/// A switch with a small buffer, so that many packets are lost and repeated.
 fn switch(policy: &str) -> String {
     format!(
         "buffer = \"100 KB\"\nqueues_per_port = 2\npolicy = \"{policy}\"\n\
@@ -66,7 +66,8 @@ fn transport(control: &str) -> String {
 
 #[test]
 fn every_kind_of_policy() {
-    // Policies without and with timers, with evictions, with random draws, with state per flow.
+    // The policies include some without and with timers, with evictions, with random draws,
+    // with state per flow.
     for policy in ["dt", "abm", "lqd", "losspass", "plasticine", "tdt", "fab", "occamy"] {
         let scenario = Lab::new(LEAF_SPINE, &switch(policy), &transport("dctcp"))
             .times("1 ms", "1 s")
@@ -103,12 +104,12 @@ fn runs_that_are_cut_and_runs_that_end_early() {
     let lab = Lab::new(LEAF_SPINE, &switch("abm"), &transport("dctcp")).more(samples);
     let cut = same_on_all("a cut run", &lab.clone().times("2 ms", "100 us").workloads(WORKLOADS));
     assert!(!cut.all_finished(), "some flows are alive at the end");
-    // The last flow ends long before flows stop arriving; the policy's timers continue.
+    // The last flow ends long before flows stop arriving, but the policy's timers continue.
     let early = |flows| lab.clone().times("4 ms", "1 s").flows(flows);
     let flows = vec![flow(0, 9, 50_000, Time::from_us(3)), flow(5, 9, 50_000, Time::from_us(3))];
     let rows = same_on_all("an early end", &early(flows));
     assert_eq!(rows.totals.end_ns, 4_000_000);
-    // This list has a flow that lasts long after all others.
+    // This list has a flow that ends long after all other flows.
     let flows = vec![flow(0, 9, 5_000, Time::from_us(3)), flow(5, 14, 4_000_000, Time::from_us(3_990))];
     let scenario = early(flows);
     let rows = same_on_all("a late end", &scenario);

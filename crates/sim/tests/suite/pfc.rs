@@ -1,16 +1,17 @@
-//! PFC: pauses begin at the calculated times, protect lossless traffic, and form cycles only where
-//! they must.
+//! Tests of PFC: pauses begin at the calculated times, protect lossless traffic,
+//! and form cycles only in networks that require them.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_metrics::PauseRow;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 
-/// Switch with one queue per port, which is lossless.
+/// Switch with one queue per port. The queue is lossless.
 fn switch(policy: &str, pfc: &str) -> String {
     format!("buffer = \"40 MB\"\npolicy = {policy}\npfc = {{ priorities = [0]{pfc} }}")
 }
 
-/// Packets of `wire` bytes, including headers of 54 B, at a host's full rate.
+/// Transport whose hosts send packets of `wire` bytes, including headers of 54 B,
+/// at their full rate.
 fn open_loop(rate: &str, wire: u64) -> String {
     format!("congestion_control = \"none\"\nrate = \"{rate}\"\nsegment_bytes = \"{} B\"", wire - 54)
 }
@@ -30,8 +31,8 @@ fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
     found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
 }
 
-/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us except the last link, which has 5 Gb/s; packets of 1500
-/// B. The 11th stored packet crosses the threshold.
+/// Results of the chain h0 – s0 – s1 – h1. All links have 10 Gb/s and 1 us, except the last link,
+/// which has 5 Gb/s. Packets have 1500 B. The 11th stored packet crosses the threshold.
 fn chain(pfc: &str, duration: &str) -> Rows {
     chain_with("15001 B", pfc, duration)
 }
@@ -54,13 +55,14 @@ fn chain_with(threshold: &str, pfc: &str, duration: &str) -> Rows {
         .workloads(&bursts(&[(0, 1)], duration)))
 }
 
-/// Calculated by hand. At s1 a packet arrives every 1.2 us and one leaves every 2.4 us. The 22nd
-/// packet is the 11th stored, and T is 10: pause at `t`. The frame of 51.2 ns and 1 us of cable let
-/// s0 start two more packets. From 13 packets to 7 = T - 3 six leave: with `f` from `t` to the next
-/// departure, resume at `u = t + f + 12`. s0 obeys after 1.0512 us, its first packet arrives at
-/// `u + 3.2512`, and the eighth, at `u + 11.6512`, is again the 11th stored: the next pause, `f =
-/// 0.3488` before a departure. So there is a pause for every 10 packets from the 22nd on. The first
-/// lasts 13.2 us (`f = 1.2`), all others 12.3488.
+/// The expected times are calculated by hand. At s1 a packet arrives every 1.2 us and one leaves
+/// every 2.4 us. The 22nd packet is the 11th stored, and T is 10: the switch pauses at `t`.
+/// During the frame of 51.2 ns and 1 us of cable, s0 starts two more packets. From 13 packets
+/// to 7 = T - 3 six packets leave: with `f` from `t` to the next departure, the resume is at
+/// `u = t + f + 12`. s0 obeys after 1.0512 us. Its first packet arrives at `u + 3.2512`. Its
+/// eighth packet arrives at `u + 11.6512` and is again the 11th stored, so the switch pauses again,
+/// `f = 0.3488` before a departure. So there is a pause for every 10 packets from the 22nd on.
+/// The first pause lasts 13.2 us (`f = 1.2`), all other pauses 12.3488 us.
 #[test]
 fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
     let rows = chain("", "1200 us");
@@ -73,31 +75,32 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     let silent_ps = 13_200_000 + (expected - 1) * 12_348_800;
     assert_eq!(first.paused_ns, (silent_ps + 500) / 1_000);
     assert_eq!((second.demanded_ns, second.neighbour_paused_ns), (first.paused_ns, first.paused_ns));
-    // The pauses also spread to the host, which is paused for about half of the time.
+    // The pauses also reach the host, which is paused for about half of the time.
     let host = pauses(&rows, 0, 0);
     assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
     assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
-    // One packet leaves between the 11th stored one and the second that still arrives: never more
-    // than two are beyond T.
+    // One packet leaves between the 11th stored packet and the second of the packets that still
+    // arrive. So never more than two packets are beyond T.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
 
 /// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and triggers a pause,
-/// one packet earlier. Of two packets that arrive one leaves, so each later pause begins two
-/// packets earlier.
+/// one packet earlier. One packet leaves for every two packets that arrive,
+/// so each later pause begins two packets earlier.
 #[test]
 fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     let rows = chain_with("15 KB", "", "1200 us");
     let second = pauses(&rows, 1, 0);
     let expected = (rows.flows[0].sent_packets - 20) / 8 + 1;
     assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
-    // Headroom takes the two packets that still arrive, but not the one that triggers the pause.
+    // Headroom stores the two packets that still arrive, but not the packet that
+    // triggers the pause.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
 }
 
-/// A lost packet pauses its sender at once, and `explain` shows the pause. Two senders fill one
-/// port; the two senders together have headroom for one packet.
+/// A lost packet pauses its sender at once, and `explain` shows the pause.
+/// Two senders fill one port. Together the two senders have headroom for one packet.
 #[test]
 fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", headroom_pool = "1500 B", lossless_static_threshold = "15001 B" }"#;
@@ -111,15 +114,15 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     simulation.run(&mut found, &mut |_| ()).expect("it runs");
     let first: Vec<_> =
         [0, 1].map(|port| found.0.iter().find(|row| row.port == port).map(|row| row.queue_bytes)).into();
-    // The 11th packet of one sender goes to headroom. The 11th packet of the other sender is lost,
-    // with ten stored.
+    // The 11th packet of one sender uses headroom. The 11th packet of the other sender is lost,
+    // and ten packets are stored.
     assert!(first.contains(&Some(11 * 1_500)) && first.contains(&Some(10 * 1_500)), "{first:?}");
 }
 
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
-    // 100 quanta are 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every 2.56 us: 4 times.
-    // The first one of 13.2 us is repeated 5 times.
+    // A pause of 100 quanta lasts 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every
+    // 2.56 us, 4 times. The first pause of 13.2 us is repeated 5 times.
     let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
     let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
     assert_eq!(repeated.sent_resumes, once.sent_resumes);
@@ -128,7 +131,8 @@ fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
     assert_eq!(steady.flows[0].fct_ns, expiring.flows[0].fct_ns);
 }
 
-/// Losses at the only switch, whose receiver rarely takes a packet, and whether the switch paused.
+/// Losses at the only switch, whose receiver rarely accepts a packet,
+/// and whether the switch paused its sender.
 fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, chain: bool) -> u64 {
     let delay = metres * 5;
     let middle = if chain {
@@ -144,7 +148,7 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     );
     let policy = format!(
         "{{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        // The packet that triggers the pause crosses the threshold and goes to headroom.
+        // The packet that triggers the pause crosses the threshold and uses headroom.
         20 * wire + 1
     );
     let reaction = format!(", reaction = \"{reaction_ns} ns\"");
@@ -154,8 +158,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
             .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     let port = port.expect("nobody was paused");
-    // The peak may be up to three packets below the headroom: one that does not fit, and two
-    // because the model covers the worst moment.
+    // The peak may be up to three packets below the headroom:
+    // one packet that does not fit, and two packets because the model covers the worst moment.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
     assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {
@@ -164,8 +168,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     rows.switch_losses()
 }
 
-/// Losses at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause frame
-/// waits for the packet in transmission.
+/// Losses at a switch whose port is never idle: h2 sends to h0 all the time,
+/// so that a pause frame waits for the packet in transmission.
 fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
     let delay = metres * 5;
     let topology = format!(
@@ -178,7 +182,7 @@ fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns:
     let switch = format!(
         "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        // The packet that triggers the pause crosses the threshold and goes to headroom.
+        // The packet that triggers the pause crosses the threshold and uses headroom.
         20 * wire + 1
     );
     let transport = open_loop(&format!("{rate} Gb/s"), wire);
@@ -202,8 +206,7 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
         let enough = needed(rate, metres, wire, 0) + wire;
         let packet_ns = wire * 8 / rate;
-        // The frame waits for between nothing and a whole packet, depending on the phase of the two
-        // streams.
+        // The frame waits for up to a whole packet, depending on the phase of the two streams.
         let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
         let lost = |headroom| -> Vec<u64> {
             offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
@@ -215,9 +218,10 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Needed headroom, for a frame that need not wait (`docs/concepts/cited.md` section 8.1). The sum
-/// of two packets (the one that triggers the pause, the one that the sender is sending), the frame,
-/// and what fills the way there and back and the reaction time.
+/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md` section 8.1).
+/// It is the sum of two packets (the packet that triggers the pause,
+/// and the packet that the sender is sending), the frame, and the bytes that arrive during both
+/// propagation delays and the reaction time.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }
@@ -225,7 +229,7 @@ fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
 #[test]
 fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less() {
     let mut checked = 0;
-    // Reaction: the responses of 30720, 40960, 60416 and 201728 bit times of the standard.
+    // The reaction times are the standard's responses of 30720, 40960, 60416 and 201728 bit times.
     for (rate, response_bits) in [(10, 30_720), (25, 40_960), (40, 60_416), (100, 201_728)] {
         for metres in [3, 41, 300, 1_999] {
             for wire in [599, 1_500, 4_150, 9_018] {
@@ -247,9 +251,9 @@ fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less
     assert_eq!(checked, 4 * 4 * 4 * 2 * 2);
 }
 
-/// Five switches in a ring, each with a host that sends clockwise to the host two switches away.
-/// Every cable carries two hosts' traffic. (In a ring of three every switch is next to every other,
-/// and shortest paths never form a cycle.)
+/// Results of five switches in a ring. Each switch has a host that sends clockwise
+/// to the host two switches away. Every cable carries the traffic of two hosts.
+/// (In a ring of three, all switches are neighbours, and shortest paths never form a cycle.)
 fn ring(senders: usize) -> Rows {
     let mut links = String::new();
     for i in 0..5 {
@@ -280,10 +284,11 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
 }
 
-/// Three switches in a ring. h1 sends to h0 by s2, h2 to the slow h3 at s1 by s0, and h0 to h3,
-/// too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0 waits at s1 for s2.
-/// Packets of h0 to h2 by s1 come later: they are sent while the pause of s0 is in flight over
-/// 100 us of cable, and arrive when all traffic has stopped for a long time.
+/// Three switches form a ring. h1 sends to h0 through s2, h2 to the slow h3 at s1 through s0,
+/// and h0 also sends to h3. So s1 pauses s0, s0 pauses s2, and s2 pauses s1,
+/// but no packet from s0 waits at s1 for s2. Packets of h0 to h2 through s1 follow later.
+/// They are sent while the pause of s0 is in flight over 100 us of cable,
+/// and arrive when all traffic has stopped for a long time.
 #[test]
 fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
     let topology = r#"
@@ -356,7 +361,7 @@ fn a_route_that_leads_back_is_refused() {
     );
 }
 
-/// Runs [`chain`] with the cable between the switches down from 300 to 500 us.
+/// Results of [`chain`] with the cable between the switches down from 300 to 500 us.
 fn flapping_chain(down: &str) -> Rows {
     let topology = format!(
         r#"kind = "graph"
@@ -377,17 +382,17 @@ fn flapping_chain(down: &str) -> Rows {
 
 #[test]
 fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
-    // h1 takes a packet every 120 us: s1 pauses s0 for nearly all of the time.
+    // The host h1 accepts a packet every 120 us, so s1 pauses s0 for nearly all of the time.
     let rows = flapping_chain("\"300 us\", \"500 us\"");
     let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
     assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
     assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
-    // s1 still stores more than its threshold: its frame leaves at once, takes 51.2 ns and 1 us of
-    // cable.
+    // The switch s1 still stores more than its threshold.
+    // Its frame leaves at once, and takes 51.2 ns and 1 us of cable.
     assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
     assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
-    // s0 also pauses the host, and resumes it when there is room again, so no sender waits for
-    // ever.
+    // The switch s0 also pauses the host, and resumes it when there is space again,
+    // so no sender waits forever.
     let lost = rows.link_losses();
     assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
     let arrived = rows.link("s1", "h1").tx_packets;
@@ -416,12 +421,11 @@ fn flow_control_is_switched_off_by_one_key() {
     assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
 }
 
-/// Losses, pauses and spans of four hosts, each sending in four lossless priorities to a slow one.
-/// Insurances of ports replace headroom of queues.
+/// Losses, pauses and spans of four hosts, each of which sends in four lossless priorities to a
+/// slow host. Insurances of ports replace headroom of queues.
 fn insured(headroom: u64) -> (u64, u64) {
     let wire = 1_500;
-    // Rest of the buffer beyond five insurances: 100 packets. Headroom of twenty queues would not
-    // fit.
+    // The buffer has 100 packets beyond five insurances. Headroom of twenty queues would not fit.
     let switch = format!(
         "buffer = \"{} B\"\nqueues_per_port = 4\npfc = {{ priorities = [0, 1, 2, 3] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", headroom_mode = \"dsh-like\" }}",
@@ -454,8 +458,8 @@ fn insured(headroom: u64) -> (u64, u64) {
 
 #[test]
 fn ports_that_are_insured_by_the_formula_lose_nothing_whatever_their_queues_do() {
-    // At 2 us one way: 400 m of 5 ns. Three more frames for the other priorities, and one packet
-    // that the port may be sending.
+    // The cable of 400 m takes 2 us one way. The sum includes three more frames for the other
+    // priorities, and one packet that the port may be sending.
     let enough = needed(10, 400, 1_500, 0) + 3 * 64 + 1_500;
     let (lost, pauses) = insured(enough);
     assert!(lost == 0 && pauses > 16, "{lost} lost, {pauses} pauses");
@@ -468,7 +472,7 @@ fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_co
     // The second port of s0 leads to s1, and the first port of s1 leads to s0.
     let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
     assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
-    // The pauses of s1 have no effect: arrivals exceed its headroom, and s0 is never silent.
+    // The pauses of s1 have no effect: arrivals exceed its headroom, and s0 never stops sending.
     let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
     assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
     assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));

@@ -1,5 +1,5 @@
-//! Storms and deadlocks: detection at the calculated times, reported members, recovery by both
-//! rules, and the end of cycles that dissolve.
+//! Tests of storms and deadlocks: detection at the calculated times, reported members,
+//! recovery by both rules, and the end of cycles that dissolve.
 
 use crate::support::{Rows, run};
 use bufferlab_metrics::WatchdogRow;
@@ -57,8 +57,8 @@ fn either_rule_breaks_the_deadlock_and_the_circle_is_told_as_ended() {
         );
         let cycle = &rows.pause_cycles[0];
         let first = rows.storms.iter().map(|storm| storm.detected_ns).min().expect("it was noticed");
-        // The rule must hold in ten polls in a row, of which the first begins up to 100 us after
-        // the cycle closed for good.
+        // The rule must be true in ten polls in a row.
+        // The first of these begins up to 100 us after the cycle formed for the last time.
         let closed = deadlock("").pause_cycles[0].last_ns;
         assert!(
             (closed + 1_000_000..=closed + 1_100_000).contains(&first),
@@ -124,13 +124,13 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let free = with.pauses.iter().find(|row| (row.switch, row.port) == (1, 1));
     assert!(free.is_none_or(|row| row.neighbour_paused_ns < 500_000), "{free:?}");
     assert_eq!(innocent(&with), all, "nothing is lost of what does not go to the storming host");
-    // Mellanox's rule: packets wait from the first poll after 1 ms on, and the fifth poll after
-    // that detects the storm.
+    // By Mellanox's rule, packets wait from the first poll after 1 ms on,
+    // and the fifth poll after that detects the storm.
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
-    // The last frame arrives before 7 ms and pauses until 7.04 ms: polls from 7.1 ms on see neither
-    // frame nor pause, and the fifth one restores.
+    // The last frame arrives before 7 ms and pauses until 7.04 ms.
+    // Polls from 7.1 ms on find neither frame nor pause, and the fifth of them restores the queue.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;
     assert_eq!((lost, lost * 1_500), (with.switch_losses(), with.storms[0].lost_bytes));

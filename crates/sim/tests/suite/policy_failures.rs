@@ -1,5 +1,5 @@
-//! A failing policy ends its run with the kind, place and time of the failure, and affects no other
-//! run. A separate test binary, because registered policies stay registered.
+//! Tests that a failing policy ends its run with the kind, place and time of the failure, and
+//! affects no other run. It is a separate test binary, because registered policies stay registered.
 
 use crate::support::{Lab, Rows, flow, star};
 use bufferlab_core::{
@@ -11,7 +11,7 @@ use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use std::sync::Once;
 
-/// Kind of defect.
+/// Kind of defect of the test policy.
 #[derive(Clone, Copy, Debug)]
 enum Defect {
     AdmitsEverything,
@@ -115,7 +115,7 @@ fn run(policy: &str) -> Result<RunTotals, SimError> {
     Simulation::new(&flows).expect("it fits").run(&mut Rows::default(), &mut |_| {})
 }
 
-/// Error message of the run without its time, and the time.
+/// Error message of the run without its time, and the time of the error.
 fn failure(policy: &str) -> (String, Time) {
     match run(policy).expect_err(policy) {
         SimError::PolicyFailed(failed) => {
@@ -138,7 +138,7 @@ fn a_run_ends_at_an_admission_beyond_the_buffer() {
 
 #[test]
 fn a_run_ends_at_an_eviction_that_no_queue_can_serve() {
-    // The fourth packet is the answer to the second host's handshake.
+    // The fourth packet is the answer to the handshake of the second host.
     let (message, _) = failure("evicts-from-nowhere");
     assert_eq!(
         message,
@@ -154,8 +154,8 @@ fn a_run_ends_with_an_error_inside_the_policy_and_one_in_a_hook_is_not_lost() {
         message,
         "policy fails-inside failed in switch switch (port 2, priority 0) at T: admit: the table is gone"
     );
-    // A departure refuses no packet, so its failure is noticed at the end of the run, but with its
-    // own time.
+    // A departure refuses no packet. So the run reports its failure at the end,
+    // but with the time of the failure.
     let (message, time) = failure("fails-on-departure");
     assert!(message.ends_with("on_dequeue: lost count"), "{message}");
     assert!(time < Time::from_us(10), "{time}");

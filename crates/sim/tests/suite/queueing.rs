@@ -1,4 +1,4 @@
-//! Queues compared with queueing theory.
+//! Tests that compare queues with queueing theory.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::Scope;
@@ -20,14 +20,14 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
         let rows = run_fast(&lab.times("100 ms", "1 s").workloads(&format!(
             "[[workload]]\nkind = \"poisson\"\nsizes = \"7 KB\"\nload = {load}\nload_of = \"leaf_uplinks\""
         )));
-        // A flow is five frames of 1400 + 54 B one way and five of 54 B the other way.
+        // A flow has five frames of 1400 + 54 B one way and five frames of 54 B the other way.
         let expected = load * (5.0 * 1_508.0) / 7_000.0;
         let flows = load * 10e9 / (8.0 * 7_000.0) * 8.0 * 0.1;
         for (role, links) in [("host-up", 8), ("host-down", 8), ("up", 4), ("down", 4)] {
             let of_role: Vec<_> = rows.links.iter().filter(|link| link.role == role).collect();
             assert_eq!(of_role.len(), links);
             let mean = of_role.iter().map(|link| link.utilisation).sum::<f64>() / links as f64;
-            // The number of flows is Poisson.
+            // The number of flows has a Poisson distribution.
             let relative = 4.0 / f64::sqrt(flows) + 1e-3;
             assert!(
                 (mean / expected - 1.0).abs() < relative,
@@ -35,14 +35,14 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
             );
         }
         assert!((rows.totals.flows as f64 - flows).abs() < 4.0 * flows.sqrt(), "{} flows", rows.totals.flows);
-        // The exact count follows, because nothing is sent twice.
+        // The exact count follows, because no packet is sent twice.
         let bytes: u64 = rows.links.iter().filter(|link| link.role == "up").map(|link| link.tx_bytes).sum();
         assert_eq!(bytes, rows.totals.flows * 5 * 1_508);
     }
 }
 
-/// Single packets for host 0 at Poisson times, from hosts that send ten times as fast as host 0's
-/// port drains.
+/// Results of single packets for host 0 at Poisson times, from hosts that send ten times as fast as
+/// host 0's port drains.
 fn single_packets(load: f64, packets: usize, seed: u64) -> Rows {
     let topology = format!(
         "{}\nchange = [{{ link = \"h0-switch\", rate_ba = \"10 Gb/s\" }}]",
@@ -68,13 +68,13 @@ fn single_packets(load: f64, packets: usize, seed: u64) -> Rows {
 #[test]
 fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     let service_ns = BitRate::gbps(10).serialization(FRAME).0 as f64 * 1e-3;
-    // Time from the sender's first bit to the receiver's last one, without waiting.
+    // Time from the sender's first bit to the receiver's last bit, without waiting.
     let path_ns = service_ns * 1.1 + 2_000.0;
     for (load, packets, tolerance) in [(0.5, 40_000, 0.05), (0.8, 150_000, 0.08)] {
         let rows = single_packets(load, packets, 5);
         assert!(rows.all_finished() && rows.switch_losses() == 0);
-        // M/D/1: the mean wait is ρ / (2 (1 − ρ)) service times. By Little's law, the mean number
-        // in the queue is ρ times that wait.
+        // In M/D/1 the mean wait is ρ / (2 (1 − ρ)) service times.
+        // By Little's law, the mean number in the queue is ρ times that wait.
         let expected = load / (2.0 * (1.0 - load));
         let waits =
             rows.flows.iter().map(|flow| (flow.fct_ns.expect("it arrives") as f64 - path_ns) / service_ns);
@@ -98,7 +98,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
             .filter(|bin| bin.from_bytes == 0)
             .map(|bin| bin.time_ns)
             .sum();
-        // M/D/1: P(none) + P(one) = (1 − ρ) e^ρ; that single packet is on the wire.
+        // In M/D/1, P(none) + P(one) = (1 − ρ) e^ρ. A single packet is on the wire,
+        // not in the queue.
         let expected = (1.0 - load) * f64::exp(load);
         let found = empty as f64 / rows.totals.end_ns as f64;
         assert!(
@@ -108,8 +109,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     }
 }
 
-/// Many hosts fill the port of host 0 with packets of priority 1, while host 1 sends it single
-/// packets of priority 0.
+/// Results of many hosts that fill the port of host 0 with packets of priority 1,
+/// while host 1 sends it single packets of priority 0.
 fn with_and_without_priority(scheduler: &str) -> Rows {
     let lab = Lab::new(
         &star(6, "10 Gb/s", "1 us"),
@@ -135,19 +136,19 @@ fn strict_priority_lets_an_urgent_packet_wait_for_one_packet_at_most() {
     assert_eq!((urgent.len(), rows.all_finished()), (500, true));
     let waits: Vec<_> = urgent.iter().map(|flow| flow.fct_ns.expect("it arrives") - alone).collect();
     let longest = *waits.iter().max().expect("there are some");
-    // The packet on the wire is not interrupted; rounding to nanoseconds adds 1 ns.
+    // The packet on the wire is not interrupted. Rounding to nanoseconds adds 1 ns.
     assert!(longest <= Time(frame).as_ns() + 1, "{longest} ns");
     let mean = waits.iter().sum::<u64>() as f64 / waits.len() as f64;
     assert!((mean / (frame as f64 / 2e3) - 1.0).abs() < 0.1, "half a packet on average: {mean} ns");
-    // The bulk traffic has filled its queue in the meantime, and the port was never idle.
+    // The bulk traffic has filled its queue, and the port is never idle.
     assert!(rows.queue(0, 0, 1).max_bytes > 8_000_000 && rows.queue(0, 0, 0).max_bytes <= FRAME);
     let fifo = with_and_without_priority("\"fifo\"");
     let late = fifo.flows.iter().filter(|flow| flow.class == 0 && flow.fct_ns > Some(1_000_000)).count();
     assert!(late > 450, "in one queue by order of arrival, urgent packets wait like all others: {late}");
 }
 
-/// Completion times [ns] of one flow of `bytes` from each of several hosts to host 0. Each flow has
-/// a separate queue, and all start at once.
+/// Completion times of flows from several hosts to host 0, one flow of `bytes` per host (ns).
+/// Each flow has a separate queue, and all flows start at once.
 fn shares(scheduler: &str, bytes: &[u64], segment_bytes: &[u64]) -> Vec<u64> {
     let transport = |index: usize| {
         format!(
@@ -190,7 +191,7 @@ fn assert_near(found: u64, expected_ns: f64, what: &str) {
 #[test]
 fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() {
     let scheduler = "[{ queues = [0, 1, 2], discipline = \"deficit_round_robin\", quanta = [\"9 KB\", \"3 KB\", \"3 KB\"] }]";
-    // Queue 1 sends small packets; queues of equal quanta get equal bytes on the wire.
+    // Queue 1 sends small packets. Queues of equal quanta get equal bytes on the wire.
     let segments = [1_400, 346, 1_400];
     let sizes = [2_100_000, 1_038_000, 2_100_000];
     let wire: Vec<f64> =
@@ -199,7 +200,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     // While all three flows wait, their shares are 3/5, 1/5 and 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
-    // Afterwards, the other two flows have half of the rate each.
+    // After the first flow, the other two flows have half of the rate each.
     let second = first + 2.0 * (wire[1] - first / 5.0);
     assert_near(times[1], wire_ns(second), "a fifth, then half");
     assert_near(times[2], wire_ns(wire.iter().sum()), "the rest");
@@ -218,12 +219,12 @@ fn round_robin_takes_packets_in_turn_and_fifo_in_order_of_arrival() {
     let times = shares("\"round_robin\"", &[700_000, 1_400_000], &[1_400, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * 1_454.0), "half of the packets until it ends");
     assert_near(times[1], wire_ns(1_500.0 * 1_454.0), "the rest");
-    // Small packets that alternate with large ones get few bytes; in order of arrival both get what
-    // they send.
+    // Under round robin, small packets that alternate with large packets get few bytes.
+    // In order of arrival, both flows get the rate at which they send.
     let times = shares("\"round_robin\"", &[346_000, 4_200_000], &[346, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * (400.0 + 1_454.0)), "a thousand turns");
     let times = shares("\"fifo\"", &[346_000 * 4, 4_200_000], &[346, 1_400]);
-    // Both flows arrive at 10 Gb/s, so FIFO serves them byte for byte.
+    // Both flows arrive at 10 Gb/s, so FIFO serves both with equal bytes.
     assert_near(times[0], wire_ns(2.0 * 4_000.0 * 400.0), "as it came");
 }
 

@@ -1,5 +1,5 @@
-//! RDMA in the network: closed forms without load, repair of losses, fair shares, promised queues,
-//! and no loss of lossless priorities.
+//! Tests of RDMA in the network: closed forms without load, repair of losses, fair shares,
+//! promised queues, and no loss of lossless priorities.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -20,15 +20,15 @@ fn rdma(keys: &str) -> String {
     )
 }
 
-/// Two racks of four hosts, 25 Gb/s and 2 us per cable.
+/// Topology of two racks of four hosts, with 25 Gb/s and 2 us per cable.
 const RACKS: &str = "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 2\nhost_rate = \"25 Gb/s\"\ndelay = \"2 us\"";
 
 fn serialization(bytes: u64) -> u64 {
     RATE.serialization(bytes).0
 }
 
-/// Completion time without load (ps): segments back to back at line rate, the last one behind full
-/// ones at every hop, then the last ACK returns alone.
+/// Completion time of a message without load (ps). Segments leave back to back at line rate,
+/// the last segment waits for a full segment at every hop, then the last ACK returns alone.
 fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
     let (full, count) = (serialization(PAYLOAD + HEADER), size.div_ceil(PAYLOAD));
     let last = serialization(size - (count - 1) * PAYLOAD + HEADER);
@@ -36,7 +36,7 @@ fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
         1 => hops * last,
         _ => (count - 1) * full + (hops - 1) * full + last,
     };
-    // A last segment shorter than an ACK catches up with the previous one at the NIC.
+    // If the last segment is shorter than an ACK, its ACK waits at the NIC for the previous ACK.
     let waits = if count == 1 { 0 } else { serialization(ACK).saturating_sub(last) };
     let back = if at_sender { waits + hops * (serialization(ACK) + DELAY.0) } else { 0 };
     there + hops * DELAY.0 + back
@@ -62,7 +62,7 @@ fn an_unloaded_message_takes_the_closed_form_at_either_end() {
             }
         }
     }
-    // The round trip that Reverie states: 8 cables and a payload of 1000 B four times, 17.28 us.
+    // Reverie states a round trip of 17.28 us: 8 cables and a payload of 1000 B four times.
     assert_eq!(8 * DELAY.0 + 4 * serialization(PAYLOAD), Time::from_ns(17_280).0);
 }
 
@@ -91,8 +91,8 @@ fn an_ideal_with_headers_gives_an_unloaded_message_a_slowdown_of_one() {
     let plain = slowdown(control);
     let fair = slowdown(&format!("{control}ideal_header_bytes = \"48 B\""));
     assert!((plain / fair - 1.048).abs() < 0.002, "{plain} {fair}");
-    // The round trip of 17.28 us counts four payloads; the network has three frames, and four ACKs
-    // back.
+    // The round trip of 17.28 us counts four payloads. The network has three frames one way,
+    // and four ACKs on the way back.
     assert!((0.999..1.001).contains(&fair), "{fair}");
 }
 
@@ -124,7 +124,7 @@ fn either_recovery_ends_a_lossy_incast_with_every_byte_delivered_once() {
     }
 }
 
-/// Endless messages from hosts 0 … to the last host of a star, started 1 ms after one another.
+/// Endless messages from hosts 0 … to the last host of a star, started at intervals of 1 ms.
 fn contenders(keys: &str, switch: &str, count: u32, milliseconds: u64) -> Rows {
     let lab = Lab::new(&star(count + 1, "25 Gb/s", "2 us"), switch, &rdma(keys));
     let start = |src: u32| Time::from_us(1_003 * u64::from(src));
@@ -164,7 +164,8 @@ fn dcqcn_flows_converge_to_fair_shares() {
     }
 }
 
-/// Two endless flows of frames of 1,454 B over a dumbbell of 10 Gb/s, as in `transports.rs`.
+/// Results of two endless flows of frames of 1,454 B over a dumbbell of 10 Gb/s,
+/// as in `transports.rs`.
 fn dumbbell(control: &str, milliseconds: u64) -> Rows {
     let topology = "kind = \"dumbbell\"\nhosts_per_side = 2\nhost_rate = \"10 Gb/s\"\nbottleneck_rate = \"10 Gb/s\"\n\
                     delay = \"10 us\"\nbottleneck_delay = \"20 us\"";
@@ -178,8 +179,8 @@ fn dumbbell(control: &str, milliseconds: u64) -> Rows {
     run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
 }
 
-/// Jain's index, the utilisation and the mean queue (bytes) of the bottleneck between two instants
-/// (ms).
+/// Jain's index, the utilisation and the mean queue (bytes) of the bottleneck between
+/// two instants (ms).
 fn promises(control: &str, from: u64, to: u64) -> (f64, f64, f64) {
     let (early, late) = (dumbbell(control, from), dumbbell(control, to));
     let queue = |rows: &Rows| -> QueueRow { rows.queue(0, 2, 0).clone() };
@@ -200,8 +201,8 @@ fn promises(control: &str, from: u64, to: u64) -> (f64, f64, f64) {
 
 #[test]
 fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
-    /// Bandwidth-delay product: 80 us of propagation, three frames and three ACKs (us), at 1,250 B
-    /// per us.
+    /// Bandwidth-delay product (bytes): 80 us of propagation, three frames and three ACKs (us),
+    /// at 1,250 B per us.
     const BDP: f64 = (80.0 + 3.0 * 1.1632 + 3.0 * 0.0432) * 1_250.0;
     let (jain, used, queue) = promises("hpcc", 60, 160);
     assert!(
@@ -210,8 +211,8 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     );
     for control in ["powertcp", "theta-powertcp"] {
         let (jain, used, queue) = promises(control, 40, 120);
-        // The expected queue is the sum of the additive increases, a tenth of a bandwidth-delay
-        // product each.
+        // The expected queue is the sum of the additive increases.
+        // Each increase is a tenth of a bandwidth-delay product.
         let expected = 2.0 * BDP / 10.0;
         assert!((queue / expected - 1.0).abs() < 0.05, "{control}: {queue}, expected {expected}");
         assert!(jain > 0.95 && used > 0.999, "{control}: {jain} {used}");
@@ -220,7 +221,7 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     assert!(jain > 0.95 && used > 0.85 && queue < 500.0 * 1_250.0 - BDP, "timely: {jain} {used} {queue}");
 }
 
-/// RDMA and TCP between two racks: an incast of each, and long flows of each.
+/// Scenario with RDMA and TCP between two racks: an incast of each, and long flows of each.
 fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
     let switch = format!(
         "buffer = \"900 KB\"\nqueues_per_port = 4\nscheduler = [{{ queues = [0] }}, {{ queues = [1, 2, 3], discipline = \"round_robin\" }}]\n\
@@ -242,8 +243,8 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
 
 #[test]
 fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
-    // Headroom by docs/concepts/lossless.md: 2 m + 64 + C (2 d + reaction)/8, and one more m where
-    // the port is sending.
+    // The headroom follows docs/concepts/lossless.md: 2 m + 64 + C (2 d + reaction)/8,
+    // plus one m because the port is sending.
     let largest = 1_054;
     let headroom = 3 * largest + 64 + RATE.bytes_in(Time(2 * DELAY.0));
     for policy in ["sonic-dt", "sonic-abm", "reverie"] {
@@ -261,8 +262,8 @@ fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
         }
         assert!(paused > 0, "{policy}: nothing was paused, so nothing was put to the test");
     }
-    // Control: with hardly any headroom the same traffic loses lossless packets, so the test would
-    // notice.
+    // With hardly any headroom this traffic loses lossless packets,
+    // which shows that the test can fail.
     let rows = run_fast(&mixed("sonic-dt", largest, 1));
     let lossless: u64 =
         rows.queues.iter().filter(|row| row.priority == 3).map(|row| row.dropped_packets).sum();
@@ -275,7 +276,8 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Both messages have a thousand frames of 1048 B, which alternate, so that both end together.
+    // Both messages have a thousand frames of 1048 B.
+    // The frames alternate, so that both messages end together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),
         (1, "tcp", vec![flow(0, 2, 994_000, Time::ZERO)]),
@@ -294,7 +296,7 @@ fn notifications_are_frames_of_their_own_or_ride_on_acks() {
         let keys = format!("congestion_control = \"dcqcn\"\nnotification = \"{notification}\"");
         let switch = "buffer = \"10 MB\"\npolicy = \"cs\"\necn = { kind = \"step\", threshold = \"0 B\" }";
         let lab = Lab::new(&star(3, "25 Gb/s", "2 us"), switch, &rdma(&keys));
-        // Two senders at once build a queue, and packets are marked.
+        // Two senders at once build a queue, and the switch marks packets.
         let rows =
             run(&lab.flows(vec![flow(0, 2, 1_000_000, Time::ZERO), flow(1, 2, 1_000_000, Time::ZERO)]));
         assert!(rows.flows.iter().all(|flow| flow.marked_packets > 0));

@@ -1,5 +1,5 @@
-//! Helpers of the integration tests: a laboratory that builds scenarios from text, and a sink that
-//! keeps every row.
+//! Helpers of the integration tests: a builder of scenarios from text,
+//! and a sink that keeps every row.
 
 #![allow(dead_code)] // Every test binary uses a different part.
 
@@ -13,7 +13,7 @@ use bufferlab_units::Time;
 use bufferlab_workload::{FlowListWorkload, FlowSpec};
 use std::path::Path;
 
-/// All results of a run.
+/// All results of a run, by table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) flows: Vec<FlowRow>,
@@ -58,38 +58,38 @@ keep! {
 }
 
 impl Rows {
-    /// Flow with this number.
+    /// Row of the flow with the number `number`.
     pub(crate) fn flow(&self, number: u64) -> &FlowRow {
         self.flows.iter().find(|flow| flow.flow_id == number).expect("the flow has a row")
     }
 
-    /// Flows in order of their numbers.
+    /// Rows of flows in the order of their numbers.
     pub(crate) fn flows_by_number(&self) -> Vec<&FlowRow> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|flow| flow.flow_id);
         flows
     }
 
-    /// Links from one node to another, in order of their ports.
+    /// Rows of links from one node to another, in the order of their ports.
     pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
         self.links.iter().filter(|link| link.from == from && link.to == to).collect()
     }
 
-    /// The only link from one node to another.
+    /// Row of the only link from one node to another.
     pub(crate) fn link(&self, from: &str, to: &str) -> &LinkRow {
         let links = self.links_between(from, to);
         assert_eq!(links.len(), 1, "one link from {from} to {to}");
         links[0]
     }
 
-    /// Counters of a queue.
+    /// Row of the counters of a queue.
     pub(crate) fn queue(&self, switch: u32, port: u16, priority: u8) -> &QueueRow {
         let wanted = (switch, port, priority);
         let found = self.queues.iter().find(|row| (row.switch, row.port, row.priority) == wanted);
         found.expect("every queue has a row")
     }
 
-    /// Histogram of one switch, port or queue.
+    /// Histogram rows of one switch, port or queue.
     pub(crate) fn histogram(
         &self,
         scope: Scope,
@@ -104,12 +104,12 @@ impl Rows {
             .collect()
     }
 
-    /// Packets that switches refused or evicted.
+    /// Number of packets that switches refused or evicted.
     pub(crate) fn switch_losses(&self) -> u64 {
         self.queues.iter().map(|queue| queue.dropped_packets + queue.evicted_packets).sum()
     }
 
-    /// Packets lost by links that were down.
+    /// Number of packets that were lost on links that were down.
     pub(crate) fn link_losses(&self) -> u64 {
         self.links.iter().map(|link| link.lost_packets).sum()
     }
@@ -120,12 +120,12 @@ impl Rows {
     }
 }
 
-/// Runs with every identity checked after every switch event.
+/// Runs a scenario with every identity checked after every switch event.
 pub(crate) fn run(scenario: &Scenario) -> Rows {
     run_with(scenario, true)
 }
 
-/// Runs with the identities checked at the end only, for long runs.
+/// Runs a scenario with the identities checked at the end only, for long runs.
 pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
     run_with(scenario, false)
 }
@@ -143,7 +143,7 @@ pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimErro
     Ok(rows)
 }
 
-/// Builder of a scenario: the keys of its tables as TOML.
+/// Builder of a scenario. It has the keys of each table as TOML.
 #[derive(Clone, Debug)]
 pub(crate) struct Lab {
     topology: String,
@@ -156,8 +156,8 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Creates a laboratory with one transport and seed 1. Flows start within 10 ms and have
-    /// another second to finish.
+    /// Creates a builder with one transport and seed 1.
+    /// Flows start within 10 ms and have another second to finish.
     pub(crate) fn new(topology: &str, switch: &str, transport: &str) -> Self {
         Self {
             topology: topology.to_owned(),
@@ -170,13 +170,13 @@ impl Lab {
         }
     }
 
-    /// Adds a transport; they are called `t0`, `t1` …
+    /// Adds a transport. Transports are called `t0`, `t1` …
     pub(crate) fn transport(mut self, keys: &str) -> Self {
         self.transports.push(keys.to_owned());
         self
     }
 
-    /// Sets the time at which flows stop arriving, and the time that they then have to finish.
+    /// Sets the time at which flows stop arriving, and the time that flows then have to finish.
     pub(crate) fn times(mut self, duration: &str, drain: &str) -> Self {
         (self.duration, self.drain) = (duration.to_owned(), drain.to_owned());
         self
@@ -187,7 +187,7 @@ impl Lab {
         self
     }
 
-    /// Adds whole tables: `[host]`, `[output]`, `[[switch_override]]`.
+    /// Adds whole tables, such as `[host]`, `[output]`, `[[switch_override]]`.
     pub(crate) fn more(mut self, tables: &str) -> Self {
         self.more.push_str(tables);
         self.more.push('\n');
@@ -210,8 +210,8 @@ impl Lab {
         }
     }
 
-    /// Builds the scenario with lists of flows: for each its transport, its class and its flows by
-    /// start.
+    /// Builds the scenario with lists of flows. Each list has its transport,
+    /// its class and its flows in the order of their starts.
     pub(crate) fn lists(&self, lists: Vec<(u32, &str, Vec<FlowSpec>)>) -> Scenario {
         let placeholder = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                            load_of = \"host_links\"\npattern = \"all_to_all\"";
@@ -246,7 +246,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time) -> FlowSpec {
     }
 }
 
-/// Single switch of `hosts` hosts.
+/// Topology of a single switch with `hosts` hosts.
 pub(crate) fn star(hosts: u32, rate: &str, delay: &str) -> String {
     format!("kind = \"single_switch\"\nhosts = {hosts}\nrate = \"{rate}\"\ndelay = \"{delay}\"")
 }

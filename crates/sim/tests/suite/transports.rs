@@ -1,5 +1,5 @@
-//! Promises of every congestion control at a bottleneck: fair shares, a certain queue length, few
-//! drops.
+//! Tests of the promises of every congestion control at a bottleneck:
+//! fair shares, a certain queue length, few drops.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -7,15 +7,16 @@ use bufferlab_transport::{CONGESTION_CONTROLS, find_congestion_control};
 use bufferlab_units::Time;
 
 const FRAME: f64 = 1_454.0;
-/// Serialization of a full frame at 10 Gb/s (us).
+/// Serialization time of a full frame at 10 Gb/s (us).
 const FRAME_US: f64 = 1.1632;
 /// Base round trip over the dumbbell: 80 us of propagation, three frames and three ACKs (us).
 const BASE_US: f64 = 80.0 + 3.0 * FRAME_US + 3.0 * 0.0432;
-/// Rate of 10 Gb/s (bytes per us).
+/// The rate of 10 Gb/s in bytes per us.
 const RATE: f64 = 1_250.0;
 const MARKING: u64 = 91_000;
 
-/// Two endless flows over a bottleneck as fast as the hosts; the second flow starts 5 ms later.
+/// Results of two endless flows over a bottleneck as fast as the hosts.
+/// The second flow starts 5 ms later.
 fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     let uses_ecn = find_congestion_control(control).expect("registered").uses_ecn;
     let ecn = if uses_ecn {
@@ -32,7 +33,7 @@ fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
 }
 
-/// Results at the bottleneck from `from` to `to` (ms).
+/// Results at the bottleneck between the times `from` and `to` (ms).
 struct Share {
     /// Jain's index of the bytes that the two flows sent.
     jain: f64,
@@ -44,7 +45,7 @@ struct Share {
     drops: u64,
 }
 
-/// Difference of two runs; the shorter run is the start of the longer run.
+/// Difference of two runs. The shorter run equals the start of the longer run.
 fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
     let (early, late) = (two_flows(control, buffer, from), two_flows(control, buffer, to));
     let sent = |rows: &Rows| {
@@ -98,8 +99,8 @@ fn dctcp_keeps_the_queue_at_its_threshold() {
 
 #[test]
 fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth_delay_product() {
-    // ECN* needs K of at least C RTT = 105 kB to fill the link. K is 91 kB, so halving the window
-    // empties the queue.
+    // ECN* fills the link only if K is at least C RTT = 105 kB.
+    // K is 91 kB, so the queue is empty after the window is halved.
     let found = share("ecn-star", "2 MB", 40, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
     assert!(found.queue < 0.6 * MARKING as f64, "{}", found.queue);
@@ -111,11 +112,11 @@ fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth
 fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
     let found = share("hpcc", "2 MB", 60, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
-    // eta plus the additive increase of two flows: 0.95 + 2 * 0.05/100.
+    // The utilisation is eta plus the additive increase of two flows: 0.95 + 2 * 0.05/100.
     near("utilisation", found.utilisation, 0.951, 0.005);
     assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
-    // The second flow starts with one bandwidth-delay product at line rate, and the first one has
-    // 95 %.
+    // The second flow starts with one bandwidth-delay product at line rate,
+    // and the first flow has 95 %.
     assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
 }
 
@@ -124,8 +125,8 @@ fn powertcp_keeps_the_sum_of_its_additive_increases_in_the_queue() {
     for control in ["powertcp", "theta-powertcp"] {
         let found = share(control, "2 MB", 40, 120);
         assert!(found.jain > 0.95, "{control}: Jain {}", found.jain);
-        // In equilibrium W = W/Gamma + beta for each flow: the queue is the sum of all beta, each a
-        // tenth of C tau.
+        // In equilibrium W = W/Gamma + beta for each flow. So the queue is the sum of all beta,
+        // and each beta is a tenth of C tau.
         near(control, found.queue, 2.0 * BASE_US * RATE / 10.0, 0.05);
         assert!(found.utilisation > 0.999 && found.drops == 0, "{control}: {}", found.utilisation);
         assert!(found.longest < 1.1 * BASE_US * RATE, "{control}: {}", found.longest);
@@ -137,7 +138,7 @@ fn swift_keeps_the_delay_at_its_target() {
     let found = share("swift", "2 MB", 60, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
     let base_target = 1.25 * BASE_US;
-    // W = target * C/2 for each flow, and the target depends on W.
+    // Each flow has W = target * C/2, and the target depends on W.
     let mut target = base_target;
     for _ in 0..100 {
         let window = target * RATE / FRAME / 2.0;
@@ -156,7 +157,7 @@ fn timely_shares_fairly_below_its_upper_threshold() {
     assert!(found.longest < (500.0 - BASE_US) * RATE, "{}", found.longest);
 }
 
-/// Sixteen hosts send to one at once.
+/// Sixteen hosts send to one host at once.
 #[test]
 fn every_control_ends_an_incast_with_everything_delivered() {
     for info in CONGESTION_CONTROLS {

@@ -1,11 +1,11 @@
-//! A host's turn order survives flows that start and end.
+//! Tests that a host's turn order stays intact when flows start and end.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::Time;
 
-/// Fifty long flows leave host 0 in turn. A short flow's timer expires too early, so the flow still
-/// waits for another turn when its last acknowledgement arrives. Then a flow of host 1 reuses its
-/// slot.
+/// Fifty long flows leave host 0 in turn. A short flow's timer expires too early,
+/// so this flow still waits for another turn when its last acknowledgement arrives.
+/// Then a flow of host 1 reuses its slot.
 #[test]
 fn a_flow_that_ends_while_it_waits_for_its_turn_leaves_the_turn_order_intact() {
     let lab = Lab::new(
@@ -19,7 +19,7 @@ fn a_flow_that_ends_while_it_waits_for_its_turn_leaves_the_turn_order_intact() {
     );
     let long = |src| (0..50).map(move |n| flow(src, 2, 50_000, Time::from_ns(10 * n)));
     let short = |n: u64| flow(0, 3, 1_000, Time::from_us(5 + 20 * n));
-    // Flows start all the time, so that one of them takes the slot.
+    // Flows start all the time, so that one of them reuses the slot.
     let takers = |n: u64| flow(1, 3, 1_000, Time::from_us(1 + n));
     let scenario = lab.lists(vec![
         (0, "long", long(0).collect()),

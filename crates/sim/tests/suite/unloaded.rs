@@ -1,20 +1,20 @@
-//! Completion time of a single flow on an empty network, compared with closed forms to the
-//! nanosecond.
+//! Tests of the completion time of a single flow on an empty network,
+//! compared with closed forms to the nanosecond.
 //!
-//! Notation: a path is a chain of hops, each with a rate and a delay; every hop stores and
-//! forwards. `s(b)` is the serialization time of b bytes on the wire. With equal rates, n packets
-//! sent back to back arrive at `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) + s(last)`: the
-//! last one waits behind a full one at every hop.
+//! A path is a chain of hops, each with a rate and a delay. Every hop stores and forwards.
+//! `s(b)` is the serialization time of b bytes on the wire. With equal rates, n packets
+//! sent back to back arrive at `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) + s(last)`:
+//! the last packet waits for a full packet at every hop.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::{BitRate, Time};
 
-/// Defaults of a transport, repeated in these tests on purpose [bytes].
+/// Defaults of a transport, repeated in these tests on purpose (bytes).
 const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const HEADER: u64 = 54;
 const ACK: u64 = 54;
-/// Size of SYN and SYN-ACK: an acknowledgement with the option for the segment size.
+/// Size of SYN and SYN-ACK (bytes): an acknowledgement with the option for the segment size.
 const SYN: u64 = 58;
 
 #[derive(Clone, Copy)]
@@ -27,19 +27,19 @@ fn hops(count: usize, gbps: u64, delay_us: u64) -> Vec<Hop> {
     vec![Hop { rate: BitRate::gbps(gbps), delay: Time::from_us(delay_us) }; count]
 }
 
-/// Time of a single packet: each hop serializes it anew.
+/// Time of a single packet over a path (ps). Each hop serializes the packet again.
 fn alone(path: &[Hop], bytes: u64) -> u64 {
     path.iter().map(|hop| hop.rate.serialization(bytes).0 + hop.delay.0).sum()
 }
 
-/// Segments of a flow, and its last frame [bytes].
+/// Number of segments of a flow, and size of its last frame (bytes).
 fn frames(size: u64) -> (u64, u64) {
     let count = size.div_ceil(SEGMENT);
     (count, size - (count - 1) * SEGMENT + HEADER)
 }
 
-/// Time from the first bit of the first packet to the last bit of the last packet, for `count`
-/// packets sent back to back over hops of one rate [ps].
+/// Time from the first bit of the first packet to the last bit of the last packet (ps),
+/// for `count` packets sent back to back over hops of one rate.
 fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     if count == 1 {
         return alone(path, last);
@@ -49,10 +49,10 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Time of slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. The round
-/// begins when the first acknowledgement of round r − 1 arrives, or when that round's packets have
-/// left, whichever is later. Within a round two packets follow every acknowledgement, so they leave
-/// back to back.
+/// Time of slow start without loss over hops of one rate (ps). Round r has W·2^r packets.
+/// It begins when the first acknowledgement of round r − 1 arrives,
+/// or when that round's packets have left, whichever is later.
+/// Within a round, two packets follow every acknowledgement, so they leave back to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
     let full = path[0].rate.serialization(FULL).0;
@@ -65,8 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // A last packet that begins a round has no packet before it, unless the rounds follow each
-    // other without a gap.
+    // A last packet that begins a round has no packet before it,
+    // unless the rounds follow each other without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -114,7 +114,7 @@ fn transport(control: &str, window: &str, handshake: bool) -> String {
 
 const SWITCH: &str = "buffer = \"1 MB\"\npolicy = \"dt\"\necn = { kind = \"step\", threshold = \"91 KB\" }";
 
-/// Flow completion time of one flow that starts at an odd picosecond [ns].
+/// Completion time of one flow that starts at an odd picosecond (ns).
 fn measured(network: &Network, transport: &str, dst: u32, size: u64) -> (u64, Rows) {
     assert!(dst < network.hosts);
     let lab = Lab::new(&network.topology, SWITCH, transport);
@@ -147,8 +147,8 @@ fn a_flow_that_fits_its_first_window_takes_exactly_its_serialization_and_delays(
                             fct, expected,
                             "{size} B over {length} hops of {gbps} Gb/s, window {window}, handshake {handshake}"
                         );
-                        // The slowdown's denominator: propagation there and back, and the payload
-                        // at the host's rate.
+                        // The ideal time of the slowdown is the propagation in both directions,
+                        // and the payload at the host's rate.
                         let propagation = 2 * path.iter().map(|hop| hop.delay.0).sum::<u64>();
                         let ideal = propagation as f64 / 1e3 + size as f64 * 8.0 / gbps as f64;
                         let found = rows.flow(0).ideal_ns;
@@ -201,8 +201,8 @@ fn an_early_opened_connection_needs_no_handshake() {
     assert_eq!(rows.flow(1).fct_ns, Some(Time(2 * alone(&path, SYN) + data).as_ns()));
 }
 
-/// Arrival of the last bit of the last of these frames, over hops of any rates. Packet i leaves hop
-/// j when it has arrived there and packet i − 1 has left (Lindley's recursion) [ps].
+/// Arrival time of the last bit of the last of these frames, over hops of any rates (ps). Packet i
+/// leaves hop j when it has arrived at the hop and packet i − 1 has left (Lindley's recursion).
 fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
     let mut free = vec![0; path.len()];
     let mut arrival = 0;
@@ -218,8 +218,8 @@ fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
 
 #[test]
 fn hops_of_different_rates_are_exact_too() {
-    // Rates at which a byte takes a fractional number of picoseconds are rounded up, packet by
-    // packet.
+    // At these rates, a byte takes a fractional number of picoseconds,
+    // which is rounded up for each packet.
     for (host, fabric, down) in
         [("10 Gb/s", "40 Gb/s", 10_000), ("25 Gb/s", "10 Gb/s", 3_000), ("7 Gb/s", "3 Gb/s", 995)]
     {
@@ -250,8 +250,8 @@ fn hops_of_different_rates_are_exact_too() {
 
 #[test]
 fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
-    // The window allows one segment, but the receiver waits for a second one: each segment except
-    // the last costs a timeout.
+    // The window allows one segment, but the receiver waits for a second segment.
+    // So each segment except the last costs a timeout.
     let keys = "congestion_control = \"newreno\"\ninitial_window = 1\nhandshake = false\nack_every = 4\n\
                 delayed_ack_timeout = \"200 us\"";
     let network = &networks(10, 10)[0];
@@ -264,8 +264,8 @@ fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
 #[test]
 fn flows_that_start_at_line_rate_stay_there_when_alone() {
     for network in networks(10, 10) {
-        // The longest path's round trip is the base: flows on shorter paths have more window than
-        // they need.
+        // The longest path's round trip is the base, so flows on shorter paths have more window
+        // than they need.
         for &(dst, length) in &network.pairs {
             let path = hops(length, 10, 10);
             for size in [1, 1_401, 30_000, 100_000, 300_001, 10_000_000] {
@@ -294,8 +294,8 @@ fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
             let (base, full) = (alone(&path, FULL) + alone(&path, ACK), path[0].rate.serialization(FULL).0);
             for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
                 let (count, last) = frames(size);
-                // One round trip at line rate until the first report has returned; then the window
-                // W with W = eta BDP + W_AI.
+                // The flow sends for one round trip at line rate until the first report has
+                // returned. Then it has the window W with W = eta BDP + W_AI.
                 let first = count.min(base / full);
                 let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
                 let expected = train(&path, count, last) + rest as u64;
@@ -317,8 +317,8 @@ fn swift_adds_one_segment_per_round_trip_up_to_the_rate_of_its_card() {
                 let (mut window, mut sent, mut start) = (10.0_f64, 10, 0);
                 while left > sent && sent * full < base {
                     (left, start) = (left - sent, start + base);
-                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. The sender sends as many
-                    // whole segments more as the window has grown.
+                    // Each of `sent` ACKs adds 1/W to W, so W² grows by 2.
+                    // The sender sends as many additional whole segments as the window has grown.
                     let grown = (window * window + 2.0 * sent as f64).sqrt();
                     (sent, window) = (sent + grown as u64 - window as u64, grown);
                 }

@@ -8,14 +8,14 @@ use bufferlab_units::{BitRate, Time};
 
 /// Maximum number of queues of a port in the core's switch.
 const QUEUES_MAX: u32 = 32;
-/// Smallest alpha of a policy: with it, one packet makes a queue congested.
+/// Smallest alpha of a policy. With this alpha, one packet makes a queue congested.
 const LEAST_ALPHA: f64 = 1e-6;
-/// Packets that start or end a state of EDT and TDT almost at once. Fewer would react to the jitter
-/// of full queues.
+/// Number of packets that starts or ends a state of EDT and TDT almost at once.
+/// With fewer packets, the policies would react to the jitter of full queues.
 const FEW: u64 = 16;
-/// A packet count that no run reaches.
+/// A number of packets that no run reaches.
 const MANY: u64 = 1 << 40;
-/// A time longer than any run.
+/// A time that is longer than any run.
 const EVER: Time = Time::from_ms(100_000_000);
 
 /// A policy whose burst tolerance the calculator computes.
@@ -49,13 +49,13 @@ impl Scheme {
         matches!(self, Self::EnhancedDynamicThreshold | Self::TrafficAware)
     }
 
-    /// Whether the policy refreshes its factors at intervals.
+    /// Whether the policy updates its factors at intervals.
     fn refreshes(self) -> bool {
         matches!(self, Self::ActiveBufferManagement | Self::Plasticine)
     }
 }
 
-/// Parameters of the calculator's switch.
+/// Parameters of the switch in the calculator's question.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) buffer: u64,
@@ -77,9 +77,9 @@ pub(crate) struct Layout {
 pub(crate) struct Stage {
     pub(crate) bench: Bench,
     pub(crate) burst: Burst,
-    /// Whether only the buffer limits the burst.
+    /// Whether only the size of the buffer limits the burst.
     pub(crate) infinite: bool,
-    /// Bytes reserved for the burst, whatever is free.
+    /// Bytes reserved for the burst, at any free space.
     pub(crate) reserved: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ impl Layout {
         self.rate.0 as f64 / self.port_rate.0 as f64
     }
 
-    /// Sending rate of the burst's port for the burst (port rates).
+    /// Rate at which the burst's port sends packets of the burst (port rates).
     pub(crate) fn gamma(&self, scheme: Scheme) -> f64 {
         match scheme {
             // LossPass sends small flows first, so the burst drains at the full rate.
@@ -128,7 +128,7 @@ impl Layout {
         }
     }
 
-    /// Time until a policy has counted the burst: two packets, and the next refresh.
+    /// Time until a policy has counted the burst: two packets, and the next update.
     pub(crate) fn delay(&self, scheme: Scheme, packet: u32) -> Time {
         if scheme.refreshes() {
             self.rate.serialization(2 * u64::from(packet)) + self.interval(packet)
@@ -137,13 +137,13 @@ impl Layout {
         }
     }
 
-    /// Refresh interval: a packet time of the burst, or the shortest that a policy accepts.
+    /// Update interval: a packet time of the burst, or the shortest interval that a policy accepts.
     fn interval(&self, packet: u32) -> Time {
         self.rate.serialization(u64::from(packet)).max(Time::from_ns(1))
     }
 
-    /// Twice the time in which a burst grows by [`FEW`] packets. EDT detects the burst, but no
-    /// growth while queues settle slowly.
+    /// Twice the time in which a burst grows by [`FEW`] packets.
+    /// With this window EDT detects the burst, but no growth while queues settle slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))
@@ -184,7 +184,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The congested queues: `per_port` on each port from `first` on, after the burst's queue.
+    /// Positions of the congested queues: `per_port` queues on each port from `first` on,
+    /// after the burst's queue.
     fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<PortQueue> {
         (first..first + ports)
             .flat_map(|port| {
@@ -202,7 +203,7 @@ impl Layout {
         switch(self.buffer, vec![self.port_rate; ports as usize], queues as usize)
     }
 
-    /// The switch of `scheme` with its queues in steady state.
+    /// The switch of `scheme` with its queues in the steady state.
     pub(crate) fn stage(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         match scheme {
             Scheme::Ideal => self.ideal(packet),
@@ -212,7 +213,7 @@ impl Layout {
         }
     }
 
-    /// Congested queues have priorities 0 to p - 1; the burst has priority p, or priority 0.
+    /// Congested queues have the priorities 0 to p - 1. The burst has priority p, or priority 0.
     fn abm(&self, packet: u32) -> Result<Stage, String> {
         let config = self.config(self.congested + self.burst_ports, self.priorities + 1);
         let mut alphas = vec![self.alpha; self.priorities as usize];
@@ -225,7 +226,7 @@ impl Layout {
         Ok(Stage { bench: settled(bench, &full)?, burst, infinite: false, reserved: None })
     }
 
-    /// Queue 0 of a port is the burst's queue, the other queues are congested.
+    /// Queue 0 of a port is the burst's queue. The other queues are congested.
     fn by_queue(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         let queues = self.congested_queues.max(self.beside) + 1;
         let mut alphas = vec![self.alpha; queues as usize];
@@ -269,8 +270,8 @@ impl Layout {
         };
         let ports =
             if scheme == Scheme::TrafficAware { self.ports } else { self.congested + self.burst_ports };
-        // TDT's evacuation state belongs to a port, so each port gets one queue, as in the
-        // calculator.
+        // TDT's evacuation state belongs to a port, so each port gets one queue,
+        // as in the calculator.
         let per_port = if scheme == Scheme::TrafficAware { 1 } else { self.congested_queues };
         let mut bench = Bench::new(&self.config(ports, queues), name, &params, packet)?;
         if scheme == Scheme::EnhancedDynamicThreshold {
@@ -282,7 +283,8 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: scheme.limits_ports(), reserved: None })
     }
 
-    /// A full port of large flows, of which small flows may use only the fraction tau.
+    /// A switch with a full port of large flows, of which small flows may use only
+    /// the fraction tau.
     fn losspass(&self, packet: u32) -> Result<Stage, String> {
         let part = self.buffer / u64::from(self.ports);
         let room = part as f64 * self.tau;
@@ -297,7 +299,8 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: true, reserved: Some(room) })
     }
 
-    /// An empty shared buffer. The port sends the burst at its rate beside other queues.
+    /// A switch with an empty shared buffer.
+    /// The port sends the burst at its rate beside other queues.
     fn ideal(&self, packet: u32) -> Result<Stage, String> {
         let share = BitRate(self.port_rate.0 / u64::from(1 + self.beside));
         let config = switch(self.buffer, vec![share; (self.congested + self.burst_ports) as usize], 1);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 type Given = Vec<(String, ParamValue)>;
 
-/// Collects comparisons: prints the worst agreement with `--nocapture`, and fails on disagreement.
+/// Collects comparisons. Prints the worst agreement with `--nocapture`, and fails on disagreement.
 struct Tally {
     calculator: &'static str,
     runs: u32,
@@ -33,7 +33,7 @@ impl Tally {
         }
     }
 
-    /// Asserts that at least this number of quantities was compared, and that all agreed.
+    /// Asserts that at least `checks` quantities were compared, and that all of them agreed.
     #[track_caller]
     fn check(self, checks: usize) {
         let Self { calculator, runs, checks: found, worst, wrong, left_out } = self;
@@ -53,7 +53,7 @@ fn info(name: &str) -> &'static CalculatorInfo {
     CALCULATORS.find(name).expect("it is built in")
 }
 
-/// Replays `runs` random sets of parameters; skips those without an answer in the theory.
+/// Replays `runs` random sets of parameters. Skips sets for which the theory has no answer.
 fn agrees(name: &'static str, runs: u64, checks: usize, draw: impl Fn(&mut RandomStream) -> Given) {
     let mut tally = Tally::new(name);
     for number in 0..runs {
@@ -134,7 +134,7 @@ fn burst(policy: &'static str, random: &mut RandomStream) -> Given {
     given
 }
 
-/// Defines a test for each policy.
+/// Defines a test for each policy of `burst-tolerance`.
 macro_rules! bursts {
     ($($name:ident: $policy:literal,)*) => {$(
         #[test]
@@ -242,7 +242,7 @@ fn counters_of_tdt_agree() {
     });
 }
 
-/// An answer that is a tenth too large is detected, for every calculator.
+/// The test detects an answer that is a tenth too large, for every calculator.
 #[test]
 fn a_wrong_answer_does_not_agree() {
     let given: [(&str, Given); 6] = [

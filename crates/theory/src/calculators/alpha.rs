@@ -8,7 +8,8 @@ use crate::forms::{Domain, DomainError, above, check, positive};
 use bufferlab_params::{ParamValue, Params};
 use std::borrow::Cow;
 
-/// Answers `alpha_low`, `alpha_low_printed`, `alpha_low_without_loss`, `alpha_high`.
+/// The calculator gives the answers `alpha_low`, `alpha_low_printed`,
+/// `alpha_low_without_loss` and `alpha_high`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "alpha",
     aliases: &[],
@@ -58,28 +59,28 @@ fn run(params: &Params) -> Domain<Derivation> {
     burst_alpha(&burst)
 }
 
-/// A burst to one queue of an empty port, and the other priorities that compete with the burst.
+/// A burst to one queue of an empty port, and other priorities that compete with the burst.
 #[derive(Clone, Debug, PartialEq)]
 struct BurstAlpha {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     buffer_bytes: f64,
     /// Rate of the port (bits/s).
     port_rate_bps: f64,
-    /// Arrival rate of the burst (bits/s).
+    /// Rate at which the burst arrives (bits/s).
     rate_bps: f64,
-    /// Duration of the burst's arrivals (seconds).
+    /// Time for which the burst arrives (seconds).
     duration_seconds: f64,
-    /// The largest alpha of each other priority.
+    /// The largest alpha of each priority that competes with the burst.
     others: Vec<f64>,
 }
 
 impl BurstAlpha {
-    /// The burst's rate (port rates).
+    /// The burst's arrival rate (port rates).
     fn arrival_rate(&self) -> f64 {
         self.rate_bps / self.port_rate_bps
     }
 
-    /// The buffer as the time in which the port sends it (seconds).
+    /// Time in which the port sends the whole buffer (seconds).
     fn buffer_time(&self) -> f64 {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
@@ -165,7 +166,7 @@ fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// The alpha_low of all other priorities together.
+/// The alpha_low that all other priorities have together.
 fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     let low = plasticine::alpha_of_others(others)
         .and_then(|low| above("others", low, 0.0, "the sum of the others' alphas"))
@@ -176,8 +177,7 @@ fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     Ok(low)
 }
 
-/// The alpha rounded to a power of two on the safe side, because switches are configured in powers
-/// of two.
+/// The alpha rounded to a power of two on the safe side, because switches accept powers of two.
 fn shift(alpha: f64, round: fn(f64) -> f64) -> String {
     if !alpha.is_finite() || alpha <= 0.0 {
         return String::new();

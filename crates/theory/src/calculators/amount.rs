@@ -1,4 +1,4 @@
-//! Formats numbers for people: four significant digits, and the unit that keeps the number short.
+//! Formats numbers for people, with four significant digits and the unit that keeps them short.
 
 /// A plain number with four significant digits; "unbounded" for infinity.
 #[must_use]
@@ -9,7 +9,8 @@ pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The power of ten after rounding to four digits: 9999.6 has five digits.
+    // The exponent is the power of ten after rounding to four digits,
+    // because 9999.6 then has five digits.
     let exponent = format!("{:.3e}", value.abs()).split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
     let exponent = exponent.unwrap_or(0);
     if !(-4..9).contains(&exponent) {
@@ -31,7 +32,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
         return number(value);
     }
     let last = units[units.len() - 1];
-    // Half a unit of the fourth digit below, so that 999.96 KB is 1 MB.
+    // The comparison allows half a unit of the fourth digit, so that 999.96 KB is 1 MB.
     let fits = |unit: &&(f64, &str)| value.abs() * (1.0 + 5e-5) >= unit.0;
     let (scale, unit) = *units.iter().find(fits).unwrap_or(&last);
     format!("{} {unit}", number(value / scale))

@@ -1,5 +1,5 @@
-//! Calculator for the largest burst that each policy absorbs, given the buffer's state at the
-//! burst's arrival.
+//! Calculator for the largest burst that each policy absorbs, given the state of the buffer when
+//! the burst arrives.
 
 mod state;
 mod thresholds;
@@ -15,8 +15,8 @@ use state::{BurstState, QUEUES_MAX};
 pub(super) use state::{EvenSwitch, PORTS_MAX};
 use thresholds::thresholds;
 
-/// Answers `lossless for`, `arrived` and `stored` for a policy; without a policy a table of all
-/// policies.
+/// The calculator gives the answers `lossless for`, `arrived` and `stored` for a policy.
+/// Without a policy it gives a table of all policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
@@ -115,8 +115,8 @@ fn run(params: &Params) -> Domain<Derivation> {
 }
 
 choices! {
-    /// The compared policies and the upper bound for all of them, in the order of the table. Names
-    /// are those of the policy registry.
+    /// The compared policies and the upper bound of all policies, in the order of the table.
+    /// The names are those of the policy registry.
     pub(super) enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",
@@ -132,23 +132,23 @@ choices! {
 /// The burst that one policy absorbs without loss.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tolerance {
-    /// Time before the first loss (seconds); infinite if nothing is lost.
+    /// Time before the first loss (seconds). Infinite if no packet is lost.
     pub(super) lossless_seconds: f64,
-    /// Bytes that have arrived at each queue of the burst by the first loss.
+    /// Bytes that have arrived at each queue of the burst before the first loss.
     pub(super) arrived_bytes: f64,
-    /// Bytes stored in each queue of the burst at the first loss.
+    /// Bytes that each queue of the burst stores at the first loss.
     pub(super) stored_bytes: f64,
-    /// Bytes stored by other queues when the burst began; for LossPass, at the port of the burst.
+    /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
     held_before_bytes: f64,
-    /// Derivation of the values.
+    /// Derivation of these values.
     pub(super) derivation: Derivation,
 }
 
 /// Burst tolerance of one policy, with its derivation.
 ///
 /// # Errors
-/// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the
-/// burst, as they limit ports.
+/// A state out of range ([`BurstState::check`]). For `tdt` and `edt`,
+/// congested queues on the burst's port, because these policies limit ports.
 pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));
@@ -160,7 +160,7 @@ pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tole
     derivation.step("in port time", "B / b", numbers, seconds(filled), "");
     let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
     derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
-    // LossPass sends small flows first, so other queues on the burst's port take none of its rate.
+    // LossPass sends small flows first, so other queues of the burst's port take none of its rate.
     let gamma = if policy == Policy::LossPass { 1.0 } else { state.burst.gamma };
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
@@ -189,7 +189,8 @@ pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tole
     Ok(Tolerance { lossless_seconds, arrived_bytes, stored_bytes, held_before_bytes, derivation })
 }
 
-/// All policies side by side. A policy without an answer for this state is listed with the reason.
+/// A table that compares all policies. A policy without an answer for this state is in the table
+/// with the reason.
 ///
 /// # Errors
 /// A state out of range ([`BurstState::check`]).
@@ -239,7 +240,7 @@ fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Refuses congested queues on the burst's port for policies that limit ports.
+/// Refuses congested queues on the burst's port, for policies that limit ports.
 fn check_alone(state: &BurstState, why: &str) -> Domain<()> {
     let beside = f64::from(state.queues_beside_burst);
     check(beside == 0.0, "queues_beside_burst", beside, format_args!("0 ({why})")).map(drop)
@@ -307,7 +308,7 @@ fn ideal(state: &BurstState, derivation: &mut Derivation) -> f64 {
 mod tests {
     use super::*;
 
-    /// The switch of ABM's figure 5: 1 MB and 1 Gb/s.
+    /// The switch of ABM's figure 5, with 1 MB and 1 Gb/s.
     fn figure_5(congested: u32, congested_queues: u32, ratio: f64) -> EvenSwitch {
         EvenSwitch {
             buffer_bytes: 1e6,
@@ -393,7 +394,7 @@ mod tests {
         Ok(())
     }
 
-    /// Priorities divide ABM's counts of congested queues; other policies do not use them.
+    /// Priorities divide ABM's counts of congested queues. Other policies do not use priorities.
     #[test]
     fn priorities_mean_nothing_to_policies_that_do_not_count_by_them() -> Domain<()> {
         for beside in [0, 2, 5] {

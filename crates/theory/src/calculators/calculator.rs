@@ -1,4 +1,4 @@
-//! Declaration of a calculator: an entry of the registry and how to call it.
+//! Declaration of a calculator: the entry of the registry and the calls of the calculator.
 
 use super::Derivation;
 use crate::forms::{Domain, DomainError};
@@ -6,23 +6,23 @@ use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params, Profile, Resolv
 use std::fmt;
 
 entry! {
-    /// A calculator.
+    /// A calculator that answers an engineering question.
     #[derive(Clone, Copy)]
     pub struct CalculatorInfo("calculator") {
-        /// Rules for combining parameters.
+        /// Rules about which parameters may be given together.
         pub rules: &'static [Rule],
-        /// Calls shown in the documentation with their output: pairs of a parameter and its value
-        /// as typed.
+        /// Calls that the documentation shows with their output:
+        /// pairs of a parameter and its value as a user types it.
         pub examples: &'static [&'static [(&'static str, &'static str)]],
-        /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a
-        /// list's element), and the valid range.
+        /// Computes the answer. A [`DomainError`] names a parameter,
+        /// its value in the base unit (a list's element), and the valid range.
         pub run: fn(&Params) -> Domain<Derivation>,
     }
 }
 
 impl CalculatorInfo {
-    /// Name of a parameter's option on the command line, without dashes. `rate` is the rate of the
-    /// link in every calculator, so the rate of a burst is `burst-rate`.
+    /// Name of a parameter's option on the command line, without dashes.
+    /// In every calculator `rate` is the rate of the link, so the rate of a burst is `burst-rate`.
     #[must_use]
     pub fn option(&self, parameter: &str) -> String {
         let name = match parameter {
@@ -33,7 +33,7 @@ impl CalculatorInfo {
         name.replace('_', "-")
     }
 
-    /// The answer for `given`; the other parameters have their defaults.
+    /// The answer for the values `given`. The other parameters have their defaults.
     ///
     /// # Errors
     /// An unknown parameter, a value of the wrong kind or outside its domain, a missing value, a
@@ -42,7 +42,7 @@ impl CalculatorInfo {
         Ok((self.run)(&self.resolve(given)?)?)
     }
 
-    /// All parameters: `given`, and defaults for the others.
+    /// Values of all parameters: `given`, and defaults for the others.
     ///
     /// # Errors
     /// Returns the errors of [`Self::calculate`], except for inputs without an answer in the
@@ -60,15 +60,15 @@ impl CalculatorInfo {
         Ok(params)
     }
 
-    /// The parameter called `name`.
+    /// The parameter of the calculator called `name`.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<&'static ParamInfo> {
         self.params.iter().find(|param| param.name == name)
     }
 }
 
-/// Refuses a number outside its parameter's domain, as the closed forms would. [`Params::resolve`]
-/// checks other values.
+/// Refuses a number outside its parameter's domain, as the closed forms would do.
+/// [`Params::resolve`] checks other values.
 fn in_domain(info: &'static ParamInfo, value: &ParamValue) -> Domain<()> {
     let refuse = |kind: ParamKind, value: &ParamValue| match (kind.check(value), base(value)) {
         (Err(misfit), Some(number)) => Err(DomainError::new(info.name, number, misfit.expected)),
@@ -93,15 +93,15 @@ fn base(value: &ParamValue) -> Option<f64> {
     }
 }
 
-/// A rule for combining parameters. The parameters' defaults are [`ParamValue::Optional`] or
-/// [`ParamValue::Computed`].
+/// A rule about parameters that belong together.
+/// The defaults of these parameters are [`ParamValue::Optional`] or [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Exactly one of the parameters is given.
+    /// The user must give exactly one of these parameters.
     OneOf(&'static [&'static str]),
-    /// All of the parameters are given, or none.
+    /// The user must give all of these parameters or none.
     Together(&'static [&'static str]),
-    /// The first parameter requires the second.
+    /// The user must give the second parameter if the first is given.
     Needs(&'static str, &'static str),
 }
 
@@ -118,7 +118,7 @@ impl Rule {
     }
 }
 
-/// Formats the text after "the calculator takes".
+/// Writes the rule as text that follows "the calculator takes".
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let joined = |names: &[&str], word: &str| {
@@ -135,10 +135,10 @@ impl fmt::Display for Rule {
 /// Reason why a calculator has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CalculatorError {
-    /// A value matches no parameter, or is missing.
+    /// A value matches no parameter, or a required value is missing.
     #[error(transparent)]
     Parameter(#[from] ResolveError),
-    /// Values were given that exclude each other, or one is missing.
+    /// The values break a rule: some exclude each other, or one is missing.
     #[error("the calculator takes {0}")]
     Rule(Rule),
     /// The theory does not cover an input.

@@ -7,7 +7,7 @@ use crate::forms::Domain;
 use crate::forms::dimensions::{buffer_bytes, buffer_per_port_per_gbps};
 use bufferlab_params::{ParamValue, Params};
 
-/// Answers `per port and Gb/s` for a given buffer.
+/// The calculator gives the answer `per port and Gb/s` for a buffer.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "chips",
     aliases: &[],
@@ -27,7 +27,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
 /// A chip with a published buffer size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chip {
-    /// Name of the chip.
+    /// Name of the chip in the table.
     name: &'static str,
     /// Published figure.
     buffer: Published,

@@ -2,65 +2,66 @@
 
 use std::fmt::{self, Display, Write};
 
-/// A line of a derivation: one step.
+/// A line of a derivation, which is one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Name of the computed value.
+    /// Name of the value that the step computes.
     pub name: String,
-    /// The formula in words and symbols.
+    /// Formula of the step, in words and symbols.
     pub formula: String,
-    /// The formula with the numbers in it; empty if there is nothing to compute.
+    /// Formula with the numbers in it. Empty if the step computes no value.
     pub substituted: String,
-    /// The result with its unit; empty for a formula whose results are in the table.
+    /// Result of the step with its unit. Empty for a formula whose results are in the table.
     pub result: String,
-    /// The paper and equation, or the standard; empty for arithmetic.
+    /// Paper and equation of the formula, or its standard. Empty for arithmetic.
     pub source: String,
 }
 
-/// A table of values.
+/// A table of values in a derivation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// Column headers.
+    /// Headers of the table's columns.
     pub columns: Vec<String>,
-    /// Rows, each with one cell per column.
+    /// Rows of the table, each with one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A final answer.
+/// A final answer of a derivation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Name of the answer.
     pub name: String,
-    /// Value in the base unit (bytes, seconds, bits/s or a plain number); infinite if unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number).
+    /// Infinite if it is unbounded.
     pub value: f64,
-    /// Value with its unit, formatted for people.
+    /// Value with its unit, as text for people.
     pub text: String,
 }
 
 /// Derivation of the answers to a question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derivation {
-    /// Question that the calculator answers.
+    /// Question that the derivation answers.
     pub title: String,
     /// Steps of the derivation.
     pub lines: Vec<Line>,
-    /// A table, if values are compared.
+    /// A table, if the derivation compares values.
     pub table: Option<Table>,
     /// Answers of the derivation.
     pub answers: Vec<Answer>,
-    /// Conditions of the answers, and caveats.
+    /// Conditions of the answers, and warnings about them.
     pub notes: Vec<String>,
 }
 
 impl Derivation {
-    /// An empty derivation for the question `title`.
+    /// An empty derivation for the question with the title `title`.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// Adds a step: its name, the formula, the formula with the numbers in it, the result with its
-    /// unit, the source; see [`Line`].
+    /// Adds a step: its name, the formula, the formula with the numbers in it,
+    /// the result with its unit, and the source ([`Line`]).
     pub fn step(
         &mut self,
         name: impl Into<String>,
@@ -84,7 +85,7 @@ impl Derivation {
         self.answers.push(Answer { name: name.into(), value, text: text.into() });
     }
 
-    /// Adds a condition.
+    /// Adds a condition of the answers.
     pub fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
@@ -101,7 +102,7 @@ fn width<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
 }
 
 impl Table {
-    /// An empty table with these headers.
+    /// An empty table with these column headers.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
@@ -112,7 +113,7 @@ impl Table {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| width(lines().filter_map(|line| line.get(column))))
             .collect();
-        // The first column names the row; columns of numbers are right-aligned.
+        // The first column names the row. Columns of numbers are right-aligned.
         let is_number =
             |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell == "unbounded";
         let right: Vec<bool> = (0..self.columns.len())
@@ -129,14 +130,14 @@ impl Table {
 }
 
 impl Display for Table {
-    /// Plain text: cells are aligned by column, numbers to the right.
+    /// Writes plain text: cells are aligned by column, numbers to the right.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f)
     }
 }
 
 impl Display for Derivation {
-    /// Plain text: title, steps, table, answers, notes.
+    /// Writes plain text: title, steps, table, answers, notes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         writeln!(text, "{}", self.title)?;

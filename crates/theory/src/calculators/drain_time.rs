@@ -6,7 +6,7 @@ use super::{CalculatorInfo, Derivation, Table, number, seconds};
 use crate::forms::{Domain, abm, at_least_one, positive};
 use bufferlab_params::ParamValue;
 
-/// Answers `drain time N` for priority N.
+/// The calculator gives the answer `drain time N` for each priority N.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "drain-time",
     aliases: &[],
@@ -32,8 +32,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     },
 };
 
-/// Longest drain time of a queue of each priority; `congested` queues of the priority are
-/// congested, at most one on a port.
+/// Longest drain time of a queue of each priority.
+/// `congested` queues of the priority are congested, at most one on each port.
 fn drain_times(priorities: &Priorities, port_rate_bps: f64, congested: u32) -> Domain<Derivation> {
     priorities.check()?;
     positive("port_rate", port_rate_bps)?;

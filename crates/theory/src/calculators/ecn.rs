@@ -1,4 +1,4 @@
-//! Calculator for ECN's marking threshold K, and the burst that K leaves room for.
+//! Calculator for ECN's marking threshold K, and the burst for which K leaves space.
 
 use super::input::{self, PORT_RATE, SIZE, TAU, TIME, count, packet, param};
 use super::{CalculatorInfo, Derivation, Rule, bytes, number, seconds};
@@ -7,8 +7,8 @@ use crate::forms::{Domain, check, fraction, losspass, positive};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Answers `K for DCTCP` and `K for halving`; with a buffer `burst with ECN` and `burst with
-/// LossPass`; with a burst `K at most`.
+/// The calculator gives the answers `K for DCTCP` and `K for halving`.
+/// With a buffer it adds `burst with ECN` and `burst with LossPass`, with a burst `K at most`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
@@ -43,7 +43,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     })
 }
 
-/// A port whose marking threshold is to be computed.
+/// A port whose marking threshold is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Marking {
     /// Rate of the port (bits/s).
@@ -54,13 +54,13 @@ struct Marking {
     packet_bytes: f64,
     /// Number N of long flows that send at the same time.
     flows: u32,
-    /// Buffer of the port, if the room for bursts is requested (bytes).
+    /// Buffer of the port (bytes), if the user wants to know the space for bursts.
     buffer_bytes: Option<f64>,
-    /// Configured threshold, which replaces DCTCP's recommendation (bytes).
+    /// Threshold that the user configured (bytes). It replaces DCTCP's recommendation.
     threshold_bytes: Option<f64>,
-    /// Burst to leave room for (bytes).
+    /// Burst for which the threshold must leave space (bytes).
     burst_bytes: Option<f64>,
-    /// Fraction of a full buffer occupied by packets of large flows (LossPass).
+    /// Fraction of a full buffer that packets of large flows occupy (LossPass).
     tau: f64,
 }
 
@@ -93,7 +93,7 @@ fn marking(asked: &Marking) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// Adds the buffer that K leaves free, compared with LossPass, and the K for a burst.
+/// Adds the buffer that K leaves free, compared with LossPass, and the largest K for a burst.
 fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -> Domain<()> {
     let (packet, n) = (asked.packet_bytes, asked.flows);
     let (threshold, which) = match asked.threshold_bytes {
@@ -125,7 +125,7 @@ fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -
     }
 }
 
-/// The largest K that leaves room for a burst.
+/// The largest K that leaves enough space for a burst.
 fn threshold_for(
     asked: &Marking,
     buffer: f64,

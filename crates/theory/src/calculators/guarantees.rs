@@ -6,7 +6,7 @@ use super::{CalculatorInfo, Derivation, Table, bytes, number};
 use crate::forms::{Domain, abm, share};
 use bufferlab_params::{ParamKind, ParamValue};
 
-/// Answers `minimum N` and `maximum N` for priority N.
+/// The calculator gives the answers `minimum N` and `maximum N` for each priority N.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "guarantees",
     aliases: &[],
@@ -28,8 +28,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     run: |params| guarantees(&Priorities::new(params), params.ratio("gamma")),
 };
 
-/// Guarantee and maximum of every priority whose congested queues drain at `gamma_min` of the port
-/// rate or more.
+/// Guarantee and maximum of every priority whose congested queues each drain at `gamma_min` of the
+/// port rate or more.
 fn guarantees(priorities: &Priorities, gamma_min: f64) -> Domain<Derivation> {
     priorities.check()?;
     share("gamma", gamma_min)?;

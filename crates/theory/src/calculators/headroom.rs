@@ -1,4 +1,4 @@
-//! Calculator for PFC headroom by every formula in use, side by side.
+//! Calculator for PFC headroom, which compares every formula in use.
 
 use super::input::{self, RATE, SIZE, count, param};
 use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number};
@@ -13,11 +13,11 @@ use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// Answers `peer stops at once`, `full-size packets` and `worst packets` (the needs that `sonic
-/// explain`, `lint`, `predict` and `what-if` compare headroom with), `bufferlab's switch`,
-/// `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`, `ABM/Reverie code`, `HPCC code`,
-/// `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without a tabulated value for the speed
-/// is replaced by a note.
+/// The calculator gives the answers `peer stops at once`, `full-size packets` and `worst packets`.
+/// `sonic explain`, `lint`, `predict` and `what-if` compare headroom with these needs.
+/// It also gives `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`),
+/// `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`.
+/// A note replaces a formula without a tabulated value for the speed.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
@@ -30,7 +30,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     run,
 };
 
-/// Declares a parameter that is not negative.
+/// Declares a parameter whose value is not negative.
 const fn measure(
     name: &'static str,
     unit: &'static str,
@@ -115,7 +115,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// The switch's tables count in KiB.
+/// The tables of the switch count in KiB.
 const KIBIBYTE: f64 = 1024.0;
 
 fn run(params: &Params) -> Domain<Derivation> {
@@ -140,7 +140,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     headroom(&Headroom { port, delays, reaction: params.time("reaction"), has }).map_err(as_parameter)
 }
 
-/// Renames an input of the closed forms to its parameter, in the parameter's unit.
+/// Renames an input of the closed forms to its parameter, in the unit of the parameter.
 fn as_parameter(error: DomainError) -> DomainError {
     let (input, factor) = match error.input {
         "speed_mbps" => ("rate", 1e6),
@@ -156,12 +156,12 @@ fn as_parameter(error: DomainError) -> DomainError {
     DomainError { input, value: error.value * factor, ..error }
 }
 
-/// Parameters of the calculator.
+/// Values of the calculator's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Headroom {
-    /// The port in SONiC's terms; the other formulas also use its speed, cable, MTU and cell.
+    /// The port in SONiC's terms. The other formulas also use its speed, cable, MTU and cell size.
     port: PortInputs,
-    /// Delays of both ends, for speeds that are not tabulated.
+    /// Delays of both ends of the cable, for speeds that are not tabulated.
     delays: Option<EndDelays>,
     /// Reaction time of the sender in bufferlab's model.
     reaction: Time,
@@ -169,16 +169,16 @@ struct Headroom {
     has: Option<u64>,
 }
 
-/// Name of the answer for bufferlab's own model.
+/// Name of the answer for the headroom in bufferlab's own model.
 const MODEL: &str = "bufferlab's switch";
-/// A smallest frame of Ethernet (bytes).
+/// Size of the smallest Ethernet frame (bytes).
 const SMALLEST_FRAME: u32 = 64;
-/// Largest frame or cell (bytes) that the model counts in integers.
+/// Size of the largest frame or cell that the model counts in integers (bytes).
 const MOST_BYTES: f64 = 1e6;
-/// Longest cable (metres): the delay of a longer cable overflows the engine's time.
+/// Longest cable (metres). The delay of a longer cable would overflow the engine's time.
 const MOST_METRES: f64 = 1e9;
 
-/// The headroom by each formula.
+/// The headroom according to each formula.
 ///
 /// # Errors
 /// An input out of range, named as in the closed forms.
@@ -191,7 +191,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
         number(link.cable_metres),
         bytes(link.mtu_bytes)
     ));
-    // Name, bytes, and the number of largest frames in the formula.
+    // Each entry has a name, bytes, and the number of largest frames in the formula.
     let mut found: Vec<(&str, f64, u32)> = Vec::new();
     let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
     let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
@@ -223,7 +223,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     table.rows.push(vec![MODEL.to_owned(), number_of_bytes(model.0), number_of_bytes(model.1)]);
     derivation.answer(MODEL, model.0, bytes(model.0));
     for (name, total, frames) in found {
-        // SONiC's formula already counts in cells.
+        // SONiC's formula already rounds to cells.
         let cells = match name {
             "SONiC xoff" => in_cells(total, port.cell_bytes)?,
             _ => in_cells_by_packet(total, frames, packets)?,
@@ -242,8 +242,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// Adds the needs that commands about switches compare headroom with, and the answer for the
-/// headroom that the port has.
+/// Adds the needs with which commands about switches compare headroom,
+/// and the answer for the headroom that the port has.
 fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
     let port = PausedPort {
         speed_mbps: asked.port.speed_mbps.round().max(1.0) as u64,
@@ -273,8 +273,8 @@ fn needs(asked: &Headroom, table: &mut Table, derivation: &mut Derivation) {
     }
 }
 
-/// Headroom of bufferlab's switch, in bytes and in cells: the model of `bufferlab check` and
-/// `headroom = "auto"`.
+/// Headroom of bufferlab's switch in bytes and in cells,
+/// by the model of `bufferlab check` and `headroom = "auto"`.
 fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Derivation) -> (f64, f64) {
     let rate = BitRate(link.rate_bps.round().max(1.0) as u64);
     let cable = PausedCable {
@@ -293,8 +293,8 @@ fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Der
     (needed.bytes() as f64, in_cells.bytes() as f64)
 }
 
-/// The standard's terms, and a variant in which the packet that triggers the pause also needs
-/// headroom.
+/// The headroom by the standard's terms, and by a variant in which the packet that triggers the
+/// pause also needs headroom.
 fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(&'static str, f64, u32); 2]> {
     let total = ieee_bytes(link, delays)?;
     let numbers = format!(
@@ -312,7 +312,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
     Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
 }
 
-/// The port in the formulas' terms, and the memory that its packets occupy.
+/// The link of the port in the formulas' terms, and the memory that the port's packets occupy.
 fn link_and_packets(port: PortInputs) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
@@ -344,7 +344,7 @@ fn rules_of_thumb(link: Link, derivation: &mut Derivation) -> Domain<[(&'static 
     Ok([("shorthand", shorthand), ("ABM/Reverie code", artifact), ("HPCC code", hpcc)])
 }
 
-/// Formats all digits, because configuration files need exact values.
+/// Formats a number of bytes with all digits, because configuration files need exact values.
 fn number_of_bytes(value: f64) -> String {
     format!("{:.0} B", value.ceil())
 }
@@ -385,7 +385,7 @@ fn sonic(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     derivation.answer("SONiC size", profile.size_bytes, bytes(profile.size_bytes));
 }
 
-/// Adds the bytes of cells that a byte of lossless traffic occupies.
+/// Adds the number of bytes in cells that a byte of lossless traffic occupies.
 fn cell_occupancy(port: PortInputs, profile: &Profile, derivation: &mut Derivation) {
     let cell = number(port.cell_bytes);
     let (formula, numbers) = if port.cell_bytes > 128.0 {
@@ -438,9 +438,10 @@ mod tests {
         assert!((found.value("IEEE 802.1Qbb").expect("answered") - ieee).abs() < 1e-6);
         assert_eq!(found.value("SONiC xoff"), Some(ASKED.port.profile()?.xoff_bytes));
         let rows = &found.table.as_ref().expect("a table").rows;
-        // 2 frames of 8 cells each, and 16,360 B in packets of 64 B, each in a cell of 144 B.
+        // The sum has 2 frames of 8 cells each, and 16,360 B in packets of 64 B,
+        // each in a cell of 144 B.
         assert_eq!(rows[4], ["ABM/Reverie code", "18456 B", "39114 B"]);
-        // 3 frames, the pause frame itself, 2 * 2 us at 25 Gb/s.
+        // The sum has 3 frames, the pause frame itself, and 2 * 2 us at 25 Gb/s.
         let model = 3 * 1_048 + 64 + 12_500;
         assert_eq!(found.value("bufferlab's switch"), Some(f64::from(model)));
         let in_cells = 2 * 1_152 + (model - 2 * 1_048) * 144 / 64;

@@ -1,29 +1,29 @@
-//! Parameters that several calculators share, and their values as plain numbers in base units for
+//! Parameters that several calculators share, and their values in base units as numbers for
 //! the closed forms.
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// A size above 0.
+/// Kind of a parameter that is a size above 0.
 pub(super) const SIZE: ParamKind = ParamKind::Bytes { min: 1 };
-/// A rate above 0.
+/// Kind of a parameter that is a rate above 0.
 pub(super) const RATE: ParamKind = ParamKind::Rate { min: BitRate(1) };
-/// A time above 0.
+/// Kind of a parameter that is a time above 0.
 pub(super) const TIME: ParamKind = ParamKind::Time { min: Time(1) };
-/// The alpha of a queue.
+/// Kind of a parameter that is the alpha of a queue.
 pub(super) const ALPHA: ParamKind = ParamKind::RatioAbove { min: 0.0, max: f64::MAX };
-/// One or more alphas.
+/// Kind of a parameter that is a list of one or more alphas.
 pub(super) const ALPHAS: ParamKind = ParamKind::List(&ALPHA);
-/// Part of a whole.
+/// Kind of a parameter that is a part of a whole.
 pub(super) const FRACTION: ParamKind = ParamKind::Ratio { min: 0.0, max: 1.0 };
 
-/// Kind of a whole number, at least `min`.
+/// Kind of a parameter that is a whole number, at least `min`.
 pub(super) const fn count(min: u64) -> ParamKind {
     ParamKind::Count { min, max: u32::MAX as u64 }
 }
 
-/// Declares a parameter of a calculator; calculators have no profiles.
+/// Declares a parameter of a calculator. Calculators have no profiles.
 pub(super) const fn param(
     name: &'static str,
     kind: ParamKind,
@@ -33,22 +33,22 @@ pub(super) const fn param(
     ParamInfo { name, kind, default, artifact_default: None, doc }
 }
 
-/// The shared buffer.
+/// Parameter `buffer`: size of the shared buffer.
 pub(super) const BUFFER: ParamInfo = param("buffer", SIZE, ParamValue::Bytes(4_000_000), "Shared buffer.");
 
-/// The rate of the ports.
+/// Parameter: rate of the ports of the switch.
 pub(super) const PORT_RATE: ParamInfo =
     param("port_rate", RATE, ParamValue::Rate(BitRate(10_000_000_000)), "Rate of every port.");
 
-/// The ports of the switch.
+/// Parameter `ports`: number of ports of the switch.
 pub(super) const PORTS: ParamInfo = param("ports", count(1), ParamValue::Count(32), "Ports of the switch.");
 
-/// The size of a packet.
+/// Parameter: size of a packet.
 pub(super) const fn packet(doc: &'static str) -> ParamInfo {
     param("packet", SIZE, ParamValue::Bytes(1_500), doc)
 }
 
-/// The alphas of the priorities, one per priority.
+/// Parameter: alphas of the priorities, one alpha per priority.
 pub(super) const PRIORITY_ALPHAS: ParamInfo = param(
     "alphas",
     ALPHAS,
@@ -56,7 +56,7 @@ pub(super) const PRIORITY_ALPHAS: ParamInfo = param(
     "Alpha of every priority that uses the buffer.",
 );
 
-/// Fraction of a full buffer that LossPass may evict.
+/// Parameter: fraction of a full buffer that LossPass may evict.
 pub(super) const TAU: ParamInfo = param(
     "tau",
     FRACTION,
@@ -79,7 +79,7 @@ pub(super) fn rate(params: &Params, name: &str) -> f64 {
     params.rate(name).0 as f64
 }
 
-/// Values in the form that [`super::CalculatorInfo::calculate`] takes.
+/// Parameter values in the form that [`super::CalculatorInfo::calculate`] takes.
 #[cfg(test)]
 pub(super) fn given(values: &[(&str, ParamValue)]) -> Vec<(String, ParamValue)> {
     values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()

@@ -1,13 +1,13 @@
-//! Priorities that use a buffer: an input of the calculators for ABM's bounds.
+//! Priorities that use a buffer, as an input of the calculators for ABM's bounds.
 
 use super::{Derivation, bytes, input, number};
 use crate::forms::{Domain, check, positive};
 use bufferlab_params::Params;
 
-/// The priorities that use the buffer.
+/// The priorities that use a buffer, with their alphas.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Priorities {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub(super) buffer_bytes: f64,
     /// The alpha of each priority.
     pub(super) alphas: Vec<f64>,

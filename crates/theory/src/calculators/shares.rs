@@ -7,8 +7,8 @@ use crate::forms::dynamic_threshold::{CongestedQueues, alpha_for_share, share_al
 use bufferlab_params::{ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
-/// Answers `share` for an alpha and `alpha` for a share, with a table of the alphas that switches
-/// support.
+/// The calculator gives the answer `share` for an alpha and `alpha` for a share,
+/// with a table of the alphas that switches support.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "shares",
     aliases: &[],
@@ -67,7 +67,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// The share of each of `queues` equal queues for the alphas 2^-8 to 2^8.
+/// Table with the share of each of `queues` equal queues for the alphas 2^-8 to 2^8.
 fn table(queues: &[u64], buffer_bytes: Option<f64>) -> Domain<Table> {
     let heads: Vec<String> = queues.iter().map(|n| format!("each of {n}")).collect();
     let mut columns = vec!["dynamic_th", "alpha"];

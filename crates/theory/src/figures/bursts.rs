@@ -1,39 +1,41 @@
-//! Figures of burst absorption: the part of a burst that is stored before its first drop.
+//! Figures of burst absorption: the part of a burst that the switch stores before the
+//! burst's first drop.
 //!
-//! One new queue, α_H, on an empty port; n old low-priority queues, α_L, each on a separate port or
-//! all on one. The old queues are at their limits when the burst begins.
+//! One new queue with α_H is on an empty port. n old low-priority queues with α_L are each on a
+//! separate port, or all on one port. The old queues are at their limits when the burst begins.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
 
 const BUFFER: f64 = 1e6;
-/// Line rate of the figures: 1 Gb/s (bytes per second).
+/// Line rate of 1 Gb/s in the figures (bytes per second).
 const LINE: f64 = 125e6;
 const LOW: f64 = 0.5;
 const HIGH: f64 = 1_024.0;
 
-/// Rates of the burst in line rates, closer where curves bend.
+/// Rates of the burst (line rates). The list is denser in ranges in which curves bend.
 const RATES: [f64; 22] = [
     1.5, 1.75, 2.0, 2.25, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 17.0, 20.0, 24.0, 28.0,
     32.0, 36.0, 40.0,
 ];
 
-/// Placement of the old queues.
+/// Ports on which the old queues are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
     Ports,
     Queues,
 }
 
-/// Weights: α, or α divided by the number of congested queues and scaled by the drain rate.
+/// Rule for a queue's weight: α, or α divided by the number of congested queues and scaled by
+/// the drain rate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     DynamicThresholds,
     Scaled,
 }
 
-/// Plotted value at the first drop: data arrived (r t1, ABM Eq. 42) or stored ((r - 1) t1, ABM
-/// section 2.3).
+/// Value that a figure plots at the first drop: data that arrived (r t1, ABM Eq. 42),
+/// or data that is stored ((r - 1) t1, ABM section 2.3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Arrived,
@@ -46,7 +48,7 @@ fn burst(scheme: Scheme, old: Old, n: usize, rate: f64, measure: Measure) -> Res
         Old::Ports => (n, 1, 1.0),
         Old::Queues => (1, n, 1.0 / n as f64),
     };
-    // n low-priority queues are congested; the burst is alone in its priority.
+    // n low-priority queues are congested. The burst is alone in its priority.
     let weight = match scheme {
         Scheme::DynamicThresholds => LOW,
         Scheme::Scaled => LOW * gamma / n as f64,
@@ -123,7 +125,7 @@ fn panels(
     Ok(figures)
 }
 
-/// ABM Fig. 5: stored bursts, then arrived bursts. Claims ABM-F5a-1 to ABM-F5d-1.
+/// Panels of ABM Fig. 5: stored bursts, then arrived bursts. Claims ABM-F5a-1 to ABM-F5d-1.
 pub(super) fn abm_5() -> Result<Vec<Figure>, FluidError> {
     let order = [
         (Scheme::DynamicThresholds, "Dynamic Thresholds", Old::Ports),

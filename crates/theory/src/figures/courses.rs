@@ -3,7 +3,7 @@
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source, Trajectory};
 
-/// A line through every event of the run: between events it is straight.
+/// A line through every event of the run. Between two events the line is straight.
 fn line(run: &Trajectory, name: &str, time_unit: f64, size_unit: f64, value: Value) -> Series {
     let mut points: Vec<_> = run
         .breakpoints()
@@ -54,7 +54,7 @@ pub(super) fn plasticine_3() -> Result<Vec<Figure>, FluidError> {
     }])
 }
 
-/// TDT Fig. 3: N = M = 1, alpha 1, so that the cases separate at R = 3 C.
+/// Panels of TDT Fig. 3: N = M = 1, alpha 1, so that the cases separate at R = 3 C.
 pub(super) fn tdt_3() -> Result<Vec<Figure>, FluidError> {
     let panel = |letter: &str, factor: f64, title: &str| {
         let (line_rate, buffer) = (125e6, 1e6);

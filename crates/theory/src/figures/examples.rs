@@ -1,5 +1,5 @@
-//! Plasticine's worked examples for a buffer of 60 packets: occupancy per queue, and space for a
-//! burst.
+//! Plasticine's worked examples for a buffer of 60 packets.
+//! They show the occupancy per queue, and the space for a burst.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
@@ -9,8 +9,8 @@ const BUFFER: f64 = 60.0;
 const LOW: f64 = 1.0;
 const HIGH: f64 = 2.0;
 
-/// Occupancy of each kind of queue in steady state, by the number of yellow queues: all yellow
-/// queues, red queue, free space. Eq. 2: a queue of weight ω occupies ω times the free space.
+/// Occupancy of each kind of queue in the steady state, by the number of yellow queues: all yellow
+/// queues, red queue, free space. By Eq. 2, a queue of weight ω occupies ω times the free space.
 fn steady(yellow_weight: impl Fn(f64) -> f64, red: f64) -> Vec<Series> {
     let states: Vec<_> = (0..=8)
         .map(|count| {
@@ -62,10 +62,10 @@ pub(super) fn plasticine_2() -> Result<Vec<Figure>, FluidError> {
 }
 
 /// A red burst of five times the line rate that meets `count` yellow queues, each with `weight` and
-/// drained at `rate`. Returns the red queue's length and limit until the steady state.
+/// the drain rate `rate`. Returns the red queue's length and limit until the steady state.
 fn burst(count: usize, weight: f64, rate: f64, ports: usize) -> Result<Vec<Series>, FluidError> {
-    // The yellow queues of a port share its rate; the fluid model gives each a port with its part
-    // of the rate.
+    // The yellow queues of a port share its rate.
+    // The fluid model gives each of them a port with its part of the rate.
     let mut rates = vec![rate; count];
     rates.push(1.0);
     let shape = Shape::new(BUFFER, rates, 1)?;
@@ -126,8 +126,8 @@ pub(super) fn plasticine_5() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// Plasticine Fig. 6, by Eq. 3: weights over the number of queues of the priority, times the part
-/// of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
+/// Panels of Plasticine Fig. 6 by Eq. 3: weights over the number of queues of the priority,
+/// times the part of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
 pub(super) fn plasticine_6() -> Result<Vec<Figure>, FluidError> {
     let mut lines = burst(5, LOW / 25.0, 0.2, 1)?;
     for (line, name) in lines.iter_mut().zip(["burst, Eq. 3", "its threshold, Eq. 3"]) {

@@ -1,4 +1,4 @@
-//! Figures of steady states: buffer occupancy per queue or priority.
+//! Figures of steady states: the buffer occupancy per queue or priority.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{FluidError, Sonic, Source};
@@ -7,7 +7,7 @@ fn over(name: &str, counts: impl Iterator<Item = usize>, value: impl Fn(f64) -> 
     Series { name: name.to_owned(), points: counts.map(|n| (n as f64, value(n as f64))).collect() }
 }
 
-/// ABM Fig. 4; Eq. 6: `T_i = α_i B / (1 + sum α)`. Claims ABM-F4-1, ABM-F4-2.
+/// Panels of ABM Fig. 4 by Eq. 6: `T_i = α_i B / (1 + sum α)`. Claims ABM-F4-1, ABM-F4-2.
 pub(super) fn abm_4() -> Result<Vec<Figure>, FluidError> {
     let remaining = |alpha: f64| {
         let name = format!("alpha = {alpha}");
@@ -59,8 +59,8 @@ const LOSSY_MB: f64 = 14.0;
 /// Largest number of queues in Reverie's figures.
 const QUEUES: usize = 20;
 
-/// SONiC's pools in steady state: occupancy of lossless and lossy traffic, and their thresholds
-/// (MB).
+/// SONiC's pools in the steady state: occupancy of lossless and lossy traffic,
+/// and thresholds of both (MB).
 struct Pools {
     lossless: f64,
     lossy: f64,
@@ -68,8 +68,8 @@ struct Pools {
     drop: f64,
 }
 
-/// Runs the fluid model to a steady state. A class without queues also has a threshold: the
-/// threshold that its first queue would have.
+/// Runs the fluid model to a steady state. A class without queues also has a threshold:
+/// the threshold that its first queue would have.
 fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidError> {
     let model = Sonic {
         ingress_pool: INGRESS_MB,
@@ -87,7 +87,7 @@ fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidErro
     }
     let run = fluid.run(end)?;
     let (lossless, lossy) = model.held(&run, end);
-    // Both alphas are 1.
+    // Both alphas are 1, so a threshold equals the free space of its pool.
     Ok(Pools { lossless, lossy, pause: INGRESS_MB - lossless - lossy, drop: LOSSY_MB - lossy })
 }
 
@@ -103,7 +103,8 @@ fn by_lossy(lossy: &[usize], value: fn(&Pools) -> f64) -> Result<Vec<Series>, Fl
 const PARAMETERS: &str =
     "Ingress pool 18 MB, egress lossy pool 14 MB; alpha 1 everywhere (not stated in the paper).";
 
-/// Reverie Fig. 4; Eq. 2 and 3 as corrected (erratum E-REV-2). Claims REV-F4-1, REV-F4-2.
+/// Panels of Reverie Fig. 4 by Eq. 2 and 3 as corrected (erratum E-REV-2).
+/// Claims REV-F4-1, REV-F4-2.
 pub(super) fn reverie_4() -> Result<Vec<Figure>, FluidError> {
     Ok(vec![Figure {
         name: "reverie-4".to_owned(),
@@ -115,7 +116,7 @@ pub(super) fn reverie_4() -> Result<Vec<Figure>, FluidError> {
     }])
 }
 
-/// Reverie Fig. 5; Eq. 10 and 11. Claims REV-F5a-1, REV-F5b-1.
+/// Panels of Reverie Fig. 5 by Eq. 10 and 11. Claims REV-F5a-1, REV-F5b-1.
 pub(super) fn reverie_5() -> Result<Vec<Figure>, FluidError> {
     let panel = |letter: &str, title: &str, y: &str, value: fn(&Pools) -> f64| {
         Ok(Figure {

@@ -4,60 +4,63 @@ use super::control::{Changes, Control, View};
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::Limit;
 
-/// Source of a queue's drain rate γ, a fraction of the fastest port's rate.
+/// Rule for a queue's drain rate γ, which is a fraction of the fastest port's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainRate {
     /// The drain rate is always 1 (a single queue per port).
     One,
-    /// An equal share of the port for each of its congested queues, the queue itself included.
+    /// The drain rate is an equal share of the port for each of its congested queues,
+    /// including the queue itself.
     Computed,
-    /// Rate at which the queue was sent in the last interval, if it was backlogged; at least the
-    /// port's rate / queues. Needs [`Refresh::Every`].
+    /// The drain rate is the rate of the last interval, if the queue was backlogged.
+    /// It is at least the port's rate / queues. The source needs [`Refresh::Every`].
     Measured,
 }
 
-/// Fraction of the mark below which a queue ceases to be congested, for continuous refresh.
+/// Fraction of the mark below which a queue is no longer congested, for continuous refresh.
 ///
-/// Without this band the law chatters: a queue at its mark that becomes congested can lower the
-/// limits of other queues on its port. These queues stop growing, and its own limit rises faster
-/// than the queue. So the queue is no longer congested, all at one instant. With the band, each
-/// change takes time. Laws with a refresh interval change slowly enough and have no band.
+/// Without this band, changes would alternate endlessly at one instant.
+/// A queue at its mark that becomes congested can lower the limits of other queues on its port.
+/// These queues stop growing, and the limit of the first queue rises faster than the queue.
+/// So the queue is no longer congested. With the band, each change takes time.
+/// Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
-/// Refresh times of n and γ.
+/// Times at which the law updates n and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends
-    /// 1 % below the mark at which it begins.
+    /// The law updates at the instant at which a queue starts or ends being congested.
+    /// Congestion ends 1 % below the mark at which it begins.
     Continuous,
-    /// Refresh at intervals of this time; the first refresh is one interval after the start of the
-    /// run.
+    /// The law updates at intervals of this time.
+    /// The first update is one interval after the start of the run.
     Every(f64),
 }
 
 /// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq. 9 and 13,
 /// Plasticine Eq. 3).
 ///
-/// A queue is congested when it is not empty and reaches `congested_share` of its limit. All
-/// weights start with n = γ = 1, as in a switch that has just been started.
+/// A queue is congested when it is not empty and reaches `congested_share` of its limit.
+/// All weights start with n = γ = 1, as in a switch that has just been started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CongestionCount {
     /// Alpha of each queue.
     pub alphas: Vec<f64>,
-    /// By queue: the counting group, numbered from 0. ABM: the priority; Plasticine: the group of
-    /// priorities.
+    /// Counting group of each queue, numbered from 0. In ABM the group is the priority,
+    /// in Plasticine the group of priorities.
     pub groups: Vec<usize>,
-    /// Fraction of its limit from which a queue is congested (ABM: 0.9); above 0, at most 1.
+    /// Fraction of its limit from which a queue is congested (ABM: 0.9).
+    /// It is above 0 and at most 1.
     pub congested_share: f64,
-    /// Source of the drain rate γ.
+    /// Rule for the drain rate γ of a queue.
     pub drain_rate: DrainRate,
-    /// Refresh times of n and γ.
+    /// Times at which the law updates n and γ.
     pub refresh: Refresh,
 }
 
 impl CongestionCount {
-    /// ABM as in its paper: each priority has a separate count, `alphas` are by priority, and a
-    /// queue is congested from 0.9 of its limit.
+    /// The law ABM as in its paper: each priority has a separate count, `alphas` are by priority,
+    /// and a queue is congested from 0.9 of its limit.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -71,8 +74,8 @@ impl CongestionCount {
         Self::plasticine(shape, alphas, priorities, drain_rate, refresh)
     }
 
-    /// Plasticine: the first `high` queues of all ports are one counting group, the other queues
-    /// another.
+    /// The law Plasticine: the first `high` queues of all ports are one counting group,
+    /// the other queues another group.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -123,13 +126,14 @@ impl CongestionCount {
     }
 }
 
-/// State of the counting law.
+/// State of the law that counts congested queues.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
     law: CongestionCount,
     congested: Vec<bool>,
     weights: Vec<f64>,
-    /// Amount sent since the last refresh, and whether the queue was backlogged since.
+    /// Amount that each queue sent since the last update, and whether the queue
+    /// was backlogged since.
     sent: Vec<f64>,
     stood: Vec<bool>,
     next_refresh: f64,
@@ -149,7 +153,7 @@ impl Counter {
         }
     }
 
-    /// Distance of a queue's length beyond the mark of congestion, and the growth of this margin.
+    /// Distance of a queue's length beyond the mark of congestion, and the growth of this distance.
     fn margin(&self, queue: usize, view: &View<'_>) -> (f64, f64) {
         let releases = self.congested[queue] && self.law.refresh == Refresh::Continuous;
         let share = if releases { RELEASE * self.law.congested_share } else { self.law.congested_share };
@@ -158,9 +162,10 @@ impl Counter {
         (margin, view.rates.growth[queue] - share * view.rates.limit_growth[group])
     }
 
-    /// Updates the congestion flags to this instant. Queues that become congested come first: they
-    /// lower limits, which can only confirm the others. Queues that cease to be congested raise
-    /// limits, which can only make others cease. So the changes at one instant are finite.
+    /// Updates the congestion flags to this instant. Queues that become congested are
+    /// handled first. They lower limits, which can only make other queues congested.
+    /// Queues that cease to be congested raise limits, which can only make other queues cease.
+    /// So the number of changes at one instant is finite.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;
@@ -262,7 +267,7 @@ impl Control for Counter {
         (0..self.congested.len())
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
-                // A margin that has already crossed the mark in its direction has been handled.
+                // The law has already handled a margin that crossed the mark in its direction.
                 let closing = if self.congested[queue] {
                     margin > 0.0 && rate < 0.0
                 } else {

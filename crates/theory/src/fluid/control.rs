@@ -1,44 +1,45 @@
-//! Interface between the integrator and laws whose limits change by events.
+//! Interface between the integrator and laws whose limits change at events.
 
 use super::rates::{Limit, Rates, Tank};
 use super::trajectory::PortState;
 
-/// The state at an instant, with the rates from this instant on.
+/// The state at an instant, with the rates that apply from this instant on.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) now: f64,
     pub(super) tank: &'a Tank,
     pub(super) rates: &'a Rates,
-    /// Limit of each group.
+    /// Limit of each group of queues.
     pub(super) limits: &'a [f64],
-    /// Tolerance below which lengths, and times, count as equal.
+    /// Tolerance below which two lengths, or two times, count as equal.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
 
-/// New limits, each with the number of its group.
+/// New limits, each with the number of its group of queues.
 pub(super) type Changes = Vec<(usize, Limit)>;
 
-/// A law that counts, measures or waits. Its counters move linearly between events.
+/// A law that counts, measures or waits. Its counters change linearly between events.
 pub(super) trait Control {
-    /// Applies changes that are due at this instant. Called again with new rates until it returns
-    /// `false`.
+    /// Applies changes that are due at this instant.
+    /// The integrator repeats the call with new rates until it returns `false`.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
-    /// Time from now until [`Self::settle`] may have something to change; infinite if the present
-    /// rates never lead to a change.
+    /// Time from now until [`Self::settle`] may have a change to make.
+    /// Infinite if the present rates never lead to a change.
     fn until_next(&self, view: &View<'_>) -> f64;
 
-    /// Lets `time` pass at the present rates. Called before the lengths move.
+    /// Advances the law by `time` at the present rates.
+    /// The integrator calls it before it changes the lengths.
     fn advance(&mut self, time: f64, view: &View<'_>);
 
-    /// State of the port's state machine.
+    /// State of the state machine of a port.
     fn state(&self, _port: usize) -> PortState {
         PortState::Normal
     }
 }
 
-/// Limits that never change.
+/// A law whose limits never change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constant;
 

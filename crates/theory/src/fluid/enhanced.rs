@@ -1,4 +1,4 @@
-//! EDT's port states: when a port leaves the dynamic threshold and when it returns.
+//! States of a port under EDT: when the port leaves the dynamic threshold and when it returns.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -9,15 +9,15 @@ use super::trajectory::PortState;
 /// EDT's parameters (reconstructed; TDT section VI-A names the values for 1 Gb/s).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EnhancedLimits {
-    /// Factor α of the free space for controlled ports.
+    /// Factor α of the free space, for controlled ports.
     pub alpha: f64,
-    /// Size of a packet.
+    /// Size of a packet in the unit of the model.
     pub packet: f64,
-    /// Packets sent in a row to end a burst (3).
+    /// Number of packets sent in a row that ends a burst (3).
     pub c1: f64,
     /// Net number of stored packets that starts a burst (8).
     pub c2: f64,
-    /// Window for counting growth (2.1 ms).
+    /// Window in which the growth of a port is counted (2.1 ms).
     pub tm1: f64,
     /// Longest time that a port is uncontrolled (10 ms).
     pub tm2: f64,
@@ -44,7 +44,7 @@ struct EnhancedPort {
     row: f64,
 }
 
-/// Enhanced Dynamic Thresholds.
+/// The law Enhanced Dynamic Thresholds.
 #[derive(Clone, Debug)]
 pub(super) struct Enhanced {
     law: EnhancedLimits,
@@ -135,7 +135,8 @@ impl Control for Enhanced {
                 port.growth = (port.growth + time * net).max(0.0);
             }
             if flow.stored > 0.0 && (net <= 0.0 || flow.refused > 0.0) {
-                // No event marks the end of a window, so elapsed windows are counted here.
+                // No event marks the end of a window, so this code counts the windows
+                // that have passed.
                 let windows = ((view.now + time - port.window_start) / self.law.tm1).floor();
                 if windows >= 1.0 {
                     (port.growth, port.window_start) = (0.0, port.window_start + windows * self.law.tm1);

@@ -1,59 +1,61 @@
 //! Queues in Reverie's pool, where admission compares a low-pass filtered length with a threshold.
 //!
-//! Admission checks that the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4),
-//! with `dq̂/dt = (q - q̂) / τ` as the continuous form of Eq. 5 (τ = time between updates / -ln γ).
-//! Queue lengths are linear between events, so the filter is a line plus an exponential. Bisection
-//! on intervals with a monotone difference finds the instant at which it meets Γ.
+//! Admission checks that the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4).
+//! The continuous form of Eq. 5 is `dq̂/dt = (q - q̂) / τ` (τ = time between updates / -ln γ).
+//! Queue lengths are linear between events, so the filter is a line plus an exponential.
+//! Bisection on intervals with a monotone difference finds the instant at which `q̂` meets Γ.
 //!
-//! **Sliding.** In steady state admission and refusal alternate so fast that the filtered length
-//! stays at Γ. Several sliding queues have no common linear motion, so the model resolves the
-//! alternation: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ - resolution`. Averages converge as
-//! the resolution goes to 0; the number of events grows as its inverse.
+//! **Sliding.** In the steady state admission and refusal alternate so fast that the filtered
+//! length stays at Γ. Several sliding queues have no common linear motion. So the model resolves
+//! the alternation: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ - resolution`. Averages converge
+//! as the resolution goes to 0. The number of events grows as the inverse of the resolution.
 
 use super::model::{FluidError, checked, not_negative, positive};
 
-/// A queue in Reverie's pool, with a separate port.
+/// A queue in Reverie's pool that has a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverieQueue {
     /// Constant weight `α_p / n_p` of the queue's priority.
     pub weight: f64,
     /// Rate at which liquid arrives (size per time).
     pub arriving: f64,
-    /// Start of arrivals.
+    /// Time at which arrivals start.
     pub start: f64,
-    /// End of arrivals.
+    /// Time at which arrivals end.
     pub end: f64,
     /// Rate at which the queue drains while it is not empty (size per time).
     pub drain_rate: f64,
 }
 
-/// Reverie's shared pool.
+/// Reverie's shared pool with its queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reverie {
-    /// Size of the shared pool, b*.
+    /// Size b* of the shared pool.
     pub pool: f64,
-    /// Time constant of the filter, τ.
+    /// Time constant τ of the filter.
     pub time_constant: f64,
-    /// Width of the band in which a queue slides; small against the limits (for example a packet).
+    /// Width of the band in which a queue slides.
+    /// It must be small against the limits (for example a packet).
     pub resolution: f64,
     /// The queues, empty at time 0.
     pub queues: Vec<ReverieQueue>,
 }
 
-/// The state at an event.
+/// State of the pool and its queues at an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReveriePoint {
-    /// Time of the event.
+    /// Time at which the event happens.
     pub time: f64,
-    /// Length of each queue; it changes linearly until the next event.
+    /// Length of each queue. It changes linearly until the next event.
     pub lengths: Vec<f64>,
-    /// Filtered lengths, by queue; *not* linear until the next event ([`ReverieRun::filtered`]).
+    /// Filtered length of each queue.
+    /// It is *not* linear until the next event ([`ReverieRun::filtered`]).
     pub filtered: Vec<f64>,
-    /// Amount refused so far, by queue: dropped, or for lossless queues held back.
+    /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
     pub refused: Vec<f64>,
 }
 
-/// Record of a run.
+/// Record of a run of Reverie's pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverieRun {
     time_constant: f64,
@@ -61,16 +63,16 @@ pub struct ReverieRun {
     first_refusals: Vec<Option<f64>>,
 }
 
-/// Maximum number of events.
+/// Maximum number of events in a run.
 const EVENTS: usize = 2_000_000;
 
 impl Reverie {
-    /// Runs from 0 to `end`.
+    /// Runs the model from time 0 to `end`.
     ///
     /// # Errors
-    /// If a number is out of its range (all sizes and rates finite; pool, time constant,
-    /// resolution, weights and drain rates above 0; the resolution below the pool), or if there are
-    /// more than two million events: a larger resolution needs fewer.
+    /// If a number is out of its range. All sizes and rates must be finite. Pool, time constant,
+    /// resolution, weights and drain rates must be above 0. The resolution must be below the pool.
+    /// Also if there are more than two million events: a larger resolution needs fewer.
     pub fn run(&self, end: f64) -> Result<ReverieRun, FluidError> {
         positive("the end of the run", end)?;
         positive("the pool", self.pool)?;
@@ -102,7 +104,7 @@ impl Reverie {
     }
 }
 
-/// A run under way.
+/// State of a run in progress.
 struct State<'a> {
     model: &'a Reverie,
     now: f64,
@@ -110,7 +112,7 @@ struct State<'a> {
     filtered: Vec<f64>,
     refused: Vec<f64>,
     blocked: Vec<bool>,
-    /// Whether the pool has no free space, up to the resolution.
+    /// Whether the pool has no free space, apart from the resolution.
     full: bool,
     first_refusals: Vec<Option<f64>>,
 }
@@ -143,11 +145,11 @@ impl<'a> State<'a> {
         (self.model.pool - self.lengths.iter().sum::<f64>()).max(0.0)
     }
 
-    /// Advances to the next event, at most to `end`.
+    /// Advances the run to the next event, at most to `end`.
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // Change all modes that are due now, before any rate is computed.
+        // All modes that are due change before any rate is computed.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model
@@ -159,7 +161,7 @@ impl<'a> State<'a> {
         let total: f64 = growth.iter().sum();
         let to_linear = self.time_to_linear_event(end, free, &growth);
         let mut span = to_linear;
-        // Times at which the filtered length meets its limit.
+        // The loop computes the times at which the filtered lengths meet their limits.
         for (index, &slope) in growth.iter().enumerate() {
             let offset = if self.blocked[index] { -model.resolution } else { 0.0 };
             let weight = model.queues[index].weight;
@@ -173,15 +175,15 @@ impl<'a> State<'a> {
         }
         self.flow(span, small, &growth, &arriving);
         let then = self.now + span;
-        // Use the exact times at which sources start and end.
+        // The step ends at the exact times at which sources start and end.
         let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
         let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
-        // Advance the clock by at least one step, even if rounding gives no progress.
+        // The clock advances by at least one step, even if rounding gives no progress.
         self.now = met.unwrap_or(then).max(self.now.next_up());
     }
 
-    /// Updates whether the pool is full and which queues are at their limit, with `free` left in
-    /// the pool.
+    /// Updates whether the pool is full and which queues are at their limit.
+    /// The pool has `free` free space.
     fn switch_modes(&mut self, free: f64, small: f64) {
         let model = self.model;
         self.full = if self.full { free < model.resolution } else { free <= small };
@@ -195,7 +197,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Growth rate of every queue; records first refusals.
+    /// Growth rate of every queue. The call also records first refusals.
     fn growth(&mut self, arriving: &[f64]) -> Vec<f64> {
         let mut growth = vec![0.0; self.lengths.len()];
         for (index, growth) in growth.iter_mut().enumerate() {
@@ -210,8 +212,8 @@ impl<'a> State<'a> {
         growth
     }
 
-    /// Time until a source starts or ends, a queue empties, or the pool becomes full or stops being
-    /// full; at most until `end`.
+    /// Time until a source starts or ends, a queue becomes empty,
+    /// or the pool becomes full or stops being full. The time ends at most at `end`.
     fn time_to_linear_event(&self, end: f64, free: f64, growth: &[f64]) -> f64 {
         let model = self.model;
         let total: f64 = growth.iter().sum();
@@ -235,7 +237,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Updates lengths, filtered lengths and refusals over a span of constant rates.
+    /// Updates lengths, filtered lengths and refusals over a time span with constant rates.
     fn flow(&mut self, span: f64, small: f64, growth: &[f64], arriving: &[f64]) {
         let time_constant = self.model.time_constant;
         let decay = (-span / time_constant).exp();
@@ -254,7 +256,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// `q̂(t) - limit(t) = constant + slope t + decaying e^(-t/τ)`.
+/// Gap `q̂(t) - limit(t) = constant + slope t + decaying e^(-t/τ)` of a queue to its limit.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     constant: f64,
@@ -264,8 +266,8 @@ struct Gap {
 }
 
 impl Gap {
-    /// From a filter (length, its slope, filtered length, time constant) and a limit (value,
-    /// slope).
+    /// The gap between a filter (length, its slope, filtered length,
+    /// time constant) and a limit (value, slope).
     fn new(filter: (f64, f64, f64, f64), limit: (f64, f64)) -> Self {
         let (length, slope, filtered, time_constant) = filter;
         Self {
@@ -281,15 +283,16 @@ impl Gap {
     }
 
     fn at(&self, time: f64) -> f64 {
-        // Close to 0 the constant and the exponential cancel: expm1 keeps the difference.
+        // Close to 0 the constant and the exponential cancel.
+        // The function expm1 keeps their difference.
         self.constant
             + self.decaying
             + self.slope * time
             + self.decaying * (-time / self.time_constant).exp_m1()
     }
 
-    /// The first instant in (0, `span`] at which the gap reaches 0 from below; infinite if there is
-    /// none.
+    /// The first instant in (0, `span`] at which the gap reaches 0 from below.
+    /// Infinite if there is no such instant.
     fn first_rise(&self, span: f64) -> f64 {
         // The gap has at most one extremum, where slope = decaying / τ e^(-t/τ).
         let ratio = self.slope * self.time_constant / self.decaying;
@@ -304,8 +307,9 @@ impl Gap {
         f64::INFINITY
     }
 
-    /// Root of the gap by Newton's method within a bracket, with bisection where a step would leave
-    /// it. The gap is below zero at `from`, not below at `to`, monotone between.
+    /// Root of the gap by Newton's method within a bracket.
+    /// If a step would leave the bracket, the function bisects it.
+    /// The gap is below zero at `from`, not below at `to`, and monotone between.
     fn root(&self, mut from: f64, mut to: f64) -> f64 {
         let mut guess = to;
         for _ in 0..200 {
@@ -320,7 +324,8 @@ impl Gap {
             let newton = guess - value / steepness;
             let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
             if next <= from || next >= to || (next - guess).abs() <= 1e-14 * to {
-                // Within rounding of the root; the caller recognises due events with a tolerance.
+                // The result is exact up to rounding.
+                // The caller recognises due events with a tolerance.
                 return next;
             }
             guess = next;
@@ -330,13 +335,13 @@ impl Gap {
 }
 
 impl ReverieRun {
-    /// The events in order of time.
+    /// The events of the run in order of time.
     #[must_use]
     pub fn points(&self) -> &[ReveriePoint] {
         &self.points
     }
 
-    /// Time of the first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
+    /// Time of the first refusal to `queue`. `None` if the queue refuses no data or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<f64> {
         self.first_refusals.get(queue).copied().flatten()
@@ -347,7 +352,7 @@ impl ReverieRun {
         (&self.points[index], self.points.get(index + 1))
     }
 
-    /// Length of `queue` at `time`.
+    /// Length of `queue` at the time `time`.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -362,7 +367,7 @@ impl ReverieRun {
         }
     }
 
-    /// Filtered length of `queue` at `time`, exact between events.
+    /// Filtered length of `queue` at the time `time`, exact between events.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -379,7 +384,7 @@ impl ReverieRun {
         }
     }
 
-    /// Average length of `queue` from `from` to `to`, both within the run.
+    /// Average length of `queue` between the times `from` and `to`, both within the run.
     ///
     /// # Panics
     /// If there is no such queue.

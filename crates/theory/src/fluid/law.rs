@@ -8,7 +8,7 @@ use super::model::{FluidError, Shape, not_negative};
 use super::rates::{Group, Limit, LimitSide, Pool, Tank};
 use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
-/// A threshold law, checked against its switch.
+/// A threshold law that fits its switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
     shape: Shape,
@@ -27,25 +27,25 @@ enum Kind {
 }
 
 impl Law {
-    /// Complete Sharing: only the buffer limits.
+    /// Complete Sharing: only the size of the buffer limits queues.
     #[must_use]
     pub fn complete_sharing(shape: &Shape) -> Self {
         Self { shape: shape.clone(), kind: Kind::Sharing }
     }
 
-    /// Complete Partitioning: B / queues for each queue.
+    /// Complete Partitioning: each queue has the limit B / queues.
     #[must_use]
     pub fn complete_partitioning(shape: &Shape) -> Self {
         Self { shape: shape.clone(), kind: Kind::Partitioned }
     }
 
-    /// Evenly Split: B / ports for all queues of a port together.
+    /// Evenly Split: all queues of a port together have the limit B / ports.
     #[must_use]
     pub fn evenly_split(shape: &Shape) -> Self {
         Self { shape: shape.clone(), kind: Kind::Split }
     }
 
-    /// Dynamic Thresholds: `α_p (B - Q)`, with α by priority (ABM Eq. 5).
+    /// Dynamic Thresholds: each queue has the limit `α_p (B - Q)`, with α by priority (ABM Eq. 5).
     ///
     /// # Errors
     /// If there is not one α per queue of a port, or one is negative or not finite.
@@ -58,7 +58,7 @@ impl Law {
         Self::dynamic_threshold_by_queue(shape, by_queue)
     }
 
-    /// Dynamic Thresholds with α by queue.
+    /// Dynamic Thresholds with one α for each queue.
     ///
     /// # Errors
     /// If there is not one α per queue, or one is negative or not finite.
@@ -69,8 +69,8 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::Weights(alphas) })
     }
 
-    /// ABM or Plasticine with frozen weights `ω = α γ / n` by queue (ABM Eq. 13): limits `ω (B -
-    /// Q)`. Equal to Dynamic Thresholds with these weights as α.
+    /// ABM or Plasticine with frozen weights `ω = α γ / n` by queue (ABM Eq. 13):
+    /// the limits are `ω (B - Q)`. The law equals Dynamic Thresholds with these weights as α.
     ///
     /// # Errors
     /// If there is not one weight per queue, or one is negative or not finite.
@@ -78,7 +78,7 @@ impl Law {
         Self::dynamic_threshold_by_queue(shape, weights)
     }
 
-    /// ABM or Plasticine with weights that follow the congested queues.
+    /// ABM or Plasticine with weights that follow the number of congested queues.
     ///
     /// # Errors
     /// If a parameter is out of its range or does not fit the switch.
@@ -87,7 +87,7 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::CongestionCount(law) })
     }
 
-    /// Enhanced Dynamic Thresholds (reconstructed).
+    /// The law Enhanced Dynamic Thresholds (reconstructed).
     ///
     /// # Errors
     /// If a parameter is out of its range.
@@ -96,7 +96,7 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::Enhanced(law) })
     }
 
-    /// Traffic-aware Dynamic Thresholds, with DEC corrected (erratum E-TDT-1).
+    /// The law Traffic-aware Dynamic Thresholds, with DEC corrected (erratum E-TDT-1).
     ///
     /// # Errors
     /// If a parameter is out of its range.
@@ -105,13 +105,13 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::TrafficAware(law) })
     }
 
-    /// The switch that this law applies to.
+    /// The switch to which this law applies.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The limit of queue or port `group` at the start.
+    /// The limit of the queue or port `group` at the start of a run.
     fn first_limit(&self, group: usize) -> Limit {
         let (shape, free) = (&self.shape, |weight| Limit::Free { pool: 0, weight });
         match &self.kind {

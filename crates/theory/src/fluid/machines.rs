@@ -1,8 +1,8 @@
 //! Inputs of the state machines of EDT and TDT in a fluid model.
 //!
-//! Both policies count packets. Here their counters are real numbers that rise with the rates at
-//! which a port stores, sends and refuses, divided by the size of a packet. Two rules need a
-//! translation:
+//! Both policies count packets. In this model their counters are real numbers.
+//! They rise with the rates at which a port stores, sends and refuses,
+//! divided by the size of a packet. Two rules need a translation:
 //!
 //! * *A drop resets the count of growth*: while a port refuses anything, its count stays at 0.
 //! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ
@@ -11,7 +11,7 @@
 
 use super::control::View;
 
-/// Relative tolerance of counters: two counters that are due at one instant both count as reached.
+/// Relative tolerance of counters. Two counters that are due at one instant both count as reached.
 pub(super) const SMALL: f64 = 1e-9;
 
 /// Whether a counter has reached its limit.
@@ -19,19 +19,19 @@ pub(super) fn is_reached(counter: f64, limit: f64) -> bool {
     counter >= limit * (1.0 - SMALL)
 }
 
-/// Time until a counter reaches its limit at `rate`; infinite if it never does or already has.
+/// Time until a counter reaches its limit at `rate`. Infinite if it never does or already has.
 pub(super) fn until(counter: f64, limit: f64, rate: f64) -> f64 {
     if rate > 0.0 && !is_reached(counter, limit) { (limit - counter) / rate } else { f64::INFINITY }
 }
 
-/// Flow through a port at this instant, in packets per time.
+/// Flow through a port at this instant (packets per time).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) arriving: f64,
     pub(super) stored: f64,
     pub(super) sent: f64,
     pub(super) refused: f64,
-    /// Whether the full buffer causes the refusals, not the port's limit.
+    /// Whether the full buffer, not the port's limit, causes the refusals.
     pub(super) overflowing: bool,
     pub(super) length: f64,
 }
@@ -42,7 +42,7 @@ impl Flow {
         let arriving = tank.sum(&tank.arriving, queues.clone()) / packet;
         let stored = tank.sum(&view.rates.accepted, queues.clone()) / packet;
         let refused = arriving - stored;
-        // Rounding errors are not drops.
+        // A rounding error is not a drop.
         let refused = if refused > 1e-9 * arriving { refused } else { 0.0 };
         Self {
             arriving,

@@ -1,58 +1,58 @@
-//! The switch and the traffic of the fluid model, and their valid values.
+//! The switch and the traffic of the fluid model, with checks of their values.
 
 use thiserror::Error;
 
 /// Reason why a fluid model cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FluidError {
-    /// A number is outside its valid range.
+    /// A number is outside the range of valid values.
     #[error("{what} is {value}, expected {expected}")]
     OutOfDomain {
-        /// Name of the number.
+        /// Name of the number that is out of range.
         what: String,
-        /// Value of the number.
+        /// Value of the number that is out of range.
         value: f64,
-        /// The valid range of the number.
+        /// Range of valid values of the number.
         expected: &'static str,
     },
-    /// A queue that the switch does not have.
+    /// The switch does not have a queue of this number.
     #[error("queue {queue} does not exist, expected 0 to {last}")]
     UnknownQueue {
-        /// Number of the queue, as given.
+        /// Number of the queue that does not exist.
         queue: usize,
-        /// The last queue of the switch.
+        /// Number of the last queue of the switch.
         last: usize,
     },
-    /// A list with the wrong number of values.
+    /// A list has the wrong number of values.
     #[error("{found} values for {what}, expected {expected}")]
     WrongLength {
-        /// Subject of the values.
+        /// Subject of the values in the list.
         what: &'static str,
-        /// Number of values given.
+        /// Number of values that were given.
         found: usize,
-        /// Number of values required.
+        /// Number of values that are required.
         expected: usize,
     },
-    /// Events repeated without time passing: the law and the state contradict each other (or there
+    /// Events repeat while no time passes: the law and the state contradict each other (or there
     /// is a defect).
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
-        /// Time of the events.
+        /// Time at which the events repeat.
         time: f64,
-        /// Number of events.
+        /// Number of events at that time.
         events: usize,
     },
-    /// The run had more events than allowed.
+    /// The run had more events than its limit allows.
     #[error("more than {limit} events by time {time}: raise the limit or shorten the run")]
     TooManyEvents {
-        /// Time at which the run was ended.
+        /// Time at which the run ended.
         time: f64,
-        /// Maximum number of events.
+        /// Maximum number of events of the run.
         limit: usize,
     },
 }
 
-/// Returns `value` if `accept`, otherwise an error that names the range.
+/// Returns `value` if `accept` is true, otherwise an error that names the range.
 pub(super) fn checked(
     what: impl Into<String>,
     value: f64,
@@ -66,17 +66,17 @@ pub(super) fn checked(
     }
 }
 
-/// Checks for a finite number above zero.
+/// Checks that a number is finite and above zero.
 pub(super) fn positive(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
     checked(what, value, value.is_finite() && value > 0.0, "a finite number above 0")
 }
 
-/// Checks for a finite number that is not negative.
+/// Checks that a number is finite and not negative.
 pub(super) fn not_negative(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
     checked(what, value, value.is_finite() && value >= 0.0, "a finite number of at least 0")
 }
 
-/// The switch: one shared buffer, ports with their line rates, the same number of queues on each.
+/// The switch: one shared buffer, and ports with their line rates and an equal number of queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     buffer: f64,
@@ -85,8 +85,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A buffer of size `buffer` shared by ports of `port_rates` (size per time) with
-    /// `queues_per_port` queues each.
+    /// A switch with a buffer of size `buffer` and ports of `port_rates` (size per time),
+    /// each with `queues_per_port` queues.
     ///
     /// # Errors
     /// If the buffer or a rate is not a finite number above 0, or if there is no port or no queue.
@@ -100,19 +100,19 @@ impl Shape {
         Ok(Self { buffer, port_rates, queues_per_port })
     }
 
-    /// Size of the shared buffer, B.
+    /// Size B of the shared buffer.
     #[must_use]
     pub fn buffer(&self) -> f64 {
         self.buffer
     }
 
-    /// Line rates by port, C (size per time).
+    /// Line rate C of each port (size per time).
     #[must_use]
     pub fn port_rates(&self) -> &[f64] {
         &self.port_rates
     }
 
-    /// Number of ports, n.
+    /// Number n of ports of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.port_rates.len()
@@ -130,7 +130,7 @@ impl Shape {
         self.port_rates.len() * self.queues_per_port
     }
 
-    /// The number of the queue of `priority` on `port`: queues are numbered port by port.
+    /// Number of the queue of `priority` on `port`. Queues are numbered port by port.
     ///
     /// # Errors
     /// If there is no such queue.
@@ -149,7 +149,7 @@ impl Shape {
         }
     }
 
-    /// Returns `values` if there is one for each queue.
+    /// Returns `values` if the list has one value for each queue.
     pub(super) fn by_queue<'a>(
         &self,
         what: &'static str,
@@ -163,16 +163,16 @@ impl Shape {
     }
 }
 
-/// Liquid that arrives for a queue at a constant rate for a while. Sources of one queue add up.
+/// Liquid that arrives for a queue at a constant rate for some time. Sources of one queue add up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Source {
-    /// Number of the queue ([`Shape::queue`]).
+    /// Number of the queue that receives the liquid ([`Shape::queue`]).
     pub queue: usize,
-    /// Arrival rate (size per time).
+    /// Rate at which the liquid arrives (size per time).
     pub rate: f64,
-    /// Start of the arrivals (included).
+    /// Time at which the arrivals start (included).
     pub start: f64,
-    /// End of the arrivals (excluded).
+    /// Time at which the arrivals end (excluded).
     pub end: f64,
 }
 

@@ -3,14 +3,14 @@
 use super::rates::{Group, Limit, LimitSide, Rates, Tank};
 
 impl Tank {
-    /// Solves for a full buffer with more arrivals than departures. Every arrival that no limit
-    /// refuses is admitted with the same probability, which keeps the buffer full. A group at its
-    /// limit takes at most what keeps it there. Limits that are fractions of the free space of an
-    /// exhausted pool are zero.
+    /// Computes the rates for a full buffer with more arrivals than departures. Every arrival
+    /// that no limit refuses is admitted with one common probability, which keeps the buffer full.
+    /// A group at its limit takes at most the amount that keeps it at the limit.
+    /// Limits that are fractions of the free space of an exhausted pool are zero.
     ///
     /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) keeps changing,
-    /// and so do the limits of its groups. The growth of this pool and the probability are computed
-    /// in alternation until they agree.
+    /// and so do the limits of its groups. The function computes the growth of this pool and the
+    /// probability in alternation until they agree.
     pub(super) fn overflow(&self, rates: &mut Rates) {
         let exhausted: Vec<bool> =
             (0..self.pools.len()).map(|pool| self.free(pool) <= 1e-9 * self.pools[pool].size).collect();
@@ -64,14 +64,14 @@ impl Tank {
                 break;
             }
         }
-        // The choice of the share makes the growth zero, up to rounding.
+        // The choice of the share makes the growth zero, apart from rounding.
         rates.total = 0.0;
     }
 
     /// The share of all arrivals that keeps a full buffer full, if no group exceeds its ceiling.
     fn let_in(&self, ceilings: &[f64], arriving: &[f64], bends: &mut Vec<f64>) -> f64 {
-        // Growth of the buffer when this share of all arrivals is admitted. Growth rises with the
-        // share, linearly between bends.
+        // The closure computes the growth of the buffer if this share of all arrivals is admitted.
+        // The growth rises with the share, linearly between bends.
         let growth = |share: f64| -> f64 {
             let mut by_port = vec![0.0; self.port_rates.len()];
             for (group, of) in self.groups.iter().enumerate() {

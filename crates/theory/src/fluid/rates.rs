@@ -1,19 +1,20 @@
 //! Exact growth rates of all queues, for any set of queues at their limits.
 //!
-//! A *limited group* (a queue, or all queues of a port) has three positions. Under its limit it
-//! takes everything, over it nothing. At its limit it takes what keeps it there, if possible: its
-//! length follows the limit while this needs neither more than arrives nor a faster drain than the
-//! port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's growth X:
+//! A *limited group* (a queue, or all queues of a port) has three positions.
+//! Under its limit the group takes all arrivals, over its limit none. At its limit it takes
+//! the amount that keeps it at the limit, if possible. Then its length follows the limit.
+//! This needs no more than the arrivals, and no faster drain than the port's rate.
+//! With limits `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
 //! arrivals - drain)`
 //!
-//! The right side falls with X and the left side rises: exactly one X exists, so the state has
+//! The right side falls with X and the left side rises. So exactly one X exists, and the state has
 //! exactly one future. The solution is the general algorithm behind ABM's cases 1 and 2 (appendix
-//! A.4) and everything between them. A queue that slides along its limit needs no small steps (no
-//! chattering), because sliding is solved for and not stepped through.
+//! A.4) and all states between them. A queue that slides along its limit needs no small steps,
+//! because the algorithm solves for the sliding.
 
-/// Position of a group relative to its limit.
+/// Position of a group of queues relative to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitSide {
     Under,
@@ -21,18 +22,18 @@ pub(super) enum LimitSide {
     Over,
 }
 
-/// Limit of a group.
+/// Limit of a group of queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// No limit except the buffer.
+    /// The group has no limit except the buffer.
     None,
-    /// A constant limit.
+    /// The group has a constant limit.
     Fixed(f64),
-    /// `weight` times the pool's free space.
+    /// The limit is `weight` times the pool's free space.
     Free { pool: usize, weight: f64 },
 }
 
-/// Queues that share one limit; they are adjacent on one port.
+/// Queues that share one limit. They are adjacent on one port.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) queues: std::ops::Range<usize>,
@@ -52,23 +53,23 @@ pub(super) struct Pool {
 /// The switch's structure and the state that rates depend on.
 #[derive(Clone, Debug)]
 pub(super) struct Tank {
-    /// Physical space; infinite if only pools limit.
+    /// Size of the physical memory. Infinite if only pools limit queues.
     pub(super) capacity: f64,
     pub(super) port_rates: Vec<f64>,
     pub(super) queues_per_port: usize,
     pub(super) groups: Vec<Group>,
-    /// Group of each queue.
+    /// Group to which each queue belongs.
     pub(super) group_of: Vec<usize>,
     pub(super) pools: Vec<Pool>,
-    /// Pool whose space a group uses, even if the group's limit is of another kind, by group.
+    /// For each group, the pool whose space it uses, even if the group's limit is of another kind.
     pub(super) pool_of: Vec<usize>,
     pub(super) lengths: Vec<f64>,
     pub(super) arriving: Vec<f64>,
-    /// Whether the buffer is full (up to rounding).
+    /// Whether the buffer is full, apart from rounding.
     pub(super) full: bool,
 }
 
-/// Rates by queue, group and pool (size per time).
+/// Rates of queues, groups and pools (size per time).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
     pub(super) accepted: Vec<f64>,
@@ -77,7 +78,7 @@ pub(super) struct Rates {
     pub(super) group_growth: Vec<f64>,
     pub(super) limit_growth: Vec<f64>,
     pub(super) pool_growth: Vec<f64>,
-    /// Growth of the whole buffer.
+    /// Growth rate of the whole buffer.
     pub(super) total: f64,
     /// Whether the full buffer refuses a part of the arrivals.
     pub(super) overflowing: bool,
@@ -87,7 +88,7 @@ pub(super) struct Rates {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     pub(super) bends: Vec<f64>,
-    /// Highest and lowest possible growth of every group.
+    /// Highest and lowest possible growth rate of every group.
     highest: Vec<f64>,
     lowest: Vec<f64>,
 }
@@ -117,7 +118,7 @@ impl Tank {
         self.lengths.iter().sum()
     }
 
-    /// Occupancy of the pool.
+    /// Bytes that a pool counts, in the unit of the model.
     pub(super) fn occupancy(&self, pool: usize) -> f64 {
         let counted = |group: &usize| {
             let own = self.pool_of[*group];
@@ -130,7 +131,7 @@ impl Tank {
         (self.pools[pool].size - self.occupancy(pool)).max(0.0)
     }
 
-    /// The limit of a group, given the free space of every pool.
+    /// The limit of a group for the given free space of every pool.
     pub(super) fn limit(&self, group: usize, free: &[f64]) -> f64 {
         match self.groups[group].limit {
             Limit::None => f64::INFINITY,
@@ -139,7 +140,7 @@ impl Tank {
         }
     }
 
-    /// Solves for all rates.
+    /// Computes all rates of the present state.
     pub(super) fn solve(&self, rates: &mut Rates) {
         rates.resize(self);
         for queue in 0..self.queues() {
@@ -171,7 +172,7 @@ impl Tank {
                     }
                 }
             }
-            // Empty queues of a group at its limit get less than assumed.
+            // Empty queues of a group at its limit get less than the first step assumes.
             if self.groups.len() < self.queues() {
                 self.serve(rates);
             }
@@ -182,7 +183,7 @@ impl Tank {
     }
 
     /// Serves queues round robin in the fluid model. Empty queues send the traffic that they
-    /// accept; the other queues share the rest of the line equally.
+    /// accept. The other queues share the rest of the line equally.
     pub(super) fn serve(&self, rates: &mut Rates) {
         for port in 0..self.port_rates.len() {
             let queues = self.port_queues(port);
@@ -215,7 +216,7 @@ impl Tank {
         }
     }
 
-    /// Sets the growth of a group when it takes everything and when it takes nothing.
+    /// Sets the growth of a group for two cases: it takes all arrivals, or none.
     fn bound_growth(&self, group: usize, rates: &mut Rates) {
         let Group { queues, place, .. } = &self.groups[group];
         let (arriving, served) =
@@ -229,7 +230,7 @@ impl Tank {
         rates.limit_growth[group] = 0.0;
     }
 
-    /// Solves for the growth of one pool, and of the groups at limits that follow the pool.
+    /// Computes the growth of one pool, and of the groups whose limits follow the pool.
     fn solve_pool(&self, pool: usize, rates: &mut Rates) {
         let slides = |group: usize| match self.groups[group] {
             Group { limit: Limit::Free { pool: of, weight }, place: LimitSide::At, .. } if of == pool => {
@@ -288,7 +289,7 @@ impl Tank {
         self.move_limits(pool, x, rates);
     }
 
-    /// Moves the limits of a pool that grows by `x`, and the groups at these limits.
+    /// Changes the limits of a pool that grows by `x`, and the groups that are at these limits.
     fn move_limits(&self, pool: usize, x: f64, rates: &mut Rates) {
         for group in 0..self.groups.len() {
             if let Limit::Free { pool: of, weight } = self.groups[group].limit
@@ -304,7 +305,7 @@ impl Tank {
     }
 }
 
-/// A point between two bends; either bend may be missing.
+/// A point between two bends. Either bend may be missing.
 fn between(from: f64, to: f64) -> f64 {
     match (from.is_finite(), to.is_finite()) {
         (true, true) => 0.5 * (from + to),

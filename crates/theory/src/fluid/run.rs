@@ -6,9 +6,9 @@ use super::rates::{LimitSide, Rates, Tank};
 use super::setup::Fluid;
 use super::trajectory::{Breakpoint, Refusal, Trajectory};
 
-/// Lengths closer than this share of the buffer are equal.
+/// Share of the buffer below which a difference of two lengths counts as zero.
 pub(super) const SMALL_LENGTH: f64 = 1e-11;
-/// A run under way.
+/// State of a run in progress.
 pub(super) struct Run<'a> {
     model: &'a Fluid,
     tank: Tank,
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Determines the position of a group after its limit jumped.
+    /// Determines the position of a group after the jump of its limit.
     fn place(&mut self, group: usize) {
         let gap = self.limits[group] - self.tank.group_length(group);
         self.tank.groups[group].place = if gap > self.small_length {
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         };
     }
 
-    /// Solves for the rates and lets the law react, until the law changes nothing.
+    /// Computes the rates and lets the law react, until the law changes no limit.
     fn settle(&mut self, patience: usize) -> Result<(), FluidError> {
         let mut rounds = 0;
         loop {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     fn note_refusals(&mut self) {
         for queue in 0..self.tank.queues() {
             let (arriving, accepted) = (self.tank.arriving[queue], self.rates.accepted[queue]);
-            // Rounding errors are not refusals.
+            // A rounding error is not a refusal.
             if self.trajectory.first_refusals[queue].is_none() && arriving - accepted > 1e-9 * arriving {
                 let (arrived, stored) = (self.trajectory.arrived[queue], self.tank.lengths[queue]);
                 self.trajectory.first_refusals[queue] = Some(Refusal { time: self.now, arrived, stored });
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         step.max(0.0)
     }
 
-    /// Advances the state by `time`, to `then`.
+    /// Advances the state by the span `time`, to the time `then`.
     fn advance(&mut self, time: f64, then: f64) {
         let mut control = std::mem::replace(&mut self.control, Box::new(Constant));
         control.advance(time, &self.view());
@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
         self.update_limits();
     }
 
-    /// Handles all events that are due now, including simultaneous ones.
+    /// Handles all events that are due now, including simultaneous events.
     fn arrive_at_events(&mut self) {
         for queue in 0..self.tank.queues() {
             if self.rates.growth[queue] < 0.0 && self.tank.lengths[queue] <= self.small_length {
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::fluid::{Law, Shape, Source};
 
-    /// A law that always has a change to make, or events that are always due.
+    /// A law that always has a change to make, or whose events are always due.
     struct Restless {
         settles: bool,
     }

@@ -1,4 +1,4 @@
-//! Setup of a fluid run: switch, law and traffic.
+//! Setup of a fluid run: its switch, law and traffic.
 
 use super::control::Constant;
 use super::law::Law;
@@ -7,7 +7,7 @@ use super::rates::Tank;
 use super::run::{Run, SMALL_LENGTH};
 use super::trajectory::Trajectory;
 
-/// Default limit of events: a busy run of 64 queues over 100 ms needs about ten thousand.
+/// Default limit of events. A busy run of 64 queues over 100 ms needs about ten thousand.
 const EVENTS: usize = 5_000_000;
 
 /// A switch, a law and traffic, ready to run.
@@ -22,7 +22,7 @@ pub struct Fluid {
 }
 
 impl Fluid {
-    /// An empty switch under `law`, at time 0, without traffic.
+    /// An empty switch under the law `law`, at time 0, without traffic.
     ///
     /// # Errors
     /// If the law is for a switch of another shape.
@@ -38,7 +38,7 @@ impl Fluid {
         Self { tank, law, shape, sources: Vec::new(), record: true, max_events: EVENTS }
     }
 
-    /// Lengths at the start, by queue. The lengths may exceed limits, but not the buffer.
+    /// Sets the length of each queue at the start. Lengths may exceed limits, but not the buffer.
     ///
     /// # Errors
     /// If there is not one length per queue, one is negative or not finite, or their sum exceeds
@@ -58,7 +58,7 @@ impl Fluid {
         Ok(self)
     }
 
-    /// Adds a source.
+    /// Adds a source of traffic.
     ///
     /// # Errors
     /// If its queue does not exist, its rate is negative or not finite, or it ends before it
@@ -68,22 +68,22 @@ impl Fluid {
         Ok(self)
     }
 
-    /// Keeps only the first and the last breakpoint, to save memory. First refusals and sums do not
-    /// change.
+    /// Keeps only the first and the last breakpoint, to save memory.
+    /// First refusals and sums are not affected.
     #[must_use]
     pub fn without_record(mut self) -> Self {
         self.record = false;
         self
     }
 
-    /// Sets the maximum number of events; 5 million by default.
+    /// Sets the maximum number of events of a run. The default is 5 million.
     #[must_use]
     pub fn with_event_limit(mut self, events: usize) -> Self {
         self.max_events = events;
         self
     }
 
-    /// Runs from 0 to `end`.
+    /// Runs the model from time 0 to `end`.
     ///
     /// # Errors
     /// If `end` is not a finite number above 0, if there are more events than allowed, or if events
@@ -92,7 +92,7 @@ impl Fluid {
         self.run_until(end, None)
     }
 
-    /// Runs until the first refusal to `queue`, at most to `end`.
+    /// Runs the model until the first refusal to `queue`, at most to the time `end`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`]. Also fails if `queue` does not exist.

@@ -1,10 +1,10 @@
 //! Lossless and lossy traffic in the pools of a SONiC switch (Reverie section 2.2).
 //!
-//! A lossless packet is counted by its ingress queue against the ingress pool, whose limit `α
-//! (b_in - q_in)` pauses the sender. A lossy packet is counted by its egress queue against the
+//! The ingress queue of a lossless packet counts it against the ingress pool, whose limit
+//! `α (b_in - q_in)` pauses the sender. The egress queue of a lossy packet counts it against the
 //! egress lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets
 //! but does not limit them. So the lossy pool is independent and the lossless queues get the rest.
-//! In this model each counted queue drains through a separate port. Pausing takes effect at once,
+//! In this model each counted queue drains through a separate port. A pause acts at once,
 //! so that no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
@@ -15,24 +15,24 @@ use super::trajectory::Trajectory;
 /// SONiC's two limiting pools and the queues that use them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sonic {
-    /// Size of the ingress pool, b_in.
+    /// Size b_in of the ingress pool.
     pub ingress_pool: f64,
-    /// Size of the egress lossy pool, b_eo; at most `ingress_pool` (heuristic 3).
+    /// Size b_eo of the egress lossy pool. It is at most `ingress_pool` (heuristic 3).
     pub lossy_pool: f64,
-    /// Lossless ingress queues, n.
+    /// Number n of lossless ingress queues.
     pub lossless_queues: usize,
-    /// Lossy egress queues, m.
+    /// Number m of lossy egress queues.
     pub lossy_queues: usize,
-    /// α of lossless ingress queues.
+    /// Factor α of lossless ingress queues.
     pub lossless_alpha: f64,
-    /// α' of lossy egress queues.
+    /// Factor α' of lossy egress queues.
     pub lossy_alpha: f64,
     /// Rate at which every queue drains while it is not empty (size per time).
     pub drain_rate: f64,
 }
 
 impl Sonic {
-    /// The fluid model, empty: queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
+    /// An empty fluid model of the pools. Queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
     ///
     /// # Errors
     /// If there is no queue, a pool, α or the rate is not a finite number above 0, or the lossy
@@ -54,8 +54,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            // The limit of lossy ingress queues is huge (heuristic 3), but 0 when the ingress pool
-            // is full.
+            // The limit of lossy ingress queues is huge (heuristic 3),
+            // but it is 0 when the ingress pool is full.
             capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,
@@ -75,10 +75,10 @@ impl Sonic {
         Ok(Fluid::with_tank(tank, None, shape))
     }
 
-    /// Occupancy of all lossless and of all lossy queues at `time`.
+    /// Occupancy of all lossless queues and of all lossy queues at the time `time`.
     ///
     /// # Panics
-    /// If `run` is of another model.
+    /// If `run` belongs to another model.
     #[must_use]
     pub fn held(&self, run: &Trajectory, time: f64) -> (f64, f64) {
         let sum = |queues: std::ops::Range<usize>| queues.map(|queue| run.length(queue, time)).sum();

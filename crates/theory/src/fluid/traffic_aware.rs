@@ -1,4 +1,4 @@
-//! TDT's port states: when a port absorbs and when it evacuates.
+//! States of a port under TDT: when the port absorbs and when it evacuates.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -6,20 +6,20 @@ use super::model::{FluidError, Shape, checked, not_negative, positive};
 use super::rates::Limit;
 use super::trajectory::PortState;
 
-/// TDT's parameters (section V); counters in packets.
+/// Parameters of TDT (section V). Counters are in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrafficAwareLimits {
-    /// Factor of the free space in the normal state.
+    /// Factor of the free space for a port in the normal state.
     pub alpha: f64,
-    /// Size of a packet.
+    /// Size of a packet in the unit of the model.
     pub packet: f64,
-    /// Net packets stored without a drop to start absorption.
+    /// Net number of packets stored without a drop that starts absorption.
     pub nec: f64,
     /// Number of sent packets after which the net count restarts.
     pub oc1: f64,
     /// Number of sent packets that ends absorption.
     pub oc2: f64,
-    /// Packets sent in a row to end absorption or evacuation.
+    /// Number of packets sent in a row that ends absorption or evacuation.
     pub dec: f64,
     /// Number of drops that starts evacuation.
     pub dc: f64,
@@ -28,9 +28,9 @@ pub struct TrafficAwareLimits {
 }
 
 impl TrafficAwareLimits {
-    /// Parameters that section VI-A derives from buffer, ports and packet size: NEC = B/n, OC1 =
-    /// NEC/(k - 1) with k = 2, OC2 = 2 B, DC = B/2 (in packets, to nearest), LB = B/(2n), DEC = 3,
-    /// α = 1.
+    /// Parameters that section VI-A derives from buffer, ports and packet size:
+    /// NEC = B/n, OC1 = NEC/(k - 1) with k = 2, OC2 = 2 B, DC = B/2 (in packets,
+    /// to the nearest packet), LB = B/(2n), DEC = 3, α = 1.
     ///
     /// # Errors
     /// If the packet size is not above 0.
@@ -74,13 +74,13 @@ struct TrafficPort {
 }
 
 impl TrafficPort {
-    /// A port that enters `state`, with counters of 0.
+    /// The state of a port that enters `state`, with counters of 0.
     const fn entering(state: PortState) -> Self {
         Self { state, nec: 0.0, oc1: 0.0, oc2: 0.0, dec: 0.0, dc: 0.0 }
     }
 }
 
-/// Traffic-aware Dynamic Thresholds.
+/// The law Traffic-aware Dynamic Thresholds.
 #[derive(Clone, Debug)]
 pub(super) struct TrafficAware {
     law: TrafficAwareLimits,
@@ -122,8 +122,8 @@ impl Control for TrafficAware {
                     if underloaded {
                         port.dc = 0.0;
                     }
-                    // A rate of exactly k times the line reaches NEC and OC1 at one instant: the
-                    // stored packet counts first.
+                    // A rate of exactly k times the line reaches NEC and OC1 at one instant.
+                    // The stored packet counts first.
                     if is_reached(port.nec, law.nec) {
                         Some(PortState::Absorption)
                     } else {
@@ -134,7 +134,7 @@ impl Control for TrafficAware {
                         if lost {
                             port.dc = 0.0;
                         }
-                        // A port below the lower bound has nothing to evacuate.
+                        // A port below the lower bound has no excess length to evacuate.
                         (lost && flow.length >= law.lb - view.small_length).then_some(PortState::Evacuation)
                     }
                 }
@@ -181,7 +181,8 @@ impl Control for TrafficAware {
                 PortState::Absorption => until(port.oc2, law.oc2, flow.sent),
                 PortState::Evacuation => {
                     let falling = (flow.sent - flow.stored) * law.packet;
-                    // Slightly below the bound, because the length must be less than the bound.
+                    // The gap ends slightly below the bound, because the length must be less
+                    // than the bound.
                     let gap = flow.length - law.lb + 2.0 * view.small_length;
                     if falling > 0.0 && gap > 0.0 { gap / falling } else { f64::INFINITY }
                 }

@@ -1,46 +1,47 @@
 //! Trajectory of a fluid run: its events, and the state at any instant.
 
-/// State of a port's state machine, for laws with a state machine.
+/// State of a port, for laws with a state machine per port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// The port has the limit `α (B − Q)` (TDT) or is controlled (EDT); other laws have only this
-    /// state.
+    /// The port has the limit `α (B − Q)` (TDT) or is controlled (EDT).
+    /// Other laws have only this state.
     Normal,
     /// The port absorbs a burst (TDT) or is uncontrolled (EDT).
     Absorption,
-    /// TDT: evacuation.
+    /// The port evacuates its queue (TDT only).
     Evacuation,
 }
 
-/// The state at an event. Two breakpoints at one time are the state just before and just after a
-/// jump.
+/// State of the switch at an event. Two breakpoints at one time are the states just before and just
+/// after a jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakpoint {
-    /// Time of the event.
+    /// Time at which the event happens.
     pub time: f64,
-    /// Length of each queue.
+    /// Length of each queue at the event.
     pub lengths: Vec<f64>,
-    /// By queue: the limit of the queue, or of its port where the law limits ports. Infinite where
-    /// only the buffer limits.
+    /// Limit of each queue, or of its port if the law limits ports.
+    /// Infinite if only the buffer limits the queue.
     pub limits: Vec<f64>,
-    /// Amount refused so far, by queue: dropped, or for lossless queues held back at the sender.
+    /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
     pub refused: Vec<f64>,
-    /// States of the ports' state machines.
+    /// State of each port's state machine.
     pub states: Vec<PortState>,
 }
 
-/// The first refusal to a queue: its time and the queue's state.
+/// The first refusal to a queue: its time and the state of the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// Time of the refusal.
+    /// Time at which the queue first refused data.
     pub time: f64,
-    /// Amount that had arrived for the queue by then: a burst that ends here is stored completely.
+    /// Amount that had arrived for the queue before the refusal.
+    /// A burst of this size is stored completely.
     pub arrived: f64,
     /// Length of the queue at the time of the refusal.
     pub stored: f64,
 }
 
-/// Record of a run: its events, linear in between.
+/// Record of a run: its events. Between two events all lengths are linear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     pub(super) breakpoints: Vec<Breakpoint>,
@@ -51,8 +52,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// The events in order of time, from the start of the run to its end. A run without a record
-    /// has only these two.
+    /// The events in order of time, from the start of the run to its end.
+    /// A run without a record has only the first and the last event.
     #[must_use]
     pub fn breakpoints(&self) -> &[Breakpoint] {
         &self.breakpoints
@@ -64,31 +65,32 @@ impl Trajectory {
         &self.breakpoints[self.breakpoints.len() - 1]
     }
 
-    /// The first refusal to `queue`; `None` if the queue refuses nothing or does not exist.
+    /// The first refusal to `queue`. `None` if the queue refuses no data or does not exist.
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<Refusal> {
         self.first_refusals.get(queue).copied().flatten()
     }
 
-    /// Amount that arrived in the whole run, by queue.
+    /// Amount that arrived at each queue in the whole run.
     #[must_use]
     pub fn arrived(&self) -> &[f64] {
         &self.arrived
     }
 
-    /// Amount sent in the whole run, by queue.
+    /// Amount that each queue sent in the whole run.
     #[must_use]
     pub fn served(&self) -> &[f64] {
         &self.served
     }
 
-    /// Number of events: instants at which a rate, a limit or a state changed.
+    /// Number of events of the run: instants at which a rate, a limit or a state changed.
     #[must_use]
     pub fn events(&self) -> usize {
         self.events
     }
 
-    /// Length of `queue` at `time`; before the start, the first length; after the end, the last.
+    /// Length of `queue` at the time `time`. Before the start: the first length. After the end:
+    /// the last length.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -97,7 +99,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths[queue])
     }
 
-    /// Limit of `queue` at `time`; the new limit where it jumps.
+    /// Limit of `queue` at the time `time`. At a jump: the new limit.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -106,7 +108,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.limits[queue])
     }
 
-    /// Amount refused to `queue` by `time`.
+    /// Amount refused to `queue` until the time `time`.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -115,7 +117,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.refused[queue])
     }
 
-    /// State of `port` at `time`.
+    /// State of `port` at the time `time`.
     ///
     /// # Panics
     /// If there is no such port.
@@ -124,7 +126,7 @@ impl Trajectory {
         self.breakpoints[self.not_after(time)].states[port]
     }
 
-    /// Length of all queues at `time`.
+    /// Length of all queues together at the time `time`.
     #[must_use]
     pub fn occupancy(&self, time: f64) -> f64 {
         self.interpolate(time, |at| at.lengths.iter().sum())

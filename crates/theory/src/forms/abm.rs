@@ -1,8 +1,8 @@
 //! Guarantees and burst tolerance of Active Buffer Management (ABM, SIGCOMM 2022, Eqs. 6–17 and
 //! 28–42).
 //!
-//! Sizes in one unit, rates in that unit per time; `gamma` is a queue's drain rate divided by the
-//! port rate, in (0, 1].
+//! All sizes are in one unit, and rates in that unit per time.
+//! `gamma` is a queue's drain rate divided by the port rate, in (0, 1].
 
 use super::dynamic_threshold::free;
 use super::transient::NewQueues;
@@ -11,9 +11,9 @@ use super::{Domain, all_positive, at_least_one, check, not_negative, positive, s
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// The factor of a queue: `alpha · (1/n_p) · gamma` (ABM Eqs. 12–13, Plasticine Eqs. 9–10).
-/// `congested` counts the congested queues of the priority. 0 counts as 1, because a queue that
-/// receives a packet is about to become congested.
+/// Factor `alpha · (1/n_p) · gamma` of a queue (ABM Eqs. 12–13, Plasticine Eqs. 9–10).
+/// `congested` counts the congested queues of the priority.
+/// The value 0 counts as 1, because a queue that receives a packet is about to become congested.
 ///
 /// # Errors
 /// `alpha` not positive, `gamma` not in (0, 1].
@@ -21,7 +21,7 @@ pub fn omega(alpha: f64, congested: u32, gamma: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? * share("gamma", gamma)? / f64::from(congested.max(1)))
 }
 
-/// The threshold of a queue: `omega · (B − Q)` (ABM Eq. 9; size).
+/// Threshold `omega · (B − Q)` of a queue (ABM Eq. 9; size).
 ///
 /// # Errors
 /// Returns the errors of [`omega`]. Also refuses a `buffer` that is not positive, and an
@@ -30,9 +30,9 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
     Ok(omega(alpha, congested, gamma)? * free(buffer, occupancy)?)
 }
 
-/// Σ omega over the congested queues of a priority, whose normalised drain rates are `gammas`:
-/// alpha times their mean, at most alpha (Lemma 1, Eq. 14), equal iff every gamma is 1. No
-/// queue: 0.
+/// Sum of omega over the congested queues of a priority, whose normalised drain rates are `gammas`.
+/// It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq. 14),
+/// and equal to alpha iff every gamma is 1. Without queues the sum is 0.
 ///
 /// # Errors
 /// Returns the errors of [`omega`].
@@ -42,7 +42,7 @@ pub fn omega_sum(alpha: f64, gammas: &[f64]) -> Domain<f64> {
     gammas.iter().map(|&gamma| omega(alpha, congested, gamma)).sum()
 }
 
-/// The alpha of priority `index`, after checking all alphas.
+/// The alpha of priority `index`. The function checks all alphas first.
 fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
     all_positive("alpha", alphas)?;
     let valid = format_args!("less than {}, the number of priorities", alphas.len());
@@ -50,11 +50,11 @@ fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
     Ok(alphas[index])
 }
 
-/// Least occupancy of all congested queues of a priority together (Theorem 1, corrected, E-ABM-1;
-/// size): `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`, with `g` the smallest gamma of the congested
-/// queues of `p`.
+/// Least occupancy of all congested queues of a priority together (Theorem 1,
+/// corrected, E-ABM-1; size): `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`.
+/// `g` is the smallest gamma of the congested queues of `p`.
 ///
-/// `alphas` are the priorities that use the buffer, `index` is that of `p`.
+/// `alphas` has the priorities that use the buffer, and `index` is the index of `p` in it.
 ///
 /// # Errors
 /// `buffer` or a factor not positive, `gamma_min` not in (0, 1], `index` out of range.
@@ -73,9 +73,9 @@ pub fn guarantee_printed(buffer: f64, alphas: &[f64], index: usize) -> Domain<f6
     guarantee(buffer, alphas, index, 1.0)
 }
 
-/// Greatest occupancy of all queues of a priority together (Theorem 2; size): `B·a_p / (1 + a_p)`.
-/// (The printed proof uses the opposite of Lemma 1, E-ABM-2; the bound is valid because x/(1+x+c)
-/// rises with x ≤ a_p.)
+/// Greatest occupancy of all queues of a priority together (Theorem 2; size):
+/// `B·a_p / (1 + a_p)`. (The printed proof uses the opposite of Lemma 1, E-ABM-2.
+/// The bound is valid because x/(1+x+c) rises with x ≤ a_p.)
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive.
@@ -83,13 +83,13 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * positive("alpha", alpha)? / (1.0 + alpha))
 }
 
-/// Longest time to drain a queue of a priority (Theorem 3, corrected, E-ABM-3; time): `B·a_p /
-/// ((1 + a_min)·b·n_p)`, with `a_min` the smallest factor of the active priorities and `n_p` its
-/// congested queues.
+/// Longest time to drain a queue of a priority (Theorem 3, corrected, E-ABM-3; time):
+/// `B·a_p / ((1 + a_min)·b·n_p)`. `a_min` is the smallest factor of the active priorities,
+/// and `n_p` the number of congested queues of the priority.
 ///
-/// Valid for work-conserving ports whose rate goes to congested queues, with at most one congested
-/// queue of a priority on a port. (With k queues of one priority on one port Σ omega is k times
-/// smaller, and so is the reduction of the bound: then use `congested` = 1.)
+/// The bound is valid for work-conserving ports whose rate goes to congested queues, with at
+/// most one congested queue of a priority on a port. (With k queues of one priority on one port,
+/// Σ omega is k times smaller, and so is the reduction of the bound. Then use `congested` = 1.)
 ///
 /// # Errors
 /// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.
@@ -100,7 +100,8 @@ pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congeste
     Ok(positive("buffer", buffer)? * alpha / ((1.0 + smallest) * rates))
 }
 
-/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. True if all factors are equal.
+/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`.
+/// It is true if all factors are equal.
 ///
 /// # Errors
 /// `buffer`, `rate` or `alpha` not positive.
@@ -115,7 +116,7 @@ pub struct BurstPriority {
     pub alpha: f64,
     /// Number of congested queues of the priority, including the new queues.
     pub congested: u32,
-    /// The new queue's drain rate divided by the port rate.
+    /// The drain rate of the new queue divided by the port rate.
     pub gamma: f64,
 }
 
@@ -125,9 +126,9 @@ impl BurstPriority {
     }
 }
 
-/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10;
-/// "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`. `alphas` are the priorities
-/// present with the burst, including the burst's.
+/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10,
+/// with "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`.
+/// `alphas` has the priorities present with the burst, including the burst's priority.
 ///
 /// # Errors
 /// Returns the errors of [`omega`]. Also refuses a `buffer` or a factor that is not positive.
@@ -136,10 +137,10 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
 }
 
-/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11; "≥",
-/// E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`. `alphas` are the
-/// priorities present **before** the burst; `mu` = `old_drain_rate` is the drain rate of all old
-/// queues together. Equal to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
+/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11,
+/// with "≥", E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`.
+/// `alphas` has the priorities present **before** the burst. `mu` = `old_drain_rate` is the drain
+/// rate of all old queues together. The bound equals (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
 /// # Errors
 /// Returns the errors of [`burst_stored_case_1`]. Also refuses an arrival rate not above the drain
@@ -157,10 +158,10 @@ pub fn burst_stored_case_2(
     Ok(time * new.growth())
 }
 
-/// The time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq. 40; time): `ω·B
-/// / ((r−γ)(1 + S_old + ω·n_new))`.
+/// Time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq. 40; time):
+/// `ω·B / ((r−γ)(1 + S_old + ω·n_new))`.
 ///
-/// `omega_sum_old` is Σ omega of the old queues.
+/// The argument `omega_sum_old` is the sum of omega over the old queues.
 ///
 /// # Errors
 /// `buffer` or omega not positive, `omega_sum_old` negative, the arrival rate not above the drain
@@ -174,9 +175,9 @@ pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain
     Ok(new.omega * buffer / (new.growth() * (1.0 + omega_sum_old + new.omega * count)))
 }
 
-/// A time within which a burst of high priority loses nothing, for any number of low-priority
-/// queues (case 1; Eq. 35, Plasticine Eq. 41; "≤ t1" for the printed "=", E-ABM-8; time): Eq. 34
-/// with `alpha_low` instead of Σ omega.
+/// Time within which a burst of high priority loses no packet, for any number of low-priority
+/// queues (case 1; Eq. 35, Plasticine Eq. 41, with "≤ t1" for the printed "=", E-ABM-8; time).
+/// The formula is Eq. 34 with `alpha_low` instead of Σ omega.
 ///
 /// # Errors
 /// Returns the errors of [`t1_unaffected`]. Also refuses an `alpha_low` that is not positive.
@@ -184,11 +185,11 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
 
-/// A time within which a burst of high priority loses nothing if no old queue follows its threshold
-/// (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time): `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW +
-/// n_new·(r−γ)))]`. This time grows with the old queues' drain rate n·BW (Eq. 41: Σ γ, printed with
-/// a minus sign, E-ABM-6). [`f64::INFINITY`] where the old queues drain so fast that the threshold
-/// never meets the queue.
+/// Time within which a burst of high priority loses no packet if no old queue
+/// follows its threshold (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time):
+/// `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. This time grows with the
+/// old queues' drain rate n·BW (Eq. 41: Σ γ, printed with a minus sign, E-ABM-6).
+/// [`f64::INFINITY`] if the old queues drain so fast that the threshold never meets the queue.
 ///
 /// # Errors
 /// Returns the errors of [`t1_bound_case_1`]. Also refuses a negative `old_drain_rate`.
@@ -215,7 +216,7 @@ fn closing_case_2(omega: f64, new: &NewQueues, old_drain_rate: f64) -> f64 {
     new.growth() + omega * (f64::from(new.count) * new.growth() - old_drain_rate)
 }
 
-/// Drain rate of all congested ports: n·BW (Eq. 41 with the sign corrected, E-ABM-6; rate).
+/// Drain rate n·BW of all congested ports (Eq. 41 with the sign corrected, E-ABM-6; rate).
 ///
 /// # Errors
 /// `rate` not positive.
@@ -223,8 +224,8 @@ pub fn drain_of_ports(congested_ports: u32, rate: f64) -> Domain<f64> {
     Ok(f64::from(congested_ports) * positive("rate", rate)?)
 }
 
-/// Burst tolerance as arrivals: r·t1 (Eq. 42, Plasticine Eq. 49; size). Section 2.3 counts stored
-/// data, (r − γ)·t1 (E-ABM-9).
+/// Burst tolerance r·t1, counted as arrivals (Eq. 42, Plasticine Eq. 49; size).
+/// Section 2.3 counts stored data, (r − γ)·t1 (E-ABM-9).
 ///
 /// # Errors
 /// A negative input.

@@ -1,10 +1,10 @@
-//! Dimensions of a network: oversubscription, base RTT, bandwidth-delay product, buffer of a
-//! switch.
+//! Dimensions of a network: oversubscription, base RTT, bandwidth-delay product,
+//! and buffer of a switch.
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// Rate into a leaf divided by its uplink rate: `hosts·host_rate / (uplinks·uplink_rate)` (rates in
-/// one unit).
+/// Rate into a leaf divided by the leaf's uplink rate: `hosts·host_rate / (uplinks·uplink_rate)`.
+/// Both rates are in one unit.
 ///
 /// # Errors
 /// A count of 0, a rate not positive.
@@ -13,9 +13,8 @@ pub fn oversubscription(hosts: u32, host_rate: f64, uplinks: u32, uplink_rate: f
     Ok(below / (at_least_one("uplinks", uplinks)? * positive("uplink_rate", uplink_rate)?))
 }
 
-/// The round trip of an empty network: `links` traversals of `delay_seconds`, and the time on the
-/// wire of `serializations` packets of `packet_bytes` (seconds).
-///
+/// Round trip of an empty network (seconds): `links` traversals of `delay_seconds`,
+/// and the time on the wire of `serializations` packets of `packet_bytes`.
 /// # Errors
 /// `rate_bps` not positive, a negative delay or size.
 pub fn base_rtt(
@@ -38,8 +37,8 @@ pub fn bandwidth_delay_bytes(rate_bps: f64, rtt_seconds: f64) -> Domain<f64> {
     Ok(positive("rate_bps", rate_bps)? * not_negative("rtt_seconds", rtt_seconds)? / 8.0)
 }
 
-/// The buffer of a switch from the figure per port and Gb/s: `ports · rate_gbps ·
-/// bytes_per_port_per_gbps` (bytes).
+/// Buffer of a switch, from the figure per port and Gb/s:
+/// `ports · rate_gbps · bytes_per_port_per_gbps` (bytes).
 ///
 /// # Errors
 /// `ports` 0, an input not positive.
@@ -65,8 +64,8 @@ pub fn sending_seconds(bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(not_negative("bytes", bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// The load of a port with a constant load of `base` and an average of `burst_bits` more each
-/// `interval_seconds`, as a fraction of `rate_bps`.
+/// Load of a port as a fraction of `rate_bps`. The port has a constant load of `base`,
+/// and bursts add `burst_bits` on average in each `interval_seconds`.
 ///
 /// # Errors
 /// `base` outside 0 to 1, an interval or rate not positive, a negative burst.

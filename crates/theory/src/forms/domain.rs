@@ -1,23 +1,23 @@
-//! Domains of the closed forms, and the error for values outside them.
+//! Domains of the closed forms, and the error for values outside a domain.
 
 use std::fmt;
 
 /// An input for which a closed form is not defined.
 ///
-/// The error gives the input's argument (or field) name, its value, and the valid values.
+/// The error has the name of the argument (or field), its value, and the valid values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{input} is {value}, expected {valid}")]
 pub struct DomainError {
-    /// The input, as the argument or field is named.
+    /// Name of the input, as the argument or field is named.
     pub input: &'static str,
-    /// Value of the input, in its unit.
+    /// Value of the input, in the unit of the input.
     pub value: f64,
-    /// The valid values, in words and in the unit of the input.
+    /// Valid values of the input, in words and in its unit.
     pub valid: String,
 }
 
 impl DomainError {
-    /// The input `input` with `value`, where `valid` was expected.
+    /// An error: the input `input` has the value `value`, where `valid` was expected.
     #[must_use]
     pub fn new(input: &'static str, value: f64, valid: impl fmt::Display) -> Self {
         Self { input, value, valid: valid.to_string() }
@@ -27,37 +27,37 @@ impl DomainError {
 /// Result of a closed form.
 pub type Domain<T> = Result<T, DomainError>;
 
-/// Refuses `value` unless `holds`. Infinite and undefined values never pass.
+/// Refuses `value` unless `holds` is true. Infinite and undefined values are always refused.
 pub(crate) fn check(holds: bool, input: &'static str, value: f64, valid: impl fmt::Display) -> Domain<f64> {
     if value.is_finite() && holds { Ok(value) } else { Err(DomainError::new(input, value, valid)) }
 }
 
-/// More than 0.
+/// Checks that a value is more than 0.
 pub(crate) fn positive(input: &'static str, value: f64) -> Domain<f64> {
     check(value > 0.0, input, value, "more than 0")
 }
 
-/// At least 0.
+/// Checks that a value is at least 0.
 pub(crate) fn not_negative(input: &'static str, value: f64) -> Domain<f64> {
     check(value >= 0.0, input, value, "0 or more")
 }
 
-/// Checks for a value from 0 to 1, both included.
+/// Checks that a value is from 0 to 1, both included.
 pub(crate) fn fraction(input: &'static str, value: f64) -> Domain<f64> {
     check((0.0..=1.0).contains(&value), input, value, "0 to 1")
 }
 
-/// More than 0, at most 1: a normalised drain rate of a queue that is served.
+/// Checks for a value above 0 and at most 1, such as the normalised drain rate of a served queue.
 pub(crate) fn share(input: &'static str, value: f64) -> Domain<f64> {
     check(value > 0.0 && value <= 1.0, input, value, "more than 0, at most 1")
 }
 
-/// At least 1.
+/// Checks that a count is at least 1.
 pub(crate) fn at_least_one(input: &'static str, value: u32) -> Domain<f64> {
     check(value >= 1, input, f64::from(value), "1 or more")
 }
 
-/// Checks for a value above `limit`, which the error calls `what`.
+/// Checks that a value is above `limit`, which the error calls `what`.
 pub(crate) fn above(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value > limit, input, value, format_args!("more than {limit} ({what})"))
 }
@@ -67,7 +67,7 @@ pub(crate) fn all_positive(input: &'static str, values: &[f64]) -> Domain<()> {
     values.iter().try_for_each(|&value| positive(input, value).map(drop))
 }
 
-/// Checks for a value of at most `limit`, which the error calls `what`.
+/// Checks that a value is at most `limit`, which the error calls `what`.
 pub(crate) fn at_most(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value <= limit, input, value, format_args!("at most {limit} ({what})"))
 }

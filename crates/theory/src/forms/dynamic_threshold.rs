@@ -1,23 +1,24 @@
 //! Closed forms of Dynamic Thresholds (Choudhury and Hahne; ABM Eqs. 4–8, Plasticine Eqs. 1–2, TDT
 //! Eqs. 1–2).
 //!
-//! `buffer`, thresholds and occupancies are in one unit of size; rates in that unit per time.
+//! The buffer, thresholds and occupancies are in one unit of size, and rates in that unit per time.
 
 use super::{Domain, above, all_positive, at_least_one, at_most, check, not_negative, positive};
 
 /// Occupancy of the congested queues of a buffer in steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    /// The free buffer: B − Q (size).
+    /// Free buffer B − Q (size).
     pub free: f64,
-    /// Occupancy of all queues together: Q (size).
+    /// Occupancy Q of all queues together (size).
     pub occupancy: f64,
-    /// Occupancy of each queue, equal to its threshold, in the order of the input (size).
+    /// Occupancy of each queue, which equals the queue's threshold,
+    /// in the order of the input (size).
     pub thresholds: Vec<f64>,
 }
 
-/// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). The
-/// threshold may exceed the free buffer.
+/// Threshold `alpha · (B − Q)` of a queue (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1).
+/// The threshold may exceed the free buffer.
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive, `occupancy` outside 0 to `buffer`.
@@ -26,7 +27,7 @@ pub fn threshold(alpha: f64, buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(alpha * free(buffer, occupancy)?)
 }
 
-/// The free buffer: B − Q (size).
+/// Free buffer B − Q (size).
 ///
 /// # Errors
 /// Returns the errors of [`threshold`].
@@ -36,8 +37,8 @@ pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(buffer - at_most("occupancy", occupancy, buffer, "the buffer")?)
 }
 
-/// The limit of a packet that must pass buffer management with threshold `management` and queue
-/// management with threshold `queue_management`: the lower of the two (ABM Eq. 4; sizes).
+/// The lower of two limits. A packet must pass buffer management with the threshold `management`
+/// and queue management with the threshold `queue_management` (ABM Eq. 4; sizes).
 ///
 /// # Errors
 /// A threshold below 0.
@@ -45,8 +46,8 @@ pub fn effective_threshold(management: f64, queue_management: f64) -> Domain<f64
     Ok(not_negative("management", management)?.min(not_negative("queue_management", queue_management)?))
 }
 
-/// Rate of change of the threshold while the occupancy changes at `occupancy_slope`: `−alpha ·
-/// dQ/dt` (ABM Eq. 7; rates).
+/// Rate of change `−alpha · dQ/dt` of a threshold while the occupancy changes at `occupancy_slope`
+/// (ABM Eq. 7; rates).
 ///
 /// # Errors
 /// `alpha` not positive, `occupancy_slope` not finite.
@@ -55,8 +56,9 @@ pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
     Ok(-positive("alpha", alpha)? * occupancy_slope)
 }
 
-/// The steady state of congested queues with these factors (Plasticine Eq. 2; ABM Eqs. 15–17 with
-/// omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`. No queue: everything is free.
+/// Steady state of congested queues with these factors (Plasticine Eq. 2;
+/// ABM Eqs. 15–17 with omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`.
+/// Without queues, the whole buffer is free.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -72,16 +74,16 @@ pub fn steady_state(buffer: f64, alphas: &[f64]) -> Domain<SteadyState> {
     })
 }
 
-/// Congested queues of one priority.
+/// Congested queues of one priority, with their alpha.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CongestedQueues {
-    /// Number of queues.
+    /// Number of congested queues of the priority.
     pub count: u32,
-    /// Alpha of the queues.
+    /// Alpha of each congested queue of the priority.
     pub alpha: f64,
 }
 
-/// The steady-state threshold of one queue with `alpha`, itself among the `congested` queues:
+/// Steady-state threshold of one queue with `alpha`, which is one of the `congested` queues:
 /// `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
 ///
 /// # Errors
@@ -92,8 +94,8 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
     Ok(alpha * steady_free(buffer, congested)?)
 }
 
-/// Free buffer beside `congested` queues: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). The free
-/// buffer tends to 0 with their number.
+/// Buffer that `congested` queues leave free: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size).
+/// The free buffer tends to 0 as their number grows.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -104,8 +106,8 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// The fraction of the buffer that a single congested queue takes: `alpha / (1 + alpha)`; the upper
-/// bound of any queue.
+/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes.
+/// It is the upper bound of any queue.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -113,8 +115,7 @@ pub fn share_alone(alpha: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? / (1.0 + alpha))
 }
 
-/// The alpha with which a single congested queue takes `share` of the buffer: `share / (1 −
-/// share)`.
+/// Alpha with which a single congested queue takes `share` of the buffer: `share / (1 − share)`.
 ///
 /// # Errors
 /// `share` not between 0 and 1: no finite alpha takes the whole buffer.
@@ -126,19 +127,19 @@ pub fn alpha_for_share(share: f64) -> Domain<f64> {
 /// A burst to one new queue, on a switch in the steady state of Dynamic Thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// Arrival rate at the new queue (rate).
+    /// Rate at which the burst arrives at the new queue (rate).
     pub arrival_rate: f64,
-    /// Drain rate of the new queue, its share of the port (rate).
+    /// Drain rate of the new queue, which is its share of the port (rate).
     pub drain_rate: f64,
     /// Drain rate of all previously congested queues together (rate).
     pub old_drain_rate: f64,
 }
 
-/// Part of a burst stored before its first loss if the old queues cannot follow their thresholds
-/// (case 2; ABM Eq. 8; size): `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r −
-/// mu_i))]`.
+/// Part of a burst stored before its first loss if the old queues
+/// cannot follow their thresholds (case 2; ABM Eq. 8; size):
+/// `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r − mu_i))]`.
 ///
-/// Equal to ABM Eq. 39 with omega = alpha and to TDT Eqs. 7–8 with one new port.
+/// The result equals ABM Eq. 39 with omega = alpha, and TDT Eqs. 7–8 with one new port.
 ///
 /// # Errors
 /// `buffer` or a factor not positive, the arrival rate not above the drain rate, negative rates; an
@@ -156,7 +157,7 @@ pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], 
     Ok(alpha * steady_free(buffer, before)? / factor)
 }
 
-/// The threshold of a port under Complete Partitioning or Evenly Split: B/n (size).
+/// Threshold B/n of a port under Complete Partitioning or Evenly Split (size).
 ///
 /// # Errors
 /// `buffer` not positive, `parts` 0.

@@ -1,28 +1,28 @@
 //! Headroom formulas in use: bytes that a switch must still store after it has sent a pause frame.
 //!
-//! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same
-//! vendors; the released code of ABM and Reverie; the released code of HPCC. Physical units
-//! throughout. SONiC's calculation is [`super::sonic_headroom`].
+//! Sources are the terms of IEEE 802.1Qbb as switch vendors quote them, the shorthand of
+//! these vendors, the released code of ABM and Reverie, and the released code of HPCC.
+//! All formulas use physical units. SONiC's calculation is [`super::sonic_headroom`].
 
 use super::sonic_headroom::tabulated_quanta;
 use super::{Domain, check, not_negative, positive};
 use bufferlab_units::headroom::{PacketMemory, PausedCable, QUANTUM_BYTES};
 use bufferlab_units::{BitRate, Time};
 
-/// Propagation in a cable (seconds per metre).
+/// Propagation time of a signal in a cable (seconds per metre).
 pub const CABLE_SECONDS_PER_METRE: f64 = 5e-9;
 
-/// A pause frame, with preamble and gap (bits).
+/// Size of a pause frame with preamble and gap (bits).
 pub const PAUSE_FRAME_BITS: f64 = 672.0;
 
-/// A link for which headroom is needed.
+/// A link whose receiver needs headroom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Rate of the link (bits/s).
     pub rate_bps: f64,
     /// Length of the link's cable (metres).
     pub cable_metres: f64,
-    /// Largest frame in either direction (bytes).
+    /// Size of the largest frame in either direction (bytes).
     pub mtu_bytes: f64,
 }
 
@@ -33,20 +33,20 @@ impl Link {
         positive("mtu_bytes", self.mtu_bytes).map(drop)
     }
 
-    /// Time from one end to the other (seconds).
+    /// Propagation time from one end of the link to the other (seconds).
     #[must_use]
     pub fn delay_seconds(&self) -> f64 {
         self.cable_metres * CABLE_SECONDS_PER_METRE
     }
 
-    /// Data on the wire in both directions (bytes).
+    /// Data on the wire of the link in both directions (bytes).
     #[must_use]
     pub fn round_trip_bytes(&self) -> f64 {
         2.0 * self.rate_bps * self.delay_seconds() / 8.0
     }
 }
 
-/// Delays of the two ends, in the time of a bit.
+/// Delays of the two ends of a link, in the time of a bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndDelays {
     /// Delay of the MAC and PHY at one end (bits).
@@ -55,8 +55,8 @@ pub struct EndDelays {
     pub response_bits: f64,
 }
 
-/// The tabulated delays for a speed: 10, 25, 40 and 100 Gb/s. `None` for any other: their
-/// manufacturers must state them.
+/// Tabulated delays for the speeds 10, 25, 40 and 100 Gb/s.
+/// `None` for any other speed, whose delays the manufacturers must state.
 #[must_use]
 pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     let table = [
@@ -70,11 +70,11 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
 }
 
 /// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces,
-/// the response, the cable both ways (bytes).
+/// the response, and the cable in both directions (bytes).
 ///
-/// The interface delay is counted once per end. The packet that triggers the pause is not counted:
-/// the standard assumes that it is stored already. A bufferlab switch puts this packet into
-/// headroom, so it needs one more frame.
+/// The formula counts the interface delay once per end. It does not count the packet that
+/// triggers the pause, because the standard assumes that this packet is stored already.
+/// A bufferlab switch puts this packet into headroom, so it needs one more frame.
 ///
 /// # Errors
 /// A rate or frame not positive, a negative cable or delay.
@@ -85,9 +85,9 @@ pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + link.round_trip_bytes() + ends / 8.0)
 }
 
-/// The vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
+/// Headroom by the vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
 ///
-/// The 3840 B are the response of 10 Gb/s; at higher speeds the result is too small.
+/// The 3840 B are the response of 10 Gb/s, so the result is too small at higher speeds.
 ///
 /// # Errors
 /// Returns the errors of [`ieee_bytes`].
@@ -96,8 +96,8 @@ pub fn shorthand_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_840.0 + 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9)
 }
 
-/// The released code of ABM and Reverie: `2·MTU + 3860 B + 2·rate·delay/8`, with 48 B of headers in
-/// the MTU (bytes).
+/// Headroom by the released code of ABM and Reverie: `2·MTU + 3860 B + 2·rate·delay/8`,
+/// with 48 B of headers in the MTU (bytes).
 ///
 /// # Errors
 /// Returns the errors of [`ieee_bytes`].
@@ -106,8 +106,8 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
 }
 
-/// HPCC's released code: `3·rate·delay/8` (bytes). The formula has no term for frames in flight:
-/// with a short cable it is too small.
+/// Headroom by HPCC's released code: `3·rate·delay/8` (bytes).
+/// The formula has no term for frames in flight, so it is too small for a short cable.
 ///
 /// # Errors
 /// Returns the errors of [`ieee_bytes`].
@@ -125,8 +125,9 @@ pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
-/// `bytes` on the wire in whole cells, with every packet rounded up separately. `largest` packets
-/// are frames of the largest size, all others of the size that occupies most per byte (bytes).
+/// Size of `bytes` on the wire in whole cells, with every packet rounded up separately (bytes).
+/// `largest` packets are frames of the largest size.
+/// All other packets have the size that occupies most memory per byte.
 ///
 /// # Errors
 /// A negative size.
@@ -141,8 +142,8 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
 /// Usual size of a large packet in a network without jumbo frames (bytes).
 const ORDINARY: u32 = 1_500;
 
-/// Needs of headroom for three kinds of traffic on one cable. Every command that judges headroom
-/// uses them.
+/// Headroom that three kinds of traffic need on one cable.
+/// Every command that judges headroom uses these needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomNeeds {
     /// Need with ordinary packets (1,500 B), a pause frame that never waits and a peer that stops
@@ -157,7 +158,7 @@ pub struct HeadroomNeeds {
 }
 
 impl HeadroomNeeds {
-    /// Answers whether this much headroom (bytes) is enough, in one sentence.
+    /// Answers in one sentence whether a headroom of `bytes` bytes is enough.
     #[must_use]
     pub fn answer(&self, bytes: u64) -> String {
         let Self { least, full_size, worst, worst_packet } = *self;
@@ -183,7 +184,7 @@ impl HeadroomNeeds {
     }
 }
 
-/// Needs of headroom on a cable, for packets of full size and for the worst packets.
+/// Headroom that a cable needs, for packets of full size and for the worst packets.
 #[must_use]
 pub fn needs(cable: PausedCable) -> HeadroomNeeds {
     let of = |packets: PacketMemory| PausedCable { packets, ..cable }.headroom().bytes();
@@ -202,27 +203,27 @@ pub fn needs(cable: PausedCable) -> HeadroomNeeds {
 /// Speed of light in a cable, as in SONiC's calculation (metres per second).
 pub const SONIC_METRES_PER_SECOND: f64 = 198e6;
 
-/// Smallest packet that a peer may send (bytes).
+/// Size of the smallest packet that a peer may send (bytes).
 const SMALLEST: u32 = 64;
 
 /// A port of a switch whose headroom is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PausedPort {
-    /// Speed (Mb/s), positive.
+    /// Speed of the port (Mb/s), above 0.
     pub speed_mbps: u64,
-    /// Cable (metres).
+    /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Largest frame (bytes).
+    /// Size of the largest frame (bytes).
     pub mtu_bytes: u64,
-    /// Size of a cell (bytes); 1 if memory is allocated in bytes.
+    /// Size of a memory cell (bytes). 1: the switch allocates memory in bytes.
     pub cell_bytes: u64,
     /// Memory overhead of each packet (bytes).
     pub packet_overhead: u64,
 }
 
 impl PausedPort {
-    /// The port's cable, with a peer that responds as slowly as IEEE 802.1Qbb allows. At a speed
-    /// without a tabulated response the peer stops at once.
+    /// The port's cable, with a peer that responds as slowly as IEEE 802.1Qbb allows.
+    /// At a speed without a tabulated response, the peer stops at once.
     #[must_use]
     pub fn cable(&self) -> PausedCable {
         let speed = self.speed_mbps.max(1);
@@ -249,14 +250,14 @@ impl PausedPort {
         }
     }
 
-    /// Needs of headroom: the figures behind every command that judges a port.
+    /// Headroom that the port needs. Every command that judges a port uses these figures.
     #[must_use]
     pub fn needs(&self) -> HeadroomNeeds {
         needs(self.cable())
     }
 }
 
-/// Duration of a pause of `quanta`, 512 bit times each (seconds).
+/// Duration of a pause of `quanta` quanta of 512 bit times each (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive.
@@ -281,7 +282,7 @@ mod tests {
         let link = Link { rate_bps: 10e9, cable_metres: 100.0, mtu_bytes: 1518.0 };
         let response_only = EndDelays { interface_bits: 0.0, ..tabulated_delays(10e9).expect("tabulated") };
         let difference = shorthand_bytes(link)? - ieee_bytes(link, response_only)?;
-        // 130 B instead of 125 B per 100 m and Gb/s, less the pause frame.
+        // The difference has 130 B instead of 125 B per 100 m and Gb/s, less the pause frame.
         assert!((difference - (50.0 - 84.0)).abs() < 1e-9, "{difference}");
         assert!(tabulated_delays(400e9).is_none());
         Ok(())
@@ -305,7 +306,7 @@ mod tests {
             packet_overhead: 0,
         };
         let needs = port.needs();
-        // 394 quanta of 64 B follow the frame and the packet that it waits for.
+        // The sum has 394 quanta of 64 B after the frame and the packet that the frame waits for.
         let wire = 1_500 + 64 + 394 * 64;
         assert_eq!(needs.full_size, 2 * 1_584 + wire * 1_584 / 1_500);
         assert_eq!((needs.worst, needs.worst_packet), (2 * 1_584 + wire * 144 / 64, 64));

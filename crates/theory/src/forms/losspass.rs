@@ -1,12 +1,12 @@
-//! Closed forms for the burst of small flows that LossPass absorbs, compared with ECN (LossPass
-//! Eqs. 3–6, section 3 and Algorithm 1).
+//! Closed forms for the burst of small flows that LossPass absorbs,
+//! compared with ECN (LossPass Eqs. 3–6, section 3 and Algorithm 1).
 //!
-//! Sizes in packets or bytes, one unit throughout; `flows` is N.
+//! All sizes are in one unit, packets or bytes. `flows` is the number N of flows.
 
 use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positive};
 
-/// The queue of N synchronised flows with window `window` over a path with `bandwidth_delay` in
-/// flight: `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
+/// Queue of N synchronised flows with window `window` over a path with `bandwidth_delay` in flight:
+/// `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
 ///
 /// # Errors
 /// `flows` 0, a negative size.
@@ -15,8 +15,8 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
     Ok((in_flight - not_negative("bandwidth_delay", bandwidth_delay)?).max(0.0))
 }
 
-/// The longest queue of N synchronised flows that ECN marks above `mark_threshold` K, in packets:
-/// K + N (Eq. 4).
+/// Longest queue of N synchronised flows that ECN marks above the threshold K = `mark_threshold`:
+/// K + N (Eq. 4; packets).
 ///
 /// # Errors
 /// `flows` 0, K negative.
@@ -24,18 +24,18 @@ pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
 }
 
-/// The largest burst that fits above such flows: `B − (K + N)`, in packets (Eq. 5). 0 if the queue
-/// alone may fill the buffer, where the printed form is negative.
+/// Largest burst that fits above the queue of such flows: `B − (K + N)` (Eq. 5; packets).
+/// 0 if this queue alone may fill the buffer. The printed form is then negative.
 ///
 /// # Errors
-/// `buffer` not positive, as [`ecn_queue_max`].
+/// If `buffer` is not positive. Also returns the errors of [`ecn_queue_max`].
 pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok((positive("buffer", buffer)? - ecn_queue_max(mark_threshold, flows)?).max(0.0))
 }
 
-/// The largest burst that LossPass absorbs when packets of large flows are the fraction `tau` of a
-/// full buffer: `B·τ` (Eq. 6). With a reserve for large flows, small flows also get at most `B −
-/// B_l − Q_s` (size).
+/// Largest burst that LossPass absorbs when packets of large flows are the fraction
+/// `tau` of a full buffer: `B·τ` (Eq. 6; size). With a reserve for large flows,
+/// small flows also get at most `B − B_l − Q_s`.
 ///
 /// # Errors
 /// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the
@@ -47,7 +47,7 @@ pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Dom
     Ok(all.min(buffer - reserve_large - queue_small).max(0.0))
 }
 
-/// Eq. 6 as printed: `B·τ`, without a reserve (size).
+/// Largest burst by Eq. 6 as printed: `B·τ`, without a reserve (size).
 ///
 /// # Errors
 /// `buffer` not positive, `tau` outside 0 to 1.
@@ -55,8 +55,8 @@ pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * fraction("tau", tau)?)
 }
 
-/// The τ above which LossPass absorbs more than ECN: `1 − (K + N)/B`, at least 0 (from Eqs. 5 and
-/// 6).
+/// The τ above which LossPass absorbs more than ECN:
+/// `1 − (K + N)/B`, at least 0 (from Eqs. 5 and 6).
 ///
 /// # Errors
 /// Returns the errors of [`ecn_burst`].
@@ -64,35 +64,36 @@ pub fn tau_of_equal_bursts(buffer: f64, mark_threshold: f64, flows: u32) -> Doma
     Ok(ecn_burst(buffer, mark_threshold, flows)? / buffer)
 }
 
-/// State of a port when a small flow's packet arrives at a full buffer (sizes).
+/// State of a port when a packet of a small flow arrives at a full buffer (sizes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FullPort {
-    /// The port's buffer B.
+    /// Size B of the port's buffer.
     pub buffer: f64,
-    /// Bytes queued by small flows: Q_s.
+    /// Bytes Q_s that small flows have in the buffer.
     pub queue_small: f64,
-    /// The reserve for large flows: B_l.
+    /// Reserve B_l for large flows.
     pub reserve_large: f64,
     /// Size of the arriving packet.
     pub packet: f64,
 }
 
-/// Whether line 4 of Algorithm 1 lets the packet evict one: `len + Q_s ≤ B − B_l` (corrected,
-/// E-LP-1).
+/// Whether line 4 of Algorithm 1 lets the packet evict another packet:
+/// `len + Q_s ≤ B − B_l` (corrected, E-LP-1).
 #[must_use]
 pub fn may_evict(port: FullPort) -> bool {
     port.packet + port.queue_small <= port.buffer - port.reserve_large
 }
 
-/// Line 4 as printed, with "≥" (E-LP-1). Without a reserve, a packet may never evict a victim at
-/// least as large, unless small flows fill the buffer exactly.
+/// Whether line 4 as printed, with "≥", lets the packet evict another packet (E-LP-1).
+/// Without a reserve, a packet may never evict a victim at least as large,
+/// unless small flows fill the buffer exactly.
 #[must_use]
 pub fn may_evict_printed(port: FullPort) -> bool {
     port.packet + port.queue_small >= port.buffer - port.reserve_large
 }
 
-/// Evictions needed for a packet if victims were `victim` bytes large (section 3.2.2): ⌈len /
-/// victim⌉.
+/// Number of evictions that a packet would need if victims had `victim` bytes (section 3.2.2):
+/// ⌈len / victim⌉.
 ///
 /// # Errors
 /// An input of 0.
@@ -102,8 +103,8 @@ pub fn evictions_needed(packet_bytes: u32, victim_bytes: u32) -> Domain<u32> {
     Ok(packet_bytes.div_ceil(victim_bytes))
 }
 
-/// Cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction (section 4.1): two
-/// look-ups and three of the arbiter are 5 of 800.
+/// Cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction (section 4.1).
+/// Two look-ups and three cycles of the arbiter are 5 of 800.
 ///
 /// # Errors
 /// `pipeline_cycles` 0.
@@ -112,8 +113,8 @@ pub fn added_latency(lookup_cycles: u32, arbiter_cycles: u32, pipeline_cycles: u
     Ok(added / at_least_one("pipeline_cycles", pipeline_cycles)?)
 }
 
-/// The marking threshold that keeps a link busy under DCTCP: K > C·RTT/7 (RFC 8257; the unit of
-/// `bandwidth_delay`).
+/// Marking threshold that keeps a link busy under DCTCP: K > C·RTT/7 (RFC 8257).
+/// The result has the unit of `bandwidth_delay`.
 ///
 /// # Errors
 /// `bandwidth_delay` not positive.
@@ -121,7 +122,8 @@ pub fn mark_threshold_dctcp(bandwidth_delay: f64) -> Domain<f64> {
     Ok(positive("bandwidth_delay", bandwidth_delay)? / 7.0)
 }
 
-/// The marking threshold that keeps a link busy if senders halve on a mark (ECN*): K = C·RTT.
+/// Marking threshold that keeps a link busy if senders halve their window on a mark (ECN*):
+/// K = C·RTT.
 ///
 /// # Errors
 /// `bandwidth_delay` not positive.
@@ -129,8 +131,8 @@ pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
     positive("bandwidth_delay", bandwidth_delay)
 }
 
-/// The largest K with which the queue of N flows leaves space for a burst: `B − N − burst` (Eq. 5
-/// solved for K; packets).
+/// Largest K with which the queue of N flows leaves space for a burst:
+/// `B − N − burst` (Eq. 5 solved for K; packets).
 ///
 /// # Errors
 /// `buffer` not positive, `flows` 0, a burst that is larger than `B − N`.

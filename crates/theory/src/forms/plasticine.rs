@@ -1,8 +1,8 @@
 //! Plasticine's bounds, and its choice of alphas for a burst (Plasticine Eqs. 2–22 and 39–52).
 //!
-//! The transient analysis is ABM's: Eqs. 23–47 of the paper are the functions re-exported here. The
-//! alphas for a burst are computed in multiples of the port rate: `arrival_rate` r, and the buffer
-//! as the time in which a port sends it.
+//! The transient analysis is ABM's. This module re-exports the functions for Eqs. 23–47
+//! of the paper. The alphas for a burst are computed in multiples of the port rate:
+//! the arrival rate r = `arrival_rate`, and the buffer as the time in which a port sends it.
 
 use super::dynamic_threshold::free;
 use super::{Domain, above, all_positive, check, not_negative, positive};
@@ -14,9 +14,9 @@ pub use super::abm::{
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{Trajectory, case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// The threshold of a packet where every port has one queue (section 4.1; size). Gamma is 1, and
-/// `congested` counts all congested queues of the buffer. Alpha is that of the packet's class, so a
-/// queue has a threshold per class.
+/// Threshold of a packet if every port has one queue (section 4.1; size).
+/// Gamma is 1, and `congested` counts all congested queues of the buffer.
+/// Alpha is the alpha of the packet's class, so a queue has a threshold per class.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
@@ -24,8 +24,8 @@ pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy
     Ok(omega(alpha, congested, 1.0)? * free(buffer, occupancy)?)
 }
 
-/// Greatest occupancy of all queues together: `B·Σa / (1 + Σa)` over the largest alpha of each
-/// priority (Eq. 4, and 20 with 14; size).
+/// Greatest occupancy of all queues together: `B·Σa / (1 + Σa)`, summed over the largest alpha of
+/// each priority (Eq. 4, and 20 with 14; size).
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -33,7 +33,7 @@ pub fn occupancy_max(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     Ok(buffer - free_min(buffer, alphas_max)?)
 }
 
-/// Least free buffer: `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
+/// Least free buffer `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
 ///
 /// # Errors
 /// Returns the errors of [`occupancy_max`].
@@ -42,7 +42,7 @@ pub fn free_min(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     Ok(positive("buffer", buffer)? / (1.0 + alphas_max.iter().sum::<f64>()))
 }
 
-/// Greatest fraction of the buffer for a class or priority: `a/(1 + a)` (section 4.1).
+/// Greatest fraction `a/(1 + a)` of the buffer for a class or priority (section 4.1).
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -50,8 +50,8 @@ pub fn share_max(alpha: f64) -> Domain<f64> {
     super::dynamic_threshold::share_alone(alpha)
 }
 
-/// Σ omega of a priority whose congested queues belong to several classes, each with its `(alpha,
-/// gamma)`: at most the largest alpha (Eqs. 11–14).
+/// Sum of omega over a priority whose congested queues belong to several classes,
+/// each with its `(alpha, gamma)`. The sum is at most the largest alpha (Eqs. 11–14).
 ///
 /// # Errors
 /// Returns the errors of [`omega`].
@@ -60,9 +60,9 @@ pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
     queues.iter().map(|&(alpha, gamma)| omega(alpha, congested, gamma)).sum()
 }
 
-/// The largest low-priority alpha with which a burst of `arrival_rate` (port rates) on an empty
-/// port has no transient loss: 1/(r − 2) (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any alpha is
-/// low enough.
+/// Largest low-priority alpha with which a burst of `arrival_rate` (port
+/// rates) on an empty port has no transient loss: 1/(r − 2) (Eqs. 5, 48).
+/// [`f64::INFINITY`] for r ≤ 2, because then any alpha is low enough.
 ///
 /// # Errors
 /// `arrival_rate` not above 1, the port rate.
@@ -71,19 +71,19 @@ pub fn alpha_low_without_loss(arrival_rate: f64) -> Domain<f64> {
     Ok(if arrival_rate <= 2.0 { f64::INFINITY } else { 1.0 / (arrival_rate - 2.0) })
 }
 
-/// A burst to be absorbed by one queue of an empty port.
+/// A burst that one queue of an empty port must absorb.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstToAbsorb {
-    /// The buffer, as the time in which a port sends it: B/b (time).
+    /// Time B/b in which a port sends the whole buffer (time).
     pub buffer_time: f64,
-    /// Arrival rate r (port rates).
+    /// Arrival rate r of the burst (port rates).
     pub arrival_rate: f64,
-    /// Duration of the burst's arrivals: t (the unit of `buffer_time`).
+    /// Duration t of the burst's arrivals, in the unit of `buffer_time`.
     pub duration: f64,
 }
 
 impl BurstToAbsorb {
-    /// Data stored at the end of the burst: (r − 1)·t (as the time in which a port sends it).
+    /// Data (r − 1)·t that is stored at the end of the burst, as the time in which a port sends it.
     #[must_use]
     pub fn stored(&self) -> f64 {
         (self.arrival_rate - 1.0) * self.duration
@@ -100,10 +100,10 @@ impl BurstToAbsorb {
     }
 }
 
-/// The largest low-priority alpha with which a burst can be absorbed, given a large enough
-/// high-priority alpha (from Eq. 50, E-PLA-3): `B/((r−2)·t) − 1`; [`f64::INFINITY`] for r ≤ 2.
+/// Largest low-priority alpha with which a burst can be absorbed, given a large enough
+/// high-priority alpha (from Eq. 50, E-PLA-3): `B/((r−2)·t) − 1`. [`f64::INFINITY`] for r ≤ 2.
 ///
-/// In its domain, (r−1)t < B, the alpha exceeds 1/(r−2), as Eq. 50's case 2 requires.
+/// In the domain (r−1)t < B, the alpha exceeds 1/(r−2), as case 2 of Eq. 50 requires.
 ///
 /// # Errors
 /// An input not positive, r ≤ 1, a burst that fills the whole buffer.
@@ -113,8 +113,8 @@ pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(if rate <= 0.0 { f64::INFINITY } else { burst.buffer_time / (rate * burst.duration) - 1.0 })
 }
 
-/// `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not
-/// necessary.
+/// The form `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`.
+/// This alpha is sufficient, not necessary.
 ///
 /// # Errors
 /// Returns the errors of [`alpha_low_for_burst`].
@@ -123,13 +123,13 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(burst.buffer_time / burst.stored() - 1.0)
 }
 
-/// The smallest high-priority alpha that absorbs a burst while low-priority queues occupy
-/// `alpha_low/(1 + alpha_low)` of the buffer. Eqs. 7, 52 in case 2; from Eq. 40 in case 1,
-/// alpha_low ≤ 1/(r−2). Both cases agree at the border. [`f64::INFINITY`] if no alpha absorbs it:
-/// `alpha_low` is at or above [`alpha_low_for_burst`].
+/// Smallest high-priority alpha that absorbs a burst while low-priority queues occupy
+/// `alpha_low/(1 + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1,
+/// alpha_low ≤ 1/(r−2), follows from Eq. 40. Both cases agree at the border. [`f64::INFINITY`] if
+/// no alpha absorbs the burst: `alpha_low` is at or above [`alpha_low_for_burst`].
 ///
-/// Worst case: a single low queue drains while the burst arrives. With more priorities `alpha_low`
-/// is the sum of the largest alphas of all others (end of B.5).
+/// In the worst case, a single low queue drains while the burst arrives. With more than two
+/// priorities, `alpha_low` is the sum of the largest alphas of all other priorities (end of B.5).
 ///
 /// # Errors
 /// Returns the errors of [`alpha_low_for_burst`]. Also refuses an `alpha_low` that is not positive.
@@ -143,8 +143,8 @@ pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64>
     alpha_high_for_burst_printed(burst, alpha_low)
 }
 
-/// `alpha_high_for_burst` as printed (Eqs. 7, 52), valid in case 2 only: `1 / (B/((r−1)·t·(1+aL))
-/// − (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
+/// The form `alpha_high_for_burst` as printed (Eqs. 7, 52), valid in case 2 only:
+/// `1 / (B/((r−1)·t·(1+aL)) − (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
 ///
 /// # Errors
 /// Returns the errors of [`alpha_high_for_burst`].
@@ -156,8 +156,8 @@ pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Dom
     Ok(if room > 0.0 { 1.0 / room } else { f64::INFINITY })
 }
 
-/// Replacement for `alpha_low` with more than two priorities: the sum of the largest alphas of the
-/// others.
+/// Replacement for `alpha_low` with more than two priorities:
+/// the sum of the largest alphas of the other priorities.
 ///
 /// # Errors
 /// A factor not positive.

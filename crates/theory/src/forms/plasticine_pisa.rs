@@ -2,8 +2,8 @@
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 
-/// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha /
-/// (n_p·n_port)))`; negative shifts go to the left. A count of 0 is replaced by 1.
+/// Shift by which the pipeline multiplies the free buffer: `round(−log2(alpha / (n_p·n_port)))`.
+/// A negative shift goes to the left. A count of 0 is replaced by 1.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -11,7 +11,7 @@ pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> 
     Ok((-ideal_factor(alpha, congested_of_priority, congested_of_port)?.log2()).round() as i32)
 }
 
-/// The factor that the shift approximates: `alpha / (n_p·n_port)`.
+/// Factor `alpha / (n_p·n_port)` that the shift approximates.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -20,9 +20,9 @@ pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u
     Ok(positive("alpha", alpha)? / queues)
 }
 
-/// Ratio of the shifted to the exact threshold: `2^(−s) / (alpha/(n_p·n_port))`. More than 1 means
-/// too high. With a rounded shift the error is within √2 either way; with a shift only rounded down
-/// or up, within 2.
+/// Ratio of the shifted to the exact threshold: `2^(−s) / (alpha/(n_p·n_port))`. A ratio above 1
+/// means a threshold that is too high. With a rounded shift the error is within a factor of √2.
+/// With a shift that is only rounded down or up, it is within a factor of 2.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -31,8 +31,8 @@ pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u3
     Ok((-f64::from(shift(alpha, congested_of_priority, congested_of_port)?)).exp2() / exact)
 }
 
-/// Rules in the table of shifts: one for each alpha, congested count of the priority and of the
-/// port.
+/// Number of rules in the table of shifts: one rule for each alpha,
+/// congested count of the priority and congested count of the port.
 ///
 /// # Errors
 /// An input of 0.
@@ -43,8 +43,8 @@ pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Dom
     Ok(u64::from(alphas) * u64::from(congested_max) * u64::from(queues_per_port))
 }
 
-/// Passes of a SYNC packet to copy every queue length: one access per array and pass, so one pass
-/// per queue.
+/// Number of passes of a SYNC packet that copy every queue length.
+/// A pass makes one access per array, so it copies one queue.
 ///
 /// # Errors
 /// An input of 0.
@@ -54,8 +54,8 @@ pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
     Ok(u64::from(ports) * u64::from(queues_per_port))
 }
 
-/// Greatest age of the free buffer when a threshold is computed from it: passes × period (the unit
-/// of `pass_period`). The paper does not state the period.
+/// Greatest age of the free buffer when a threshold is computed from it:
+/// passes × period, in the unit of `pass_period`. The paper does not state the period.
 ///
 /// # Errors
 /// An input of 0, a negative period.
@@ -63,8 +63,7 @@ pub fn staleness(ports: u32, queues_per_port: u32, pass_period: f64) -> Domain<f
     Ok(passes_of_a_copy(ports, queues_per_port)? as f64 * not_negative("pass_period", pass_period)?)
 }
 
-/// The threshold that the pipeline computes from `free` bytes: shifted right, or left without
-/// overflow.
+/// Threshold that the pipeline computes from `free` bytes, shifted right, or left without overflow.
 ///
 /// # Errors
 /// A shift of 64 bits or more.

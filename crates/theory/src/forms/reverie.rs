@@ -1,13 +1,13 @@
 //! Shares of lossless and lossy queues in Reverie's single pool, and the response of its low-pass
 //! filter (Reverie §3, Eqs. 4–6 and 13–15).
 //!
-//! Sizes in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the active
-//! priorities of a class.
+//! All sizes are in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the
+//! active priorities of a class.
 
 use super::dynamic_threshold::free;
 use super::{Domain, check, positive};
 
-/// The threshold of a queue: `alpha/n_p · (b* − q*)` (Eq. 6; size). `congested` of 0 is taken as 1.
+/// Threshold `alpha/n_p · (b* − q*)` of a queue (Eq. 6; size). A `congested` of 0 counts as 1.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
@@ -15,19 +15,19 @@ pub fn threshold(alpha: f64, congested: u32, buffer: f64, occupancy: f64) -> Dom
     Ok(positive("alpha", alpha)? / f64::from(congested.max(1)) * free(buffer, occupancy)?)
 }
 
-/// The steady state of both classes.
+/// Steady-state occupancy of the lossless and the lossy class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Lossless queues together: `a·b*/(1 + a + a')` (Eq. 14; size).
+    /// Occupancy `a·b*/(1 + a + a')` of all lossless queues together (Eq. 14; size).
     pub lossless: f64,
-    /// Lossy queues together: `a'·b*/(1 + a + a')` (Eq. 15; size).
+    /// Occupancy `a'·b*/(1 + a + a')` of all lossy queues together (Eq. 15; size).
     pub lossy: f64,
-    /// All queues: `(a + a')·b*/(1 + a + a')` (Eq. 13; size).
+    /// Occupancy `(a + a')·b*/(1 + a + a')` of all queues (Eq. 13; size).
     pub occupancy: f64,
 }
 
-/// Occupancy of both classes when both are congested (Eqs. 13–15). Lossless and lossy occupancy are
-/// in proportion to their factors (Theorem 1).
+/// Occupancy of the lossless and the lossy class when both are congested (Eqs. 13–15).
+/// The two occupancies are in proportion to the factors of the classes (Theorem 1).
 ///
 /// # Errors
 /// An input not positive.
@@ -43,7 +43,7 @@ pub fn shares(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<Shar
     })
 }
 
-/// Occupancy of one class alone: `a·b*/(1 + a)` (§3.4; size).
+/// Occupancy `a·b*/(1 + a)` of one class if the other class is empty (§3.4; size).
 ///
 /// # Errors
 /// An input not positive.
@@ -52,7 +52,7 @@ pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
 }
 
 /// Least and greatest free pool while any class is congested (Theorem 2; size): `b*/(1 + a + a')`
-/// to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
+/// to `b*/(1 + min(a, a'))`. With factors of 1 this is a third to a half of the pool (E-REV-7).
 ///
 /// # Errors
 /// An input not positive.
@@ -65,7 +65,7 @@ fn memory(gamma: f64) -> Domain<f64> {
     check(gamma > 0.0 && gamma < 1.0, "gamma", gamma, "more than 0, less than 1")
 }
 
-/// A step of the filter: `q̂ ← γ·q̂ + (1 − γ)·q` (Eq. 5; size).
+/// One step `q̂ ← γ·q̂ + (1 − γ)·q` of the filter (Eq. 5; size).
 ///
 /// # Errors
 /// `gamma` not between 0 and 1.
@@ -73,7 +73,7 @@ pub fn filter(filtered: f64, length: f64, gamma: f64) -> Domain<f64> {
     Ok(memory(gamma)? * filtered + (1.0 - gamma) * length)
 }
 
-/// The filter's time constant: `−1/ln γ` (updates).
+/// Time constant `−1/ln γ` of the filter (updates).
 ///
 /// # Errors
 /// `gamma` not between 0 and 1.
@@ -81,8 +81,8 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
 
-/// Updates during which the filter still admits a queue that jumps from 0 to `ratio` times its
-/// threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+/// Number of updates for which the filter still admits a queue that jumps from 0 to `ratio` times
+/// its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `ratio` not positive.
@@ -92,7 +92,7 @@ pub fn updates_admitted(gamma: f64, ratio: f64) -> Domain<f64> {
     Ok(if ratio <= 1.0 { f64::INFINITY } else { (1.0 - 1.0 / ratio).ln() / gamma.ln() })
 }
 
-/// Time per update at a port: a packet's time on the wire (seconds).
+/// Time per update at a port, which is a packet's time on the wire (seconds).
 ///
 /// # Errors
 /// An input not positive.
@@ -101,8 +101,8 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
 }
 
 /// Increase of the threshold for a falling queue, per slope of the filtered length (Property 1,
-/// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`, so that `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ +
-/// K·dq̂/dt`.
+/// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`.
+/// With it, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `update_period` not positive.
@@ -110,7 +110,7 @@ pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(positive("update_period", update_period)? / (1.0 - memory(gamma)?))
 }
 
-/// Variant of `gradient_weight` for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
+/// Variant of `gradient_weight` for the `q̂(t)` that Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
 ///
 /// # Errors
 /// Returns the errors of [`gradient_weight`].
@@ -118,7 +118,7 @@ pub fn gradient_weight_of_new(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(gamma * gradient_weight(gamma, update_period)?)
 }
 
-/// Property 1's K as printed, with the filter's γ instead of ν (E-REV-1; time): `Δt/γ`.
+/// Weight K of Property 1 as printed, with the filter's γ instead of ν (E-REV-1; time): `Δt/γ`.
 ///
 /// # Errors
 /// Returns the errors of [`gradient_weight`].

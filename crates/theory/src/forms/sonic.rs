@@ -1,28 +1,28 @@
 //! Shares of lossless and lossy queues under SONiC's two views of one buffer (Reverie section 2.2,
 //! Eqs. 1–3 and 7–11).
 //!
-//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy)
-//! and at egress (lossy in `egress_lossy_pool`). n lossless ingress queues and m lossy egress
-//! queues are congested. Sizes in one unit.
+//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`,
+//! lossless and lossy) and at egress (lossy in `egress_lossy_pool`).
+//! n lossless ingress queues and m lossy egress queues are congested. All sizes are in one unit.
 
 use super::{Domain, DomainError, at_most, check, not_negative, positive};
 
 pub use super::dynamic_threshold::threshold;
 
-/// Pools and congested queues.
+/// Sizes of the pools, and numbers of congested queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pools {
-    /// Ingress pool b_in, shared by lossless and lossy (size).
+    /// Size of the ingress pool b_in, which lossless and lossy packets share.
     pub ingress_pool: f64,
-    /// Egress pool of the lossy queues b_eo (size).
+    /// Size of the egress pool b_eo of the lossy queues.
     pub egress_lossy_pool: f64,
     /// Number n of congested lossless ingress queues.
     pub lossless_queues: u32,
     /// Number m of congested lossy egress queues.
     pub lossy_queues: u32,
-    /// Factor of a lossless ingress queue.
+    /// Factor α of a lossless ingress queue.
     pub alpha_lossless: f64,
-    /// Factor of a lossy egress queue.
+    /// Factor α' of a lossy egress queue.
     pub alpha_lossy: f64,
 }
 
@@ -33,9 +33,9 @@ pub struct Shares {
     pub lossless: f64,
     /// Occupancy of all lossy queues (Eqs. 3, 10; size).
     pub lossy: f64,
-    /// Length at which a lossless queue pauses its sender: `α(b_in − q_in)` (size).
+    /// Length `α(b_in − q_in)` at which a lossless queue pauses its sender (size).
     pub pause_threshold: f64,
-    /// Length at which a lossy queue drops: `α'(b_eo − q_eo)` (size).
+    /// Length `α'(b_eo − q_eo)` at which a lossy queue drops packets (size).
     pub drop_threshold: f64,
 }
 
@@ -53,20 +53,20 @@ impl Pools {
         positive("alpha_lossy", self.alpha_lossy).map(drop)
     }
 
-    /// x = nα/(1 + nα), the fraction of the remaining space that the lossless queues take.
+    /// Fraction x = nα/(1 + nα) of the remaining space that the lossless queues take.
     fn lossless_fraction(&self) -> f64 {
         let sum = f64::from(self.lossless_queues) * self.alpha_lossless;
         sum / (1.0 + sum)
     }
 
-    /// Share of the lossy queues: y = mα'/(1 + mα').
+    /// Share y = mα'/(1 + mα') of the lossy queues.
     fn lossy_fraction(&self) -> f64 {
         let sum = f64::from(self.lossy_queues) * self.alpha_lossy;
         sum / (1.0 + sum)
     }
 
-    /// The steady state: lossy queues take `b_eo·y` (Eqs. 3, 10), lossless ones `b_in·x − b_eo·x·y`
-    /// (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
+    /// The steady state. Lossy queues take `b_eo·y` (Eqs. 3, 10), lossless queues
+    /// `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
     ///
     /// # Errors
     /// A pool or factor not positive, an egress pool larger than the ingress pool (heuristic 3).
@@ -82,8 +82,8 @@ impl Pools {
         })
     }
 
-    /// Whether lossy queues get more than lossless ones: the paper's Issue 1, for these numbers of
-    /// queues (E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
+    /// Whether lossy queues get more than lossless queues, for these numbers of queues (the paper's
+    /// Issue 1, E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::shares`].
@@ -92,8 +92,8 @@ impl Pools {
         Ok(shares.lossy > shares.lossless)
     }
 
-    /// Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`, which is the limit of many
-    /// queues.
+    /// Issue 1 as printed (§2.3 takeaway, E-REV-6):
+    /// `b_in < 2·b_eo`, which is the limit for many queues.
     #[must_use]
     pub fn lossy_gets_more_printed(&self) -> bool {
         self.ingress_pool < 2.0 * self.egress_lossy_pool
@@ -103,24 +103,24 @@ impl Pools {
 /// Configured sizes of a buffer's pools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolSizes {
-    /// The whole buffer b (size).
+    /// Size b of the whole buffer.
     pub buffer: f64,
-    /// Ingress pool (size).
+    /// Size of the ingress pool.
     pub ingress_pool: f64,
-    /// Headroom pool b_h (size).
+    /// Size b_h of the headroom pool.
     pub headroom_pool: f64,
-    /// Egress pool of the lossless queues b_el (size).
+    /// Size b_el of the egress pool of the lossless queues.
     pub egress_lossless_pool: f64,
-    /// Egress pool of the lossy queues b_eo (size).
+    /// Size b_eo of the egress pool of the lossy queues.
     pub egress_lossy_pool: f64,
 }
 
-/// Checks the pool sizes against heuristics 1 to 3: ingress and headroom pool fit the buffer (H1:
-/// "at most" for the printed "<", E-REV-4), the lossless egress pool is the whole buffer (H2), the
-/// lossy egress pool is at most the ingress pool (H3).
+/// Checks the pool sizes against heuristics 1 to 3. Ingress and headroom pool must fit into the
+/// buffer (H1, with "at most" for the printed "<", E-REV-4). The lossless egress pool must be the
+/// whole buffer (H2). The lossy egress pool must be at most the ingress pool (H3).
 ///
 /// # Errors
-/// The first broken heuristic, as the pool to change.
+/// Returns the first broken heuristic, as the pool to change.
 pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     positive("buffer", pools.buffer)?;
     not_negative("headroom_pool", pools.headroom_pool)?;
@@ -134,21 +134,21 @@ pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     at_most("egress_lossy_pool", lossy, ingress, "the ingress pool, heuristic 3").map(drop)
 }
 
-/// Three counters of a switch, from which Eq. 1 computes thresholds.
+/// Three occupancies of a switch, from which Eq. 1 computes thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancies {
-    /// Occupancy of the ingress pool: q_in (size).
+    /// Occupancy q_in of the ingress pool (size).
     pub ingress: f64,
-    /// Occupancy of the lossless egress queues: q_el (size).
+    /// Occupancy q_el of the lossless egress queues (size).
     pub egress_lossless: f64,
-    /// Occupancy of the lossy egress queues: q_eo (size).
+    /// Occupancy q_eo of the lossy egress queues (size).
     pub egress_lossy: f64,
 }
 
-/// The thresholds of Eq. 1.
+/// Thresholds of queues by Eq. 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Threshold of a lossless or lossy queue at ingress with factor 1: b_in − q_in (size).
+    /// Threshold b_in − q_in of a lossless or lossy queue at ingress with factor 1 (size).
     pub ingress: f64,
     /// Threshold of a lossless queue at egress with factor 1 (size).
     pub egress_lossless: f64,
@@ -156,7 +156,7 @@ pub struct Thresholds {
     pub egress_lossy: f64,
 }
 
-/// Free space of each pool; a queue's threshold is its factor times the free space (Eq. 1; sizes).
+/// Free space of each pool. A queue's threshold is its factor times the free space (Eq. 1; sizes).
 ///
 /// # Errors
 /// A pool not positive, an occupancy outside its pool.

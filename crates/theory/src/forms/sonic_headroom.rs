@@ -1,20 +1,20 @@
 //! Headroom and thresholds as SONiC computes them on NVIDIA switches (dynamic buffer model,
 //! Mellanox flavour).
 //!
-//! The steps follow the published design document and script (`sonic-swss`, buffer headroom for
-//! Mellanox). Values that the script reads from the switch's state (cell, pipeline latency, MAC and
-//! PHY delay) are inputs here.
+//! The steps follow the published design document and script (`sonic-swss`,
+//! buffer headroom for Mellanox). Values that the script reads from the switch's state (cell,
+//! pipeline latency, MAC and PHY delay) are inputs of this module.
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 use bufferlab_params::choices;
 
 const KIBIBYTE: f64 = 1024.0;
 
-/// Signal speed in a cable, as in the script (metres per second).
+/// Speed of a signal in a cable, as in the script (metres per second).
 const METRES_PER_SECOND: f64 = 198e6;
 
 choices! {
-    /// Generations of the chip.
+    /// Generations of NVIDIA's switch chip.
     #[derive(Default)]
     pub enum Generation {
         #[default]
@@ -25,12 +25,12 @@ choices! {
     }
 }
 
-/// Inputs of the calculation.
+/// Inputs of SONiC's headroom calculation for a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PortInputs {
-    /// Speed (Mb/s).
+    /// Speed of the port (Mb/s).
     pub speed_mbps: f64,
-    /// Cable (metres).
+    /// Length of the port's cable (metres).
     pub cable_metres: f64,
     /// MTU of the port (bytes).
     pub port_mtu_bytes: f64,
@@ -40,52 +40,52 @@ pub struct PortInputs {
     pub small_packet_percent: f64,
     /// Size of a buffer cell (bytes).
     pub cell_bytes: f64,
-    /// Latency of the pipeline (bytes).
+    /// Latency of the chip's pipeline (bytes).
     pub pipeline_latency_bytes: f64,
-    /// Delay of MAC and PHY (bytes).
+    /// Delay of the port's MAC and PHY (bytes).
     pub mac_phy_delay_bytes: f64,
-    /// Delay of a gearbox, 0 without one (the script's unit: nanoseconds).
+    /// Delay of the port's gearbox, in the script's unit (nanoseconds). 0: no gearbox.
     pub gearbox_delay: f64,
-    /// Lanes of the port; at 8 the port has two pipelines.
+    /// Number of lanes of the port. A port of 8 lanes has two pipelines.
     pub lanes: u32,
-    /// Generation of the chip.
+    /// Generation of the switch chip.
     pub generation: Generation,
     /// Whether the switch shares a headroom pool.
     pub shared_headroom_pool: bool,
-    /// Pause quanta that the peer still sends after a pause frame, for speeds that are not
-    /// tabulated.
+    /// Pause quanta for which the peer still sends after a pause frame,
+    /// for speeds that are not tabulated.
     pub peer_response_quanta: Option<f64>,
 }
 
-/// The profile, with every intermediate term.
+/// SONiC's headroom profile of a port, with every intermediate term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
-    /// Worst factor: bytes of cells per byte of the worst small packet, rounded up.
+    /// Worst factor: bytes of cells that a byte of the worst small packet occupies, rounded up.
     pub worst_factor: f64,
     /// Fraction of bytes that belong to small packets (percent).
     pub small_bytes_percent: f64,
-    /// Mean cell occupancy per byte.
+    /// Mean number of bytes in cells per byte of traffic.
     pub cell_occupancy: f64,
-    /// Propagation in the cable, both ways (bytes).
+    /// Propagation in the cable in both directions (bytes).
     pub cable_bytes: f64,
-    /// Delay of the gearbox, one way (bytes).
+    /// Delay of the gearbox in one direction (bytes).
     pub gearbox_bytes: f64,
-    /// Response of the peer (bytes).
+    /// Bytes that the peer still sends after a pause frame.
     pub peer_response_bytes: f64,
-    /// Tile (bytes).
+    /// Size of a tile (bytes).
     pub tile_bytes: f64,
-    /// Propagation and delays together (bytes).
+    /// Sum of propagation and delays (bytes).
     pub delay_bytes: f64,
-    /// Headroom (bytes).
+    /// Headroom of the port (bytes).
     pub xoff_bytes: f64,
-    /// Resume threshold (bytes).
+    /// Threshold at which the port resumes its sender (bytes).
     pub xon_bytes: f64,
-    /// Reserved size (bytes).
+    /// Reserved size of the priority group (bytes).
     pub size_bytes: f64,
 }
 
-/// Pause quanta that a peer of this speed still sends; `None` if the script does not tabulate the
-/// speed.
+/// Pause quanta for which a peer of this speed still sends.
+/// `None` if the script does not tabulate the speed.
 #[must_use]
 pub fn tabulated_quanta(speed_mbps: f64) -> Option<f64> {
     let table = [
@@ -130,7 +130,7 @@ impl PortInputs {
         }
     }
 
-    /// The profile that SONiC would install.
+    /// The profile that SONiC would configure for the port.
     ///
     /// # Errors
     /// An input out of its range; a speed without a tabulated response of the peer.
@@ -158,7 +158,7 @@ impl PortInputs {
         if self.generation == Generation::Spectrum6 {
             xoff_bytes += 18.0 * KIBIBYTE;
         }
-        // Margin of 2 KiB if the mean occupancy is below the occupancy of small packets only.
+        // The margin is 2 KiB if the mean occupancy is below the occupancy of small packets only.
         let worst_xoff = kibibytes(mtu + delay_bytes * worst_factor);
         if !self.shared_headroom_pool && small != 100.0 && xoff_bytes + 2.0 * KIBIBYTE < worst_xoff {
             xoff_bytes += 2.0 * KIBIBYTE;
@@ -187,7 +187,7 @@ impl PortInputs {
     }
 }
 
-/// The size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B;
+/// Size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B.
 /// `profiles` has each profile with its number of priority groups (bytes).
 ///
 /// # Errors
@@ -229,8 +229,8 @@ mod tests {
         assert!((profile.cell_occupancy - (1.0 + 2.0 * 64.0 / 544.0)).abs() < 1e-12);
         assert!((profile.cable_bytes - 631.313).abs() < 1e-3);
         assert_eq!(profile.peer_response_bytes, 394.0 * 64.0);
-        // 1024 + 35766.5 * 1.235294 = 45206.2 -> 45 KiB; with small packets only it would be 106
-        // KiB: 2 KiB more.
+        // The headroom is 1024 + 35766.5 * 1.235294 = 45206.2 -> 45 KiB.
+        // With small packets only it would be 106 KiB, so 2 KiB more are added.
         assert!((profile.delay_bytes - (9_100.0 + 631.313 + 819.2 + 25_216.0)).abs() < 1e-3);
         assert_eq!(profile.xoff_bytes, 47.0 * KIBIBYTE);
         assert_eq!(profile.xon_bytes, 18.0 * KIBIBYTE);

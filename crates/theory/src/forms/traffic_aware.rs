@@ -1,16 +1,16 @@
 //! Burst durations that Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and
 //! TDT's parameters (TDT Eqs. 1–15, §V-C).
 //!
-//! N ports are at their thresholds. At one instant M idle ports get a burst each; every busy port
-//! gets R, more than the port rate C. One queue per port. Sizes in one unit, rates in that unit per
-//! time (bits with bits/s, or bytes with bytes/s).
+//! N ports are at their thresholds. At one instant M idle ports get a burst each.
+//! The arrival rate R at every busy port is more than the port rate C. Each port has one queue. All
+//! sizes are in one unit, rates in that unit per time (bits with bits/s, or bytes with bytes/s).
 
 use super::{Domain, above, at_least_one, check, positive};
 
-/// The scenario of section III.
+/// The scenario of TDT's section III.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
-    /// Buffer B (size).
+    /// Size B of the buffer.
     pub buffer: f64,
     /// Number n of ports of the switch.
     pub ports: u32,
@@ -18,15 +18,15 @@ pub struct Bursts {
     pub congested: u32,
     /// Number M of ports that receive a burst.
     pub bursting: u32,
-    /// Factor of Dynamic Thresholds.
+    /// Factor α of Dynamic Thresholds.
     pub alpha: f64,
-    /// Arrival rate at each busy port, R (rate).
+    /// Arrival rate R at each busy port (rate).
     pub arrival_rate: f64,
-    /// Sending rate of a port, C (rate).
+    /// Sending rate C of a port (rate).
     pub port_rate: f64,
 }
 
-/// The numbers of the scenario, checked: N, M and R − C.
+/// The numbers N, M and R − C of the scenario, after their check.
 struct Checked {
     n: f64,
     m: f64,
@@ -46,9 +46,10 @@ impl Bursts {
         Ok(Checked { n, m, growth: self.arrival_rate - self.port_rate })
     }
 
-    /// The arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 +
-    /// αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports, because no queue
-    /// has to follow (the printed form gives a finite number, of no effect).
+    /// Arrival rate up to which queues follow their falling thresholds (case 1):
+    /// `C·(1 + (1 + αN)/(αM))` (section III; rate).
+    /// [`f64::INFINITY`] without congested ports, because no queue has to follow.
+    /// (The printed form gives a finite number, which has no effect.)
     ///
     /// # Errors
     /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than there are.
@@ -74,7 +75,8 @@ impl Bursts {
         Ok(a * self.buffer / ((1.0 + a * n) * closing))
     }
 
-    /// Longest burst that EDT absorbs (Eqs. 5, 13; time). Eq. 14 is implied (E-TDT-5).
+    /// Longest burst that EDT absorbs (Eqs. 5, 13; time).
+    /// Eq. 14 is always satisfied then (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -87,8 +89,8 @@ impl Bursts {
         Ok(self.buffer / ((1.0 + self.alpha * n) * net))
     }
 
-    /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)` (Eq. 14; time), the time
-    /// in which the old queues empty. This condition never binds (E-TDT-5).
+    /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)`, the time in which the
+    /// old queues empty (Eq. 14; time). This condition never applies (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -97,8 +99,8 @@ impl Bursts {
         Ok(self.alpha * self.buffer / ((1.0 + self.alpha * n) * self.port_rate))
     }
 
-    /// Longest burst that a whole empty buffer absorbs: `B / (M(R−C))` (time). No policy does
-    /// better.
+    /// Longest burst that a whole empty buffer absorbs: `B / (M(R−C))` (time).
+    /// No policy absorbs a longer burst.
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -107,8 +109,8 @@ impl Bursts {
         Ok(self.buffer / (m * growth))
     }
 
-    /// Longest burst that TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) /
-    /// (M(R−C))`, as each evacuated port keeps B/n (E-TDT-2; time).
+    /// Longest burst that TDT absorbs once the N congested ports are evacuated:
+    /// `(B − N·B/n) / (M(R−C))`, because each evacuated port keeps B/n (E-TDT-2; time).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -117,7 +119,8 @@ impl Bursts {
         Ok(self.ideal()? * (1.0 - n / f64::from(self.ports)))
     }
 
-    /// TDT's longest burst as printed: the whole buffer, `B / (M(R−C))` (§VI-A, E-TDT-2; time).
+    /// Longest burst that TDT absorbs as printed, with the whole buffer:
+    /// `B / (M(R−C))` (§VI-A, E-TDT-2; time).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -125,7 +128,7 @@ impl Bursts {
         self.ideal()
     }
 
-    /// Length of a bursting port's queue after `duration`: (R − C)·d (size).
+    /// Length (R − C)·d of a bursting port's queue after `duration` (size).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`]. Also refuses a negative duration.
@@ -134,19 +137,20 @@ impl Bursts {
     }
 }
 
-/// State of a port under TDT (or EDT).
+/// State of a port under TDT or EDT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
     /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
-    /// The port absorbs a burst, uncontrolled: its limit is B divided by the number of such ports.
+    /// The port absorbs a burst and is uncontrolled.
+    /// Its limit is B divided by the number of such ports.
     Absorption,
     /// The port is being evacuated (TDT only): its limit is B divided by the number of ports.
     Evacuation,
 }
 
-/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` is the number
-/// of absorbing ports, or of all ports for evacuation; it is unused in the normal state.
+/// Threshold of a port under EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` is the number of
+/// absorbing ports, or of all ports for evacuation. The normal state does not use it.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
@@ -169,16 +173,16 @@ pub fn threshold(
 /// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Net enqueues that indicate a burst: B/n.
+    /// Net number of enqueues that indicates a burst: B/n.
     pub net_enqueues: f64,
-    /// Dequeues within which the net enqueues must occur: NEC/(k − 1), for bursts of at least k
-    /// port rates.
+    /// Number of dequeues within which the net enqueues must occur:
+    /// NEC/(k − 1), for bursts of at least k port rates.
     pub output_1: f64,
-    /// Drops that indicate long-lived overload: B/2 (for alpha = 1).
+    /// Number of drops that indicates long-lived overload: B/2 (for alpha = 1).
     pub drops: f64,
-    /// Dequeues after which an absorption ends: 2B.
+    /// Number of dequeues after which an absorption ends: 2B.
     pub output_2: f64,
-    /// Consecutive dequeues that end a burst: 3 to 5.
+    /// Number of consecutive dequeues that ends a burst: 3 to 5.
     pub dequeues: f64,
     /// Queue length below which an evacuation ends: B/(2n).
     pub lower_bound: f64,
@@ -204,7 +208,7 @@ pub fn parameters(buffer: f64, ports: u32, burst_ratio: f64) -> Domain<Parameter
     })
 }
 
-/// OC2 as in the paper's experiments: 2·n·NEC with NEC rounded (E-TDT-4; packets).
+/// The parameter OC2 as in the paper's experiments: 2·n·NEC with NEC rounded (E-TDT-4; packets).
 ///
 /// # Errors
 /// Returns the errors of [`parameters`].
@@ -212,8 +216,8 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
     Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
 }
 
-/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all values are equal, 1/n if only one is
-/// not 0.
+/// Jain's fairness index `(Σx)² / (n·Σx²)` (Eq. 15). It is 1 if all values are equal,
+/// and 1/n if only one value is not 0.
 ///
 /// # Errors
 /// No value, a negative one, or only zeros.

@@ -1,38 +1,39 @@
-//! Time of a burst's first loss in a buffer with thresholds `omega_i · (B − Q)`. ABM (A.4–A.7) and
-//! Plasticine (App. B) share this transient analysis; Dynamic Thresholds are the case omega =
-//! alpha.
+//! Time of a burst's first loss in a buffer with thresholds `omega_i · (B − Q)`.
+//! ABM (A.4–A.7) and Plasticine (App. B) share this transient analysis.
+//! Dynamic Thresholds are the case omega = alpha.
 //!
-//! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with
-//! `arrival_rate` r and `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their
-//! threshold down as long as they drain fast enough. Old queues whose omega fell (G_e) are above it
-//! and drain at full rate. The first loss is at `t1`, when a new queue meets its falling threshold.
+//! Before the burst every old queue is at its threshold. At time 0 new queues appear,
+//! each with the arrival rate r = `arrival_rate` and the drain rate γ = `drain_rate`. Old queues
+//! whose omega is unchanged (G_ne) follow their falling threshold while they drain fast enough.
+//! Old queues whose omega fell (G_e) are above their threshold and drain at full rate.
+//! The first loss is at `t1`, when a new queue meets its falling threshold.
 //!
-//! Sizes in one unit; rates in that unit per time.
+//! All sizes are in one unit, and rates in that unit per time.
 
 use super::{Domain, above, at_least_one, check, positive};
 
-/// Equal queues that were at their threshold before the burst.
+/// A group of equal queues that were at their threshold before the burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OldQueues {
-    /// Number of queues.
+    /// Number of queues in the group.
     pub count: u32,
     /// Omega of each queue before the burst.
     pub omega_before: f64,
-    /// Omega of each queue during the burst. Omega can only fall (more congested queues, a smaller
-    /// share of the port).
+    /// Omega of each queue during the burst. Omega can only fall (more congested queues,
+    /// a smaller share of the port).
     pub omega: f64,
     /// Drain rate of each queue during the burst (rate).
     pub drain_rate: f64,
 }
 
 impl OldQueues {
-    /// Queues with an omega that the burst does not change (G_ne).
+    /// A group of queues with an omega that the burst does not change (G_ne).
     #[must_use]
     pub const fn unchanged(count: u32, omega: f64, drain_rate: f64) -> Self {
         Self { count, omega_before: omega, omega, drain_rate }
     }
 
-    /// Whether the burst changes the queues' omega: such queues belong to G_e.
+    /// Whether the burst changes the queues' omega. Such queues belong to G_e.
     #[must_use]
     pub fn is_affected(&self) -> bool {
         self.omega < self.omega_before
@@ -46,22 +47,22 @@ impl OldQueues {
     }
 }
 
-/// The equal queues that appear at time 0.
+/// The group of equal queues that appear at time 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewQueues {
-    /// Number of queues.
+    /// Number of queues that appear.
     pub count: u32,
-    /// Omega of each queue. [`f64::INFINITY`] where only the physical buffer limits them (EDT's
-    /// uncontrolled ports).
+    /// Omega of each queue. [`f64::INFINITY`] if only the physical buffer limits the queues
+    /// (EDT's uncontrolled ports).
     pub omega: f64,
-    /// Arrival rate at each queue (rate).
+    /// Rate at which the burst arrives at each queue (rate).
     pub arrival_rate: f64,
     /// Drain rate of each queue (rate).
     pub drain_rate: f64,
 }
 
 impl NewQueues {
-    /// Growth of each queue: r − γ (rate).
+    /// Growth r − γ of each queue (rate).
     #[must_use]
     pub fn growth(&self) -> f64 {
         self.arrival_rate - self.drain_rate
@@ -77,23 +78,23 @@ impl NewQueues {
     }
 }
 
-/// Refuses an invalid state before a burst.
+/// Refuses an invalid state of the buffer before a burst.
 fn check_state(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<()> {
     positive("buffer", buffer)?;
     old.iter().try_for_each(OldQueues::check)?;
     new.check()
 }
 
-/// Σ count · value over the queues selected by `keep`.
+/// Sum of count · value over the queues that `keep` selects.
 fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&OldQueues) -> f64) -> f64 {
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// Sums that appear in the printed formulas.
+/// Sums that the printed formulas contain.
 struct Sums {
-    /// 1 + Σ omega over all old queues, before the burst.
+    /// Value 1 + Σ omega over all old queues, before the burst.
     before: f64,
-    /// 1 + Σ omega over the unaffected old queues.
+    /// Value 1 + Σ omega over the unaffected old queues.
     unaffected: f64,
     /// Sum of the drain rates of the affected old queues.
     affected_drain: f64,
@@ -115,10 +116,10 @@ impl Sums {
     }
 }
 
-/// The arrival rate up to which every unaffected old queue follows its threshold (case 1; ABM Eq.
-/// 28, Plasticine Eq. 33, corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) ·
-/// min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if no queue has to follow. The field `arrival_rate`
-/// of `new` is not used (rate).
+/// Arrival rate up to which every unaffected old queue follows its threshold (case 1;
+/// ABM Eq. 28, Plasticine Eq. 33, corrected per queue, E-ABM-4):
+/// `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if no queue has to
+/// follow. The function does not use the field `arrival_rate` of `new` (rate).
 ///
 /// # Errors
 /// `count`, an omega or a drain rate not positive, an omega that rises.
@@ -127,9 +128,9 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: with the sum over G_ne instead of the
-/// slowest queue (E-ABM-4). Necessary for case 1, sufficient only if γ/ω is equal for all of G_ne
-/// (rate).
+/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed:
+/// with the sum over G_ne instead of the slowest queue (E-ABM-4). The condition is necessary for
+/// case 1, but sufficient only if γ/ω is equal for all queues of G_ne (rate).
 ///
 /// # Errors
 /// Returns the errors of [`case_1_limit`].
@@ -140,7 +141,7 @@ pub fn case_1_limit_printed(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
 }
 
 fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64> {
-    // The limit does not depend on the arrival rate; any valid rate passes the check.
+    // The limit does not depend on the arrival rate, so any valid rate is fine for the check.
     let new = NewQueues { arrival_rate: new.drain_rate + 1.0, ..*new };
     check_state(1.0, old, &new)?;
     let sums = Sums::over(old, &new);
@@ -148,13 +149,14 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
     Ok(new.drain_rate + room / f64::from(new.count))
 }
 
-/// The time of the first loss if all of G_ne follow (ABM Eq. 29, Plasticine Eq. 39, with G_e for
-/// the printed G_n, E-ABM-7; time): `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new
-/// (r−γ)))]`. [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills
-/// that the threshold outruns the queue (E-ABM-5).
+/// Time of the first loss if all queues of G_ne follow (ABM Eq. 29,
+/// Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7; time):
+/// `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new (r−γ)))]`.
+/// [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills that the
+/// queue never reaches its threshold (E-ABM-5).
 ///
-/// Valid in case 1 ([`case_1_limit`]) until an affected queue falls to its new threshold;
-/// [`first_touch`] has neither restriction.
+/// The form is valid in case 1 ([`case_1_limit`]) until an affected queue falls to its new
+/// threshold. [`first_touch`] has neither restriction.
 ///
 /// # Errors
 /// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the
@@ -166,7 +168,7 @@ pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
     Ok(touch(buffer / sums.before, 0.0, slope, new))
 }
 
-/// The time of the first loss if no old queue follows (ABM Eq. 39, Plasticine Eq. 46; time):
+/// Time of the first loss if no old queue follows (ABM Eq. 39, Plasticine Eq. 46; time):
 /// `ω·B / [(1+S_old)·((r−γ) + ω·(−Σ_old γ + Σ_new (r−γ)))]`.
 ///
 /// # Errors
@@ -178,7 +180,7 @@ pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
 }
 
 /// Time until a new queue of length `length` meets its threshold if the free buffer falls at
-/// `slope`.
+/// the rate `slope`.
 fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
     let (ahead, closing) = if new.omega == f64::INFINITY {
         (free, slope)
@@ -194,13 +196,13 @@ fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
 pub struct Trajectory {
     /// Free buffer before the burst: B/(1 + S_old) (size).
     pub free_before: f64,
-    /// dQ/dt: rate at which the free buffer falls, negative if it grows (rate).
+    /// Rate dQ/dt at which the free buffer falls, negative if it grows (rate).
     pub occupancy_slope: f64,
 }
 
 impl Trajectory {
-    /// Trajectory while all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)`
-    /// (ABM Eq. 30).
+    /// Trajectory while all queues of G_ne follow (case 1):
+    /// dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq. 30).
     ///
     /// # Errors
     /// Returns the errors of [`t1_case_1`].
@@ -221,27 +223,27 @@ impl Trajectory {
         Ok(Self { free_before: buffer / sums.before, occupancy_slope: sums.growth - sums.drain })
     }
 
-    /// The threshold of a queue with `omega` (ABM Eq. 32), equal to the length of a queue that
-    /// follows it (Eq. 33, first case) (size).
+    /// Threshold of a queue with `omega` at the time `time` (ABM Eq. 32; size).
+    /// A queue that follows its threshold has this length (Eq. 33, first case).
     #[must_use]
     pub fn threshold(&self, omega: f64, time: f64) -> f64 {
         omega * (self.free_before - self.occupancy_slope * time)
     }
 
-    /// The length of a queue that drains at full rate (ABM Eq. 33, second case; size).
+    /// Length of a queue that drains at full rate (ABM Eq. 33, second case; size).
     #[must_use]
     pub fn draining(&self, omega_before: f64, drain_rate: f64, time: f64) -> f64 {
         omega_before * self.free_before - drain_rate * time
     }
 
-    /// The length of a new queue (ABM Eq. 33, third case; size).
+    /// Length of a new queue (ABM Eq. 33, third case; size).
     #[must_use]
     pub fn growing(&self, new: &NewQueues, time: f64) -> f64 {
         new.growth() * time
     }
 }
 
-/// Old queues that follow their thresholds right after the burst began.
+/// Group of the old queues that follow their thresholds right after the burst began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regime {
     /// All unaffected queues follow their thresholds, or none exists: case 1.
@@ -255,32 +257,32 @@ pub enum Regime {
 /// The first loss of a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
-    /// Time from the start of the burst to its first loss: t1. [`f64::INFINITY`] if nothing is
-    /// lost.
+    /// Time t1 from the start of the burst to its first loss.
+    /// [`f64::INFINITY`] if no packet is lost.
     pub time: f64,
-    /// Length of each new queue at that time: (r − γ)·t1 (size).
+    /// Length (r − γ)·t1 of each new queue at the first loss (size).
     pub stored: f64,
-    /// Arrivals at each new queue until that time: r·t1 (ABM Eq. 42, Plasticine Eq. 49; size).
+    /// Arrivals r·t1 at each new queue until the first loss (ABM Eq. 42, Plasticine Eq. 49; size).
     pub arrived: f64,
-    /// Old queues that follow their thresholds at the start.
+    /// Group of the old queues that follow their thresholds at the start.
     pub regime: Regime,
-    /// Old queues that cannot follow at the start, including the affected queues.
+    /// Number of old queues that cannot follow at the start, including the affected queues.
     pub lagging: u32,
-    /// Growth of the occupancy, dQ/dt, at the start (rate).
+    /// Growth dQ/dt of the occupancy at the start (rate).
     pub occupancy_slope: f64,
-    /// Old queues that fell to their new threshold before the first loss.
+    /// Number of old queues that fell to their new threshold before the first loss.
     pub rejoined: u32,
 }
 
-/// Relative difference below which two instants or two rates are equal: only rounding errors.
+/// Relative difference below which two instants or two rates are equal, for rounding errors.
 const ROUNDING: f64 = 1e-12;
 
-/// The first loss for any mix of old queues: exact, piece by piece. The closed forms cover only
-/// pure cases.
+/// The first loss for any mix of old queues, exact, in pieces of constant slope.
+/// The closed forms cover only pure cases.
 ///
 /// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`,
-/// and a queue follows iff `ω·X ≤ γ`; a lagging queue rejoins when it has drained down to its
-/// threshold.
+/// and a queue follows iff `ω·X ≤ γ`. A lagging queue follows again when it has drained down
+/// to its threshold.
 ///
 /// # Errors
 /// Returns the errors of [`t1_case_1`].
@@ -296,8 +298,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         let (regime, lagging, occupancy_slope) =
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
-        // Time until each lagging queue has fallen to its threshold. A queue that just met it has 0
-        // or, by rounding, a little less.
+        // The closure returns the time until a lagging queue has fallen to its threshold.
+        // A queue that just met it has 0 or, by rounding, a little less.
         let until_join = |i: usize| {
             let closing = old[i].drain_rate - old[i].omega * slope;
             let ahead = (lengths[i] - old[i].omega * free).max(0.0);
@@ -313,8 +315,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         };
         time += step;
         free -= slope * step;
-        // All queues that arrive at this instant join, so that equal queues in separate groups
-        // behave as one group.
+        // All queues that reach their thresholds at this instant follow again,
+        // so that equal queues in separate groups behave as one group.
         let instant = step + ROUNDING * (time + step);
         for (i, own_step) in steps.iter().enumerate() {
             if own_step.is_some_and(|own_step| own_step <= instant) {
@@ -326,8 +328,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
     }
 }
 
-/// Removes queues that cannot follow until all that are left can; returns dQ/dt. Each removal
-/// raises dQ/dt, so the order does not matter and a queue that fell behind stays behind.
+/// Removes queues that cannot follow until all remaining queues can. Returns dQ/dt. Each removal
+/// raises dQ/dt, so the order does not matter, and a queue that fell behind stays behind.
 fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
     loop {
         let mut growth = f64::from(new.count) * new.growth();

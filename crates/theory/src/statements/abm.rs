@@ -78,7 +78,7 @@ fn dynamic_thresholds_settle_at_alpha_over_one_plus_all_alphas() -> Tested {
     assert_close(dynamic_threshold::steady_threshold(7.0, 2.0, &groups)?, 2.0 * 7.0 / 6.5, 1e-12);
     assert_close(each.thresholds[4], 2.0 * 7.0 / 6.5, 1e-12);
     assert_close(dynamic_threshold::steady_threshold(7.0, 0.5, &groups)?, each.thresholds[0], 1e-12);
-    // The steady state is a fixed point: every threshold follows from the occupancy.
+    // The steady state is a fixed point, because every threshold follows from the occupancy.
     assert_close(dynamic_threshold::threshold(2.0, 7.0, each.occupancy)?, each.thresholds[4], 1e-12);
     Ok(())
 }
@@ -196,7 +196,7 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
 /// Claim: ABM-T3-1 (REFUTED as printed for unequal alphas)
 #[cfg_attr(test, test)]
 fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -> Tested {
-    // Two queues of one port, round robin: each drains at half the rate.
+    // The two queues of one port are served round robin, so each drains at half the rate.
     let omegas = [abm::omega(20.0, 1, 0.5)?, abm::omega(0.5, 1, 0.5)?];
     let drain_time = abm::steady_state(1.0, &omegas)?.thresholds[0] / 0.5;
     assert_close(drain_time, 1.778, 5e-4);
@@ -213,8 +213,8 @@ fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -
     Ok(())
 }
 
-/// The state of Eq. 10 and 35: one new queue of high priority, `count` old ones of low priority
-/// that share `ports` ports evenly.
+/// The state of Eq. 10 and 35: one new queue of high priority, and `count` old queues of low
+/// priority that share `ports` ports evenly.
 fn low_queues(alpha: f64, count: u32, gamma: f64) -> Result<[OldQueues; 1], DomainError> {
     Ok([OldQueues::unchanged(count, abm::omega(alpha, count, gamma)?, gamma)])
 }
@@ -259,7 +259,8 @@ fn equation_11_is_equation_39_with_the_priorities_present_before_the_burst() -> 
         let t1 = abm::t1_case_2(1.0, &old, &new)?;
         assert_ratio(equation_11, t1 * new.growth(), 1e-11);
         assert_ratio(integrate(1.0, &old, &new, t1 / 16_000.0), t1, 1e-3);
-        // With the burst's priority in the sum, another possible reading, the result would be less.
+        // If the sum included the burst's priority, another possible reading,
+        // the result would be smaller.
         assert!(abm::burst_stored_case_2(1.0, priority, &[low, high], &new, drain)? < equation_11);
     }
     Ok(())
@@ -325,7 +326,7 @@ fn theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_th
     for ports in 1..38 {
         assert!(bound(ports + 1)? > bound(ports)?, "{ports}");
     }
-    // With Eq. 41's sign as printed, more ports would reduce the tolerance.
+    // With the sign of Eq. 41 as printed, more ports would reduce the tolerance.
     let printed = |ports: f64| 20.0 / 1.5 / (39.0 + 20.0 * (ports + 39.0));
     assert!(printed(2.0) < printed(1.0) && printed(1.0) < bound(1)?);
     Ok(())

@@ -1,5 +1,5 @@
-//! Bounds on 100,000 random states and more. Each test reports the smallest slack, so that a bound
-//! that no state approaches is noticed.
+//! Tests of bounds on 100,000 random states and more. Each test reports the smallest slack,
+//! so that a bound that no state approaches is noticed.
 
 use super::Tested;
 use super::support::{between, some_alpha, some_count};
@@ -25,8 +25,8 @@ super::checks! {
 const STATES: u32 = 100_000;
 const ROUNDING: f64 = 1e-9;
 
-/// Congested queues of a switch: each port serves its queues by random weights, a priority has at
-/// most one queue on a port.
+/// Congested queues of a switch. Each port serves its queues by random weights.
+/// A priority has at most one queue on a port.
 struct Switch {
     alphas: Vec<f64>,
     /// Priority and gamma of each congested queue.
@@ -68,7 +68,7 @@ impl Switch {
         self.queues.iter().filter(|q| q.0 == priority).map(|q| q.1).collect()
     }
 
-    /// The omega of every queue.
+    /// Omega of every congested queue.
     fn omegas(&self) -> Result<Vec<f64>, DomainError> {
         self.queues.iter().map(|&(p, gamma)| abm::omega(self.alphas[p], self.count(p), gamma)).collect()
     }
@@ -98,8 +98,8 @@ fn lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_fu
 #[cfg_attr(test, test)]
 fn theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T1-1", 0);
-    // Minimum of (held / guarantee), maximum of (held / maximum) and of (drain time / bound), and
-    // violations of the printed forms.
+    // The variables are the minimum of (held / guarantee), the maxima of (held / maximum) and of
+    // (drain time / bound), and the numbers of violations of the printed forms.
     let (mut least, mut most, mut longest) = (f64::INFINITY, 0.0_f64, 0.0_f64);
     let (mut against_1, mut against_3) = (0, 0);
     for _ in 0..STATES {
@@ -178,7 +178,8 @@ fn plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_pri
 
 #[cfg_attr(test, test)]
 fn the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues() -> Tested {
-    // Compares Eqs. 35 and 40, which have sums of alphas, with Eqs. 34 and 39, which have omegas.
+    // The test compares Eqs. 35 and 40, which have sums of alphas, with Eqs. 34 and 39,
+    // which have omegas.
     let mut stream = RandomStream::new(1, "lower bounds", 0);
     let mut compared = 0;
     while compared < STATES {

@@ -51,7 +51,7 @@ fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_f
         let exactly = packet + queue_small == buffer;
         assert_eq!(losspass::may_evict_printed(port), exactly, "{port:?}");
     }
-    // The reserve is respected: small flows get at most B - B_l.
+    // The reserve is kept: small flows get at most B - B_l.
     let port = FullPort { buffer: 100.0, queue_small: 60.0, reserve_large: 30.0, packet: 15.0 };
     assert!(!losspass::may_evict(port) && losspass::may_evict_printed(port));
     assert!(losspass::may_evict(FullPort { packet: 10.0, ..port }));
@@ -129,8 +129,8 @@ fn a_trident_2_port_holds_more_than_its_path() -> Tested {
     Ok(())
 }
 
-/// Section VI-A: 16 ports of 1 Gb/s and 1 MB; two ports are overloaded, a third receives a burst of
-/// 8 Gb/s. In bits.
+/// Scenario of section VI-A (bits): 16 ports of 1 Gb/s and 1 MB.
+/// Two ports are overloaded, and a third receives a burst of 8 Gb/s.
 const SECTION_6A: Bursts = Bursts {
     buffer: 8e6,
     ports: 16,
@@ -186,7 +186,7 @@ fn the_closed_forms_of_section_3_agree_with_the_general_solution_and_with_integr
         let unlimited = NewQueues { omega: f64::INFINITY, ..new };
         assert_ratio(bursts.enhanced_dynamic_threshold()?, first_touch(1.0, &old, &unlimited)?.time, 1e-9);
         if number % 40 == 0 {
-            // Large sums of alpha make the first-order integration converge slowly.
+            // The first-order integration converges slowly with large sums of alpha.
             assert_ratio(integrate(1.0, &old, &new, dt / 128_000.0), dt, 1e-3);
         }
         let (n, m, a) = (f64::from(bursts.congested), f64::from(bursts.bursting), bursts.alpha);
@@ -220,8 +220,8 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
     assert_ratio(SECTION_6A.ideal()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware()?, 1e-3, 1e-12);
-    // With the printed time the buffer would contain the burst and both evacuated ports, more than
-    // its size.
+    // If the printed time were right, the buffer would contain the burst and both evacuated ports,
+    // which is more than its size.
     let burst = SECTION_6A.stored(SECTION_6A.traffic_aware_printed()?)?;
     let evacuated = 2.0 * dynamic_threshold::even_split(SECTION_6A.buffer, 16)?;
     assert!(burst + evacuated > SECTION_6A.buffer * 1.12);
@@ -248,7 +248,7 @@ fn section_6a_the_parameters_are_those_of_667_packets_but_for_oc2() -> Tested {
 fn at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together() -> Tested {
     for ratio in [1.25, 2.0, 3.0, 8.0] {
         let parameters = traffic_aware::parameters(667.0, 16, ratio)?;
-        // Time until each count is reached, in packet times of the port.
+        // The values are the times until each count is reached, in packet times of the port.
         let (enqueues, outputs) = (parameters.net_enqueues / (ratio - 1.0), parameters.output_1);
         assert_ratio(enqueues, outputs, 1e-12);
     }
@@ -263,7 +263,7 @@ fn the_largest_burst_of_twice_the_port_rate_is_twice_the_buffer() -> Tested {
     let bursts = Bursts { congested: 0, arrival_rate: 2e9, ..SECTION_6A };
     let arrived = bursts.arrival_rate * bursts.ideal()?;
     assert_ratio(arrived / bursts.buffer, 2.0, 1e-12);
-    // The whole burst leaves until the queue is empty again, and OC2 counts departures.
+    // The whole burst leaves before the queue is empty again, and OC2 counts departures.
     assert_eq!(traffic_aware::parameters(667.0, 16, 2.0)?.output_2 / 667.0, 2.0);
     Ok(())
 }

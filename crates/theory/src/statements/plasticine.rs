@@ -27,10 +27,10 @@ super::checks! {
     a_wide_area_path_of_1_gigabit_and_10_ms_holds_more_than_the_buffer,
 }
 
-/// The paper's buffer of 60 packets.
+/// Number of packets in the buffer of the paper.
 const PACKETS: f64 = 60.0;
 
-/// A 5:1 incast to an empty port, alpha 2 and omega 2.
+/// A 5:1 incast to an empty port, with alpha 2 and omega 2.
 const INCAST: NewQueues = NewQueues { count: 1, omega: 2.0, arrival_rate: 5.0, drain_rate: 1.0 };
 
 /// Claim: PLA-F2a-1, PLA-F2b-1, PLA-F2c-1, PLA-F2d-1
@@ -80,11 +80,12 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
         dynamic_threshold::steady_state(PACKETS, &alphas).map(|state| state.thresholds[yellow])
     };
     assert_close(steady(5)?, 15.0, 1e-12);
-    // The printed 17 belongs to four yellow queues, for which the first loss is not at 8.
+    // The printed 17 belongs to four yellow queues. With them, the first loss is not at 8.
     assert_close(steady(4)?, 17.142_857, 1e-6);
     let four = first_touch(PACKETS, &[OldQueues::unchanged(4, 1.0, 0.25)], &INCAST)?;
     assert_close(four.stored, 9.6, 1e-12);
-    // Case 2 applies: the incast of 5 is above the 2.2 up to which queues of one port can follow.
+    // Case 2 applies, because the incast of 5 is above the 2.2 up to which queues of one
+    // port can follow.
     let limit = plasticine::case_1_limit(&[OldQueues::unchanged(5, 1.0, 0.2)], &INCAST)?;
     assert_close(limit, 2.2, 1e-12);
     Ok(())
@@ -180,14 +181,14 @@ fn at_the_bound_of_equation_5_the_first_loss_is_at_the_steady_share_and_above_it
     Ok(())
 }
 
-/// Bursts that fit the buffer.
+/// Draws a burst that fits the buffer.
 fn some_burst(stream: &mut RandomStream) -> BurstToAbsorb {
     let arrival_rate = between(stream, 2.1, 40.0);
     let duration = between(stream, 0.05, 0.95) / (arrival_rate - 1.0);
     BurstToAbsorb { buffer_time: 1.0, arrival_rate, duration }
 }
 
-/// Time without loss for the burst's queue, with one congested low-priority queue of `low`.
+/// Time without loss for the burst's queue, with one congested low-priority queue of alpha `low`.
 fn lossless_for(burst: BurstToAbsorb, low: f64, high: f64) -> Result<f64, DomainError> {
     let new = NewQueues { arrival_rate: burst.arrival_rate, omega: high, ..INCAST };
     Ok(first_touch(burst.buffer_time, &[OldQueues::unchanged(1, low, 1.0)], &new)?.time)
@@ -202,7 +203,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
         let (tight, printed) =
             (plasticine::alpha_low_for_burst(burst)?, plasticine::alpha_low_for_burst_printed(burst)?);
         assert!(printed < tight);
-        // A very large alpha_high is "large enough".
+        // A very large alpha_high counts as "large enough".
         assert!(lossless_for(burst, printed, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 0.999, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 1.001, 1e9)? < burst.duration);
@@ -230,7 +231,7 @@ fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below
             assert_eq!(high, plasticine::alpha_high_for_burst_printed(burst, low)?);
         } else {
             case_1 += 1;
-            // The printed form leaves case 2 here and its alpha is too small.
+            // For this burst, the printed form leaves case 2 and its alpha is too small.
             assert!(plasticine::alpha_high_for_burst_printed(burst, low)? <= high * (1.0 + 1e-9));
         }
         if number % 100 == 0 {

@@ -21,7 +21,7 @@ super::checks! {
     a_third_to_a_half_of_reveries_pool_is_idle_at_equal_factors,
 }
 
-/// Figure 4's pools, in MB.
+/// Pools of Reverie's figure 4 (MB).
 fn pools(lossless_queues: u32, lossy_queues: u32) -> Pools {
     Pools {
         ingress_pool: 18.0,
@@ -74,7 +74,7 @@ fn pools_that_break_a_heuristic_are_refused_with_its_number() -> Tested {
         egress_lossless_pool: 20.0,
         egress_lossy_pool: 14.0,
     };
-    // An exactly full buffer is allowed: the printed "<" excludes it.
+    // A buffer that the pools fill exactly is allowed. The printed "<" excludes it.
     sonic::check_pools(good)?;
     let broken = [
         (PoolSizes { ingress_pool: 18.1, ..good }, "ingress_pool", "heuristic 1"),
@@ -98,7 +98,7 @@ fn the_shares_of_sonic_satisfy_all_thresholds_at_once() -> Tested {
         let (alpha_lossless, alpha_lossy) = (some_alpha(&mut stream), some_alpha(&mut stream));
         let pools = Pools { alpha_lossless, alpha_lossy, ..pools(n, m) };
         let shares = pools.shares()?;
-        // Occupancy of a pool, and the thresholds that follow from it.
+        // The variables are the occupancy of a pool, and the thresholds that follow from it.
         let ingress = shares.lossless + shares.lossy;
         let pause = sonic::threshold(alpha_lossless, 18.0, ingress)?;
         let drop = sonic::threshold(alpha_lossy, 14.0, shares.lossy)?;
@@ -134,7 +134,7 @@ fn twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues() -> Tes
     let many = 1_000_000;
     assert!(with(27.9, many, many).lossy_gets_more()? && !with(28.1, many, many).lossy_gets_more()?);
     assert!(with(27.9, 1, 1).lossy_gets_more_printed() && !with(28.0, 1, 1).lossy_gets_more_printed());
-    // With few queues, the claim is wrong in both directions (E-REV-6).
+    // For few queues, the claim is wrong in both directions (E-REV-6).
     assert!(!pools(10, 1).lossy_gets_more()? && pools(10, 1).lossy_gets_more_printed());
     let half = Pools { egress_lossy_pool: 9.0, ..pools(1, 10) };
     assert!(half.lossy_gets_more()? && !half.lossy_gets_more_printed());

@@ -1,41 +1,40 @@
-//! Helpers of statements and tests: closeness, random states, panels of figures, and a fluid
-//! integration that is independent of the closed forms.
-//!
-//! A helper panics where a statement does not hold.
+//! Helpers of the tests: closeness, random states, and a fluid integration that is independent of
+//! the closed forms.
 
 use crate::figures::{Figure, Series, find};
 use crate::forms::transient::{NewQueues, OldQueues};
 use bufferlab_units::RandomStream;
 
-/// Asserts that `found` is within `tolerance` of `expected`, relative to it where it is above 1.
+/// Asserts that `found` is within `tolerance` of `expected`.
+/// The tolerance is relative if `expected` is above 1.
 #[track_caller]
 pub fn assert_close(found: f64, expected: f64, tolerance: f64) {
     let scale = expected.abs().max(1.0);
     assert!((found - expected).abs() <= tolerance * scale, "{found}, expected {expected} within {tolerance}");
 }
 
-/// Asserts that `found` is within `tolerance` relative to `expected`, whatever its size.
+/// Asserts that `found` is within the relative tolerance `tolerance` of an `expected` of any size.
 #[track_caller]
 pub fn assert_ratio(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected} within {tolerance}");
 }
 
-/// A random number, uniform between two numbers.
+/// Draws a random number, uniform between two numbers.
 pub fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     low + (high - low) * stream.next_f64()
 }
 
-/// An alpha that switches support: a power of two from 1/128 to 64.
+/// Draws an alpha that switches support: a power of two from 1/128 to 64.
 pub fn some_alpha(stream: &mut RandomStream) -> f64 {
     between(stream, -7.0, 6.0).exp2()
 }
 
-/// A whole number from `low` to `high`, both included.
+/// Draws a whole number from `low` to `high`, both included.
 pub fn some_count(stream: &mut RandomStream, low: u32, high: u32) -> u32 {
     low + u32::try_from(stream.below(u64::from(high - low) + 1)).expect("small")
 }
 
-/// One to five old queues, of which the burst affects some if `affected`.
+/// Draws one to five groups of old queues. The burst affects some of them if `affected` is true.
 pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> {
     let count = some_count(stream, 1, 5);
     let queue = |stream: &mut RandomStream| {
@@ -48,8 +47,8 @@ pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> 
     (0..count).map(|_| queue(stream)).collect()
 }
 
-/// The first loss by integration in small steps: each old queue drains, and is filled up to its
-/// threshold by its arrivals.
+/// The first loss by integration in small steps. Each old queue drains,
+/// and its arrivals fill it up to its threshold.
 pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> f64 {
     let flat: Vec<OldQueues> = old
         .iter()

@@ -1,4 +1,4 @@
-//! Inputs outside a form's domain are refused by name; no form returns NaN.
+//! Tests that a form refuses an input outside its domain by name, and that no form returns NaN.
 
 use bufferlab_theory::calculators::CALCULATORS;
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
@@ -50,7 +50,7 @@ fn a_burst_that_the_port_can_send_is_no_burst() {
     refused("count", first_touch(1.0, &[], &NewQueues { count: 0, ..BURST }));
     let rising = OldQueues { count: 1, omega_before: 0.5, omega: 1.0, drain_rate: 1.0 };
     refused("omega_before", first_touch(1.0, &[rising], &BURST));
-    // At its limit the error states where the form becomes valid.
+    // At its limit, the error states from which value the form is valid.
     let error = first_touch(1.0, &[], &slow).expect_err("too slow");
     assert_eq!(error.to_string(), "arrival_rate is 1, expected more than 1 (the drain rate)");
 }
@@ -109,7 +109,8 @@ fn a_fraction_is_between_0_and_1_and_a_pool_fits_the_pool_that_holds_it() {
 
 #[test]
 fn what_has_no_bound_is_infinite() {
-    // No old queue has to follow; no threshold binds a burst that the old queues outrun.
+    // No old queue has to follow, and no threshold limits a burst if the old queues drain faster
+    // than it fills.
     assert_eq!(abm::case_1_limit(&[], &BURST), Ok(f64::INFINITY));
     let fast = [OldQueues { count: 8, omega_before: 1.0, omega: 0.5, drain_rate: 1.0 }];
     assert_eq!(abm::t1_case_1(1.0, &fast, &BURST), Ok(f64::INFINITY));

@@ -1,4 +1,5 @@
-//! Worked examples of the papers in the fluid model. Comments and messages contain claim ids.
+//! Tests of the papers' worked examples in the fluid model.
+//! Comments and messages contain claim ids.
 
 use crate::fluid_support::{Burst, between, near, scene, sonic, tdt};
 use bufferlab_theory::fluid::{
@@ -7,8 +8,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::RandomStream;
 
-/// Plasticine's switch of 60 packets with frozen weights for its congested queues; lengths in
-/// steady state.
+/// Steady-state lengths in Plasticine's switch of 60 packets with frozen weights for
+/// its congested queues.
 fn settled(weights: &[f64], queues_per_port: usize) -> Vec<f64> {
     let ports = weights.len() / queues_per_port;
     let shape = Shape::new(60.0, vec![1.0; ports], queues_per_port).expect("in domain");
@@ -43,7 +44,7 @@ fn a_burst_takes_over_as_plasticine_figure_3_shows() {
     let first = run.first_refusal(new).expect("it drops");
     assert!(near(first.time, 6.0, 1e-9) && near(first.stored, 24.0, 1e-9), "{first:?}");
     assert!(near(run.length(0, 6.0), 24.0, 1e-9));
-    // Q1 is above its threshold during t0..t2, Q2 drops during t1..t2.
+    // Q1 is above its threshold during t0..t2, and Q2 drops during t1..t2.
     for time in [1.0, 4.0, 7.0, 14.0] {
         assert!(run.length(0, time) > run.limit(0, time) + 1e-9, "t = {time}");
     }
@@ -56,19 +57,19 @@ fn a_burst_takes_over_as_plasticine_figure_3_shows() {
 fn five_queues_on_one_port_leave_a_burst_eight_packets_and_on_five_ports_its_share() {
     // PLA-F5a-1.
     same(&settled(&[1.0; 5], 5), &[10.0; 5]);
-    // PLA-F5b-1, PLA-F5b-2 (refuted: 15, not 17; erratum E-PLA-1).
+    // PLA-F5b-1, PLA-F5b-2 (refuted: the value is 15, not 17; erratum E-PLA-1).
     let burst = Burst { weight: 2.0, rate: 5.0, count: 1 };
     let (fluid, new) = scene(60.0, &[(1.0, 0.2); 5], burst, 1e3);
     let run = fluid.run(500.0).expect("it runs");
     let first = run.first_refusal(new).expect("it drops");
     assert!(near(first.time, 2.0, 1e-9) && near(first.stored, 8.0, 1e-9), "{first:?}");
     assert!(near(run.length(new, 500.0), 15.0, 1e-9));
-    // The printed 17.14 belongs to four queues, of which the burst gets 9.6.
+    // The printed 17.14 belongs to four queues, and then the burst gets 9.6.
     let (fluid, new) = scene(60.0, &[(1.0, 0.25); 4], burst, 1e3);
     let run = fluid.run(500.0).expect("it runs");
     assert!(near(run.length(new, 500.0), 120.0 / 7.0, 1e-9));
     assert!(near(run.first_refusal(new).expect("it drops").stored, 9.6, 1e-9));
-    // PLA-F5b-3: case 1, the first drop is at the steady share.
+    // PLA-F5b-3: in case 1, the first drop is at the steady share.
     let (fluid, new) = scene(60.0, &[(1.0, 1.0); 5], burst, 1e3);
     let first = fluid.run(100.0).expect("it runs").first_refusal(new).expect("it drops");
     assert!(near(first.time, 3.75, 1e-9) && near(first.stored, 15.0, 1e-9));
@@ -79,7 +80,7 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     // PLA-F6a-1.
     let third = 1.0 / 3.0;
     same(&settled(&[third, third, third, 2.0], 1), &[5.0, 5.0, 5.0, 30.0]);
-    // PLA-F6b-1: Eq. 3 gives 2 packets, one factor alone 6 (erratum E-PLA-2).
+    // PLA-F6b-1: Eq. 3 gives 2 packets, and one factor alone gives 6 (erratum E-PLA-2).
     same(&settled(&[0.04; 5], 5), &[2.0; 5]);
     same(&settled(&[0.2; 5], 5), &[6.0; 5]);
     // PLA-F6c-1.
@@ -91,8 +92,8 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     }
 }
 
-/// Frozen weights are not required: counting from an empty switch leads to an identical steady
-/// state.
+/// Frozen weights are not required: a law that counts from an empty switch leads to an
+/// identical steady state.
 #[test]
 fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
     let steady = |ports: usize, queues: usize, refresh| {
@@ -118,7 +119,8 @@ const BUFFER: f64 = 1e6;
 /// Start time of the burst of TDT section VI-A.
 const START: f64 = 0.15;
 
-/// N ports at 2 Gb/s from time 0 and M at `rate` from START, on 16 ports of 1 Gb/s with 1 MB.
+/// Results of N ports at 2 Gb/s from time 0 and M ports at `rate` from START,
+/// on 16 ports of 1 Gb/s with 1 MB.
 fn overloads_and_burst(law: impl Fn(&Shape) -> Law, n: usize, m: usize, rate: f64) -> Trajectory {
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");
     let law = law(&shape);
@@ -157,7 +159,7 @@ fn beside_two_overloaded_ports_bursts_last_as_long_as_tdt_section_vi_a_says() {
         (last(dt), last(edt), last(traffic_aware));
     assert!(near(dt_time, 222.22e-6, 1e-4) && near(dt_stored, 194.44e3, 1e-4), "{dt_time}");
     assert!(near(edt_time, 533.33e-6, 1e-4) && near(edt_stored, 466.67e3, 1e-4), "{edt_time}");
-    // TDT-V6A-3 is refuted for TDT (erratum E-TDT-2): 1.000 ms, not 1.14 ms.
+    // TDT-V6A-3 is refuted for TDT (erratum E-TDT-2): the value is 1.000 ms, not 1.14 ms.
     assert!(near(tdt_time, 1.0e-3, 1e-3), "{tdt_time}");
 }
 
@@ -172,8 +174,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// TDT Eq. 3 to 13 over random states; the burst exceeds twice the line rate, so it counts as a
-/// burst.
+/// Compares TDT Eq. 3 to 13 with random states. The burst exceeds twice the line rate,
+/// so it counts as a burst.
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -186,19 +188,21 @@ fn random_states_agree_with_tdts_equations() {
             let run = overloads_and_burst(law, n, m, rate);
             run.first_refusal(n).expect("it drops").time - START
         };
-        // The equations are not valid where old queues empty before the first drop.
+        // The equations are not valid if old queues empty before the first drop.
         let empty = BUFFER / (1.0 + n as f64) / LINE;
         if closed.dt < empty || !closed.case_2 || n == 0 {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that they lag.
+        // Eq. 5 assumes that old queues follow their threshold down to 0,
+        // Eq. 13 that they fall behind.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
 }
 
-/// TDT-F6-1. Rates as in docs/evidence/papers.md section 5.1: 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
+/// Checks TDT-F6-1 with the rates of docs/evidence/papers.md section 5.1:
+/// 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
 #[test]
 fn a_port_goes_through_all_states_once_in_the_order_of_tdt_figure_6() {
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");
@@ -271,7 +275,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
     for _ in 0..20 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
-        // With n queues of a class, n_p = n.
+        // If a class has n congested queues, n_p = n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
         let mut queues = Vec::new();
         for class in 0..2 {
@@ -301,7 +305,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
-    // After the jump the queue has 1 of 1.5, so its limit is 0.5, half of its length.
+    // After the jump the queue has 1 of 1.5, so its limit is 0.5, which is half of its length.
     let model = Reverie {
         pool: 1.5,
         time_constant: 1.0,
@@ -313,8 +317,8 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
     assert!(near(run.filtered(0, std::f64::consts::LN_2), 0.5, 1e-6), "{}", run.filtered(0, 0.693));
 }
 
-/// The worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB: (n, m), lossless,
-/// lossy.
+/// Checks the worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB:
+/// (n, m), lossless, lossy.
 #[test]
 fn sonic_pools_have_the_worked_values() {
     for (n, m, lossless, lossy) in [
@@ -345,8 +349,8 @@ fn sonic_pools_have_the_worked_values() {
     }
 }
 
-/// Later lossy traffic takes the space of lossless queues as fast as those drain: Reverie's
-/// issue 2. Until then the full ingress pool refuses lossy traffic.
+/// Later lossy traffic takes the space of lossless queues as fast as these queues drain (Reverie's
+/// issue 2). Until then the full ingress pool refuses lossy traffic.
 #[test]
 fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let model = Sonic {
@@ -369,13 +373,14 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // 2 MB are free, and fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
+    // The 2 free MB fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }
 
-/// Each queue has a sixteenth, used or not, or each port has a part for all its queues.
+/// Each queue has a sixteenth of the buffer, used or not, or each port has a part for
+/// all its queues.
 #[test]
 fn fixed_parts_hold_what_they_are() {
     let lengths = |law: fn(&Shape) -> Law| {
@@ -389,6 +394,6 @@ fn fixed_parts_hold_what_they_are() {
         [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
     };
     same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
-    // Two equal queues share their port's part of 16; the third queue is served at once.
+    // Two equal queues share their port's part of 16. The third queue is served at once.
     same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

@@ -46,7 +46,8 @@ fn abm_figure_4_shows_a_vanishing_rest_and_a_high_alpha_that_does_not_isolate() 
     assert!(bottom.series.iter().all(falls));
 }
 
-/// Stored bursts (kB) of docs/concepts/algorithms.md section 3.9 at r = 2, 3, 5, 10, 20, 40.
+/// Checks the stored bursts (kB) of docs/concepts/algorithms.md section 3.9 at r = 2, 3, 5,
+/// 10, 20, 40.
 #[test]
 fn abm_figure_5_has_the_worked_values() {
     let table = [
@@ -77,7 +78,7 @@ fn abm_figure_5_has_the_worked_values() {
 
 #[test]
 fn plasticine_figure_3_has_its_two_phases() {
-    // PLA-F3-1, with t0 = 2.
+    // PLA-F3-1 with the start t0 = 2.
     let figure = panel("plasticine-3", "plasticine-3");
     for (time, q1, q2) in [(1.0, 30.0, 0.0), (8.0, 24.0, 24.0), (17.0, 15.0, 30.0), (20.0, 15.0, 30.0)] {
         assert!(
@@ -96,7 +97,7 @@ fn plasticine_figure_3_has_its_two_phases() {
 
 #[test]
 fn plasticine_figure_4_tends_to_nothing() {
-    // PLA-F4-1: aH / (1 + aH + n aL).
+    // PLA-F4-1: the share is aH / (1 + aH + n aL).
     let figure = panel("plasticine-4", "plasticine-4");
     assert!(falls(&figure.series[0]));
     for n in [0.0_f64, 7.0, 50.0] {
@@ -112,8 +113,8 @@ fn tdt_figure_3_parts_where_the_old_queue_leaves_the_threshold() {
         assert!(gap.abs() < 1e-6, "a slow burst: it follows, {time} ms");
     }
     assert!(at(&fast, "old queue", 1.5) > at(&fast, "threshold", 1.5) + 10.0, "a fast one: it lags");
-    // Eq. 3: a third of the buffer each, reached after B / 3 at C; Eq. 7: t2 - t0 = B / (2 (2 (R -
-    // C) - C)) = B / 18 C.
+    // By Eq. 3, each queue gets a third of the buffer, reached after B / 3 at C.
+    // By Eq. 7, t2 - t0 = B / (2 (2 (R - C) - C)) = B / 18 C.
     let met = |figure: &Figure| {
         let meets = |&&(time, length): &&(f64, f64)| {
             time > 1.0 && (length - at(figure, "threshold", time)).abs() < 1e-6
@@ -140,7 +141,7 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
             at(&ratio, name, queues)
         );
     }
-    // REV-F4-2: the condition of the limit is not exact for few queues: (10, 1) is 0.7.
+    // REV-F4-2: the limit's condition is not exact for few queues, because (10, 1) gives 0.7.
     assert!((at(&ratio, "1 lossy queue", 10.0) - 0.7).abs() < 0.005);
     // REV-F5a-1.
     let pause = panel("reverie-5", "reverie-5a");
@@ -153,7 +154,7 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
         assert!(near(at(&pause, name, n), expected, 2e-3), "{n}, {name}: {}", at(&pause, name, n));
     }
     assert!(pause.series.iter().all(falls));
-    // REV-F5b-1: flat.
+    // REV-F5b-1: the line is flat.
     let drop = panel("reverie-5", "reverie-5b");
     for n in [1.0, 7.0, 20.0] {
         assert!(

@@ -1,4 +1,4 @@
-//! Edge cases of the fluid model: errors, speed, timers of the laws, full buffers.
+//! Tests of edge cases of the fluid model: errors, speed, timers of the laws, full buffers.
 
 use crate::fluid_support::{between, near};
 use bufferlab_theory::fluid::{
@@ -92,7 +92,7 @@ fn parameters_of_laws_are_checked_too() {
     assert!(message(reverie.run(1.0)).starts_with("the time constant is 0"));
 }
 
-/// 64 queues on 16 ports of 10 Gb/s, with bursts of 20 us to 2 ms on all ports all the time.
+/// Run of 64 queues on 16 ports of 10 Gb/s, with bursts of 20 us to 2 ms on all ports all the time.
 fn busy(record: bool) -> Trajectory {
     let line = 1.25e9;
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
@@ -119,7 +119,7 @@ fn busy(record: bool) -> Trajectory {
 #[test]
 fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_changes_and_conserves_every_byte() {
     let run = busy(true);
-    // About 12,000 changes of rates and 1,250 refreshes; an event costs a pass over the queues.
+    // The run has about 12,000 changes of rates and 1,250 refreshes. Each event visits all queues.
     assert!((15_000..50_000).contains(&run.events()), "busy: {}", run.events());
     for queue in 0..64 {
         let out = run.served()[queue] + run.refused(queue, 0.1) + run.length(queue, 0.1);
@@ -130,8 +130,8 @@ fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_change
     assert_eq!(bare.first_refusal(7), run.first_refusal(7));
 }
 
-/// EDT: a port is without control for at most TM2 (here 3), although the burst continues and
-/// nothing was dropped.
+/// Under EDT, a port is uncontrolled for at most TM2 (3 in this test),
+/// although the burst continues and no packet was dropped.
 #[test]
 fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
     let shape = Shape::new(100.0, vec![1.0; 2], 1).expect("in domain");
@@ -141,7 +141,8 @@ fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // The count reaches 8 net packets at 4 per unit of time, from time 2 to time 5.
+    // The count reaches 8 net packets at time 2, with a growth of 4 per unit of time.
+    // TM2 ends at time 5.
     assert_eq!(run.state(0, 1.99), PortState::Normal);
     assert_eq!(run.state(0, 2.01), PortState::Absorption);
     assert_eq!(run.state(0, 5.01), PortState::Normal);
@@ -149,7 +150,7 @@ fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
     assert!(near(first.time, 5.0, 1e-9) && near(first.stored, 20.0, 1e-9), "{first:?}");
 }
 
-/// EDT: growth that takes longer than the window is not a burst.
+/// Under EDT, growth that takes longer than the window is not a burst.
 #[test]
 fn a_queue_that_grows_slower_than_c2_in_tm1_stays_controlled() {
     let shape = Shape::new(100.0, vec![1.0; 2], 1).expect("in domain");
@@ -166,7 +167,7 @@ fn a_queue_that_grows_slower_than_c2_in_tm1_stays_controlled() {
     assert_eq!(state(1.85), PortState::Absorption);
 }
 
-/// TDT: after the end of a burst, consecutive departures end absorption.
+/// Under TDT, consecutive departures after the end of a burst end absorption.
 #[test]
 fn absorption_ends_three_packets_after_the_burst() {
     let shape = Shape::new(160.0, vec![1.0; 16], 1).expect("in domain");
@@ -175,15 +176,15 @@ fn absorption_ends_three_packets_after_the_burst() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 6.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // NEC = 10 packets at 4 per unit of time; the burst ends at 6.
+    // NEC = 10 packets are reached at 4 per unit of time. The burst ends at 6.
     assert_eq!(
         [2.49, 2.51, 8.99, 9.01].map(|time| run.state(0, time)),
         [PortState::Normal, PortState::Absorption, PortState::Absorption, PortState::Normal]
     );
 }
 
-/// TDT: arrivals at less than half the line rate do not interrupt a row of three departures; faster
-/// arrivals do.
+/// Under TDT, arrivals at less than half the line rate do not interrupt a row of three departures.
+/// Faster arrivals interrupt it.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -200,8 +201,8 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
     assert_eq!(state(0.55), PortState::Absorption);
 }
 
-/// ABM with instantaneous n and γ: when a queue becomes congested, the limits of its priority drop
-/// at once; nothing chatters.
+/// Under ABM with instantaneous n and γ, the limits of a priority drop at once when one of its
+/// queues becomes congested. Changes do not alternate endlessly.
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -213,7 +214,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 2.0, start: 5.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // A lone queue gets a half. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...), where n jumps.
+    // A lone queue gets a half. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...),
+    // and n jumps at this point.
     assert!(near(run.length(0, 4.0), 0.5, 1e-9));
     let jump = run
         .breakpoints()
@@ -226,7 +228,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
     assert!(run.events() < 60, "{}", run.events());
 }
 
-/// Measured drain rates count sent data: two of four queues of a port send half of the line each.
+/// Measured drain rates count sent data. Two of four queues of a port send at half of the
+/// line rate each.
 #[test]
 fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() {
     let lengths = |rate| {
@@ -245,7 +248,7 @@ fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() 
     assert!(computed[0] > 0.0 && computed[2] == 0.0);
 }
 
-/// Reverie's filter against Euler's method with a small step, before any queue slides.
+/// Compares Reverie's filter with Euler's method with a small step, before any queue slides.
 #[test]
 fn the_filter_is_what_small_steps_tend_to() {
     let queue = |arriving, weight| ReverieQueue { weight, arriving, start: 0.0, end: 0.4, drain_rate: 1.0 };
@@ -272,8 +275,8 @@ fn the_filter_is_what_small_steps_tend_to() {
     assert_eq!(run.first_refusal(0), None);
 }
 
-/// For any law and traffic: every run ends, nothing chatters, bytes are conserved, and the buffer
-/// is never exceeded.
+/// For any law and traffic, every run ends, changes do not alternate endlessly,
+/// bytes are conserved, and the buffer is never exceeded.
 #[test]
 fn random_traffic_under_every_law_runs_through() {
     let mut stream = RandomStream::new(9, "test/fluid/laws", 0);

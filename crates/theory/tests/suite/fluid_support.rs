@@ -1,6 +1,6 @@
-//! Closed forms to check the fluid model against, in the notation of the papers.
+//! Closed forms with which tests compare the fluid model, in the notation of the papers.
 //!
-//! Sizes share one unit, rates are in that unit per unit of time.
+//! All sizes share one unit, and rates are in that unit per unit of time.
 
 #![allow(dead_code)]
 
@@ -24,8 +24,9 @@ pub(crate) struct Burst {
     pub(crate) count: usize,
 }
 
-/// First instant at which a new queue meets its limit, and the lagging old queues. ABM Eq. 29 to 39
-/// for any mix of old queues that follow their limit or lag.
+/// First instant at which a new queue meets its limit, and the old queues that fall behind.
+/// The function solves ABM Eq. 29 to 39 for any mix of old queues that follow their limit
+/// or fall behind.
 pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
     let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
     let inflow = burst.count as f64 * (burst.rate - 1.0);
@@ -49,20 +50,21 @@ pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Ol
     (burst.weight * rest / ((burst.rate - 1.0) + burst.weight * growth), lagging)
 }
 
-/// ABM Eq. 34 (Plasticine Eq. 40): every old queue follows.
+/// First drop by ABM Eq. 34 (Plasticine Eq. 40), if every old queue follows its limit.
 pub(crate) fn first_drop_case_1(buffer: f64, old: &[Old], burst: Burst) -> f64 {
     let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
     burst.weight * buffer / ((burst.rate - 1.0) * (1.0 + sum + burst.weight * burst.count as f64))
 }
 
-/// ABM Eq. 39 (Plasticine Eq. 46): every old queue lags.
+/// First drop by ABM Eq. 39 (Plasticine Eq. 46), if every old queue falls behind its limit.
 pub(crate) fn first_drop_case_2(buffer: f64, old: &[Old], burst: Burst) -> f64 {
     let (sum, drained) = old.iter().fold((0.0, 0.0), |(w, g), (weight, gamma)| (w + weight, g + gamma));
     let net = burst.count as f64 * (burst.rate - 1.0) - drained;
     burst.weight * buffer / ((1.0 + sum) * ((burst.rate - 1.0) + burst.weight * net))
 }
 
-/// TDT Eq. 4 to 13: N overloaded ports, M new ones at R, line rate C.
+/// Burst durations by TDT Eq. 4 to 13, with N overloaded ports, M new ports at rate R,
+/// and line rate C.
 pub(crate) struct Tdt {
     pub(crate) dt: f64,
     pub(crate) edt: f64,
@@ -86,7 +88,7 @@ pub(crate) fn tdt(rate: f64, old: f64, new: f64, buffer: f64, alpha: f64, line: 
     Tdt { dt, edt, ideal, tdt: (buffer - old * buffer / ports) / (new * (rate - line)), case_2 }
 }
 
-/// Reverie Eq. 10, 11: occupancy of lossless and lossy traffic in SONiC's pools.
+/// Occupancy of lossless and lossy traffic in SONiC's pools by Reverie Eq. 10 and 11.
 pub(crate) fn sonic(
     ingress: f64,
     lossy: f64,
@@ -98,8 +100,8 @@ pub(crate) fn sonic(
 }
 
 /// A switch with `old` queues at their limits and new, empty queues, each on a separate port.
-/// Several old queues share a port where γ is a fraction: those with γ = 1/k are in groups of k.
-/// Weights are frozen; all queues are overloaded.
+/// Several old queues share a port if γ is a fraction: queues with γ = 1/k are in groups of k.
+/// Weights are frozen, and all queues are overloaded.
 pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
     let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
     let mut slots = Vec::new();
@@ -133,12 +135,12 @@ pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid,
     (fluid, new)
 }
 
-/// A random number in a range, uniform on a logarithmic scale.
+/// Draws a random number in a range, uniform on a logarithmic scale.
 pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     (low.ln() + stream.next_f64() * (high / low).ln()).exp()
 }
 
-/// Whether two numbers agree within a relative tolerance.
+/// Whether two numbers agree within the relative tolerance `share`.
 pub(crate) fn near(found: f64, expected: f64, share: f64) -> bool {
     (found - expected).abs() <= share * expected.abs().max(1e-300)
 }

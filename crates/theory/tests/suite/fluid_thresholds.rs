@@ -1,5 +1,5 @@
-//! The fluid integrator against the closed forms of dynamic thresholds, in every regime and for any
-//! state.
+//! Tests of the fluid integrator against the closed forms of dynamic thresholds,
+//! in every regime and for any state.
 
 use crate::fluid_support::{
     Burst, Old, between, first_drop, first_drop_case_1, first_drop_case_2, near, scene, steady,
@@ -7,7 +7,7 @@ use crate::fluid_support::{
 use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
 use bufferlab_units::RandomStream;
 
-/// Up to 12 old queues on up to 6 ports, with ABM's weights `α γ / n` or DT's weights α.
+/// Draws up to 12 old queues on up to 6 ports, with ABM's weights `α γ / n` or DT's weights α.
 fn random_state(stream: &mut RandomStream, by_drain_rate: bool) -> (f64, Vec<Old>, Burst) {
     let mut old = Vec::new();
     for _ in 0..1 + stream.below(6) {
@@ -36,8 +36,8 @@ enum Regime {
     Mixed,
 }
 
-/// A thousand states of a regime with a valid closed form: no old queue empties before the first
-/// drop.
+/// Checks a thousand states of a regime in which a closed form is valid:
+/// no old queue empties before the first drop.
 fn check(regime: Regime, by_drain_rate: bool) {
     let name = format!("test/fluid/{regime:?}/{by_drain_rate}");
     let mut stream = RandomStream::new(1, &name, 0);
@@ -96,8 +96,8 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// E-ABM-4: with old weights 2 and 0.5 the printed limit between the cases is 3.8. It assigns r =
-/// 3.45 to case 1, where a queue lags.
+/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8.
+/// It assigns r = 3.45 to case 1, in which one queue falls behind.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -110,14 +110,14 @@ fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight
     let (found, burst) = first(3.45);
     assert!(near(found, 0.083_624, 1e-5), "{found}");
     assert!(near(first_drop_case_1(1.0, &old, burst), 0.090_703, 1e-5));
-    // The printed form is right up to the limit per queue, 2.75.
+    // The printed form is right up to the limit per queue, which is 2.75.
     let (found, burst) = first(2.7225);
     assert!(near(found, 0.129_01, 1e-4) && near(found, first_drop_case_1(1.0, &old, burst), 1e-9));
     let (found, burst) = first(8.0);
     assert!(near(found, 0.023_810, 1e-4) && near(found, first_drop_case_2(1.0, &old, burst), 1e-9));
 }
 
-/// E-ABM-5: dT/dt > 0 is possible when queues drain faster than the burst fills.
+/// Erratum E-ABM-5: dT/dt > 0 is possible if queues drain faster than the burst fills the buffer.
 #[test]
 fn a_threshold_rises_during_a_burst_when_an_old_queue_drains_faster_than_the_burst_fills() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -183,8 +183,8 @@ fn what_arrives_is_served_refused_or_stored_whatever_happens() {
     }
 }
 
-/// A full buffer under Complete Sharing stays full. Arrivals share the space that becomes free in
-/// proportion to their rates.
+/// A full buffer under Complete Sharing stays full. Arrivals share the space that becomes free,
+/// in proportion to their rates.
 #[test]
 fn complete_sharing_fills_the_buffer_and_stays_full() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -194,12 +194,12 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 4.0, start: 0.0, end: 10.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // With growths of 1 and 3, the buffer is full at time 1/4.
+    // The queues grow by 1 and 3, so the buffer is full at time 1/4.
     let first = run.first_refusal(1).expect("it drops");
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));
-    // Two units of space per unit of time go to arrivals 2 : 4, so the slow one loses a third of a
-    // unit until it is empty.
+    // Two units of space per unit of time go to arrivals in the ratio 2 : 4.
+    // So the slow queue loses a third of a unit until it is empty.
     assert!(near(run.length(0, 0.25 + 0.3), 0.25 - 0.3 / 3.0, 1e-9));
     assert_eq!(run.length(0, 20.0), 0.0);
 }
@@ -218,8 +218,8 @@ fn an_underloaded_queue_leaves_its_share_of_the_port_to_the_others() {
     assert!(near(run.length(1, 1.0), 0.2, 1e-9) && near(run.length(2, 1.0), 0.5, 1e-9));
 }
 
-/// The rules in small steps, independent of the integrator's reasoning. Ports serve their
-/// backlogged queues equally.
+/// Simulates the rules in small steps, independent of the integrator's reasoning.
+/// Ports serve their backlogged queues equally.
 fn in_small_steps(
     alphas: &[f64],
     queues_per_port: usize,
@@ -243,7 +243,7 @@ fn in_small_steps(
         }
         for port in lengths.chunks_mut(queues_per_port) {
             let mut rest = step;
-            // Shares that a short queue leaves unused are offered again.
+            // The loop offers shares that a short queue leaves unused again.
             for _ in 0..queues_per_port {
                 let waiting = port.iter().filter(|&&length| length > 0.0).count();
                 if waiting == 0 || rest <= 0.0 {
@@ -283,7 +283,7 @@ fn random_traffic_goes_where_small_steps_go() {
         let alphas: Vec<f64> = (0..6).map(|queue| alphas_of_port[queue % 2]).collect();
         let stepped = in_small_steps(&alphas, 2, &sources, 1.0, 1e-5);
         for (queue, &length) in stepped.iter().enumerate() {
-            // Tolerance: several times the arrivals of the fastest sources in one step.
+            // The tolerance is several times the arrivals of the fastest sources in one step.
             assert!(
                 (run.length(queue, 1.0) - length).abs() < 1e-3,
                 "round {round}: {} {length}",

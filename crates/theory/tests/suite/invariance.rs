@@ -1,5 +1,5 @@
-//! Answers do not depend on the order of equal inputs, nor on the number of groups that describe
-//! them.
+//! Tests that answers depend neither on the order of equal inputs,
+//! nor on the number of groups that describe them.
 
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream};
 
 const STATES: u32 = 20_000;
 
-/// Splits some groups in two and shuffles all groups.
+/// Splits some of the groups in two and shuffles all groups.
 fn rewritten(old: &[OldQueues], stream: &mut RandomStream) -> Vec<OldQueues> {
     let mut parts = Vec::new();
     for queue in old {
@@ -26,7 +26,7 @@ fn rewritten(old: &[OldQueues], stream: &mut RandomStream) -> Vec<OldQueues> {
     parts
 }
 
-/// Old queues of few kinds, so that many reach their thresholds at one instant.
+/// Draws old queues of few kinds, so that many queues reach their thresholds at one instant.
 fn few_kinds(stream: &mut RandomStream) -> Vec<OldQueues> {
     let affected = stream.below(3) > 0;
     let mut queues = some_queues(stream, affected);
@@ -75,12 +75,12 @@ fn the_transient_depends_on_the_queues_and_not_on_how_they_are_grouped() -> Resu
         rejoined += u32::from(found.rejoined > 1);
         lagging += u32::from(found.lagging > 0);
     }
-    // The states include the important cases.
+    // The random states include the important cases.
     assert!(rejoined > STATES / 100 && lagging > STATES / 10, "{rejoined} {lagging}");
     Ok(())
 }
 
-/// A list within the domain of a parameter; `None` if the parameter is not a list.
+/// Draws a list within the domain of a parameter. `None` if the parameter is not a list.
 fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamValue>> {
     let ParamKind::List(element) = kind else { return None };
     let some = |stream: &mut RandomStream| match element {
@@ -92,7 +92,7 @@ fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamVal
     Some((0..count).map(|_| some(stream)).collect())
 }
 
-/// Required parameters of a calculator, except the list.
+/// Required parameters of a calculator, except its list.
 fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
     match info.name {
         "alpha" => vec![
@@ -103,22 +103,22 @@ fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
     }
 }
 
-/// A way to write a list as more groups of the same meaning, and the answers that must not change.
+/// A way to write a list as more groups of equal meaning, and the answers that must not change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grouping {
-    /// An element is a sum: splitting it changes no answer.
+    /// An element is a sum, so splitting the element changes no answer.
     Sum,
-    /// The first element's answers depend on the sum of the others: splitting another element
-    /// changes none of them.
+    /// The first element's answers depend on the sum of the other elements.
+    /// So splitting another element changes none of these answers.
     SumOfOthers,
-    /// The first element's answers depend on the smallest of the others: repeating another element
-    /// changes none of them.
+    /// The first element's answers depend on the smallest of the other elements.
+    /// So repeating another element changes none of these answers.
     SmallestOfOthers,
-    /// Elements are independent: repeating an element repeats its column.
+    /// Elements are independent, so repeating an element repeats its column.
     Columns,
 }
 
-/// Every list parameter of a calculator.
+/// Every list parameter of a calculator, with its grouping.
 const GROUPINGS: [(&str, &str, Grouping); 4] = [
     ("alpha", "others", Grouping::Sum),
     ("shares", "queues", Grouping::Columns),
@@ -145,7 +145,7 @@ fn derive(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Derivation 
     info.calculate(&given).unwrap_or_else(|error| panic!("{} {given:?}: {error}", info.name))
 }
 
-/// Values that must be equal for any number of groups.
+/// Values of the answer that must be equal for any number of groups.
 fn kept(found: &Derivation, grouping: Grouping) -> Vec<f64> {
     let first = |name: &str| grouping == Grouping::Sum || name.ends_with(" 0");
     found.answers.iter().filter(|answer| first(&answer.name)).map(|answer| answer.value).collect()
@@ -188,13 +188,13 @@ fn no_calculator_depends_on_how_many_groups_its_lists_are_written_in() {
     }
 }
 
-/// The answers and the cells of the table, sorted, because a row per priority may move with it.
+/// Answers and cells of the table, sorted, because the row of a priority may change its position.
 fn answers(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Vec<String> {
     let derivation = derive(info, name, list);
     let mut found: Vec<String> =
         derivation.answers.iter().map(|answer| format!("{:.9e}", answer.value)).collect();
     for row in derivation.table.iter().flat_map(|table| &table.rows) {
-        // The first column numbers the rows; columns of a list may move with their element.
+        // The first column numbers the rows. Columns of a list change position with their element.
         let mut cells = row[1..].to_vec();
         cells.sort_unstable();
         found.push(cells.join(" "));

@@ -1,4 +1,4 @@
-//! Closed forms and the fluid model against worked numbers, packets and the papers.
+//! Tests of the closed forms and the fluid model against worked numbers, packets and the papers.
 
 mod domains;
 mod fluid_examples;

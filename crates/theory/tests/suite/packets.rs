@@ -1,5 +1,5 @@
-//! One burst beside old queues, simulated twice: packet by packet through the real switch, and as a
-//! liquid.
+//! Simulates one burst beside old queues twice: packet by packet through the real switch,
+//! and as a liquid.
 
 use bufferlab_core::{
     Admission, DropReason, Header, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig,
@@ -9,21 +9,21 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// 16 ports of 1 Gb/s, 1500 B as in TDT section VI-A; 4 MB, so that a limit of an 800th is still
-/// three packets.
+/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A.
+/// They have 4 MB, so that a limit of an 800th of it is still three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
 const LINE: BitRate = BitRate::gbps(1);
 /// Line rate (bytes per second).
 const LINE_BYTES: f64 = 125e6;
-/// The burst's port.
+/// Number of the port that receives the burst.
 const BURST_PORT: u16 = 15;
-/// Arrival rate for a port with old queues, in line rates.
+/// Arrival rate at a port with old queues (line rates).
 const OVERLOAD: f64 = 2.5;
 const END: Time = Time::from_ms(600);
 
-/// Placement of the old queues.
+/// Ports on which the old queues are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Number of ports with one old queue each.
@@ -34,30 +34,30 @@ pub(crate) enum Layout {
     Together(usize),
 }
 
-/// A cell of the grid.
+/// A cell of the grid of comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) policy: &'static str,
     pub(crate) layout: Layout,
     /// Alphas of the old queues and of the burst.
     pub(crate) alphas: (f64, f64),
-    /// Rate of the burst in line rates.
+    /// Arrival rate of the burst (line rates).
     pub(crate) rate: f64,
     /// Size of the buffer (bytes).
     pub(crate) buffer: u64,
-    /// Interval for refreshing weights, for policies that refresh them.
+    /// Interval at which policies with weights update the weights.
     pub(crate) refresh: Time,
 }
 
-/// First lost packet of the burst: its time (s after the burst's start), and bytes of the burst
-/// stored then.
+/// First lost packet of the burst: its time (s after the burst's start),
+/// and bytes of the burst that were stored then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) seconds: f64,
     pub(crate) stored: f64,
 }
 
-/// An open-loop source of a queue.
+/// An open-loop source of packets for a queue.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     port: u16,
@@ -67,7 +67,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Arrival time of a packet, exact to a picosecond, so that errors do not accumulate.
+    /// Time at which a packet arrives, exact to a picosecond, so that errors do not accumulate.
     fn arrival(&self, packet: u64) -> Time {
         self.start + self.rate.serialization(packet * MTU)
     }
@@ -83,17 +83,19 @@ impl Layout {
 }
 
 impl Cell {
-    /// Priority 0 is the burst's, the old queues have the next priorities.
+    /// Number of queues per port. Priority 0 is the burst's,
+    /// the old queues have the next priorities.
     fn queues_per_port(&self) -> usize {
         1 + self.layout.old().1
     }
 
-    /// Old queues are steady long before the burst: TDT's port has been evacuating for 100 ms.
+    /// Start of the burst. Old queues are steady long before:
+    /// TDT's port has been evacuating for 100 ms.
     fn burst_start(&self) -> Time {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
             _ if matches!(self.policy, "edt" | "tdt") => Time::from_ms(300),
-            // Time in which the arrivals fill the buffer four times.
+            // The time is that in which the arrivals fill the buffer four times.
             _ => Time::from_us(self.buffer * 9 / 400),
         }
     }
@@ -102,8 +104,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // Staggered starts: simultaneous packets for one port would be small bursts, which a liquid
-        // does not have.
+        // Starts are staggered. Simultaneous packets for one port would be small bursts,
+        // which a liquid does not have.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,
@@ -142,7 +144,8 @@ impl Cell {
         config.with_queues(self.queues_per_port()).build(self.policy, &params).expect("it fits")
     }
 
-    /// Simulates packet by packet. A packet occupies the buffer until its transmission starts.
+    /// Simulates the cell packet by packet.
+    /// A packet occupies the buffer until its transmission starts.
     pub(crate) fn by_packets(&self) -> (First, DropReason) {
         let mut switch = self.switch();
         let streams = self.streams();
@@ -212,7 +215,7 @@ impl Cell {
         law.expect("in domain")
     }
 
-    /// Computes the first loss with the fluid model.
+    /// Computes the first loss of the cell with the fluid model.
     pub(crate) fn by_fluid(&self) -> First {
         let shape = Shape::new(self.buffer as f64, vec![LINE_BYTES; PORTS], self.queues_per_port())
             .expect("in domain");
@@ -235,7 +238,7 @@ impl Cell {
         First { seconds: first.time - self.burst_start().as_secs_f64(), stored: first.stored }
     }
 
-    /// Time in which the burst grows by a packet (s).
+    /// Time in which the queue of the burst grows by a packet (s).
     pub(crate) fn packet_time(&self) -> f64 {
         MTU as f64 / ((self.rate - 1.0) * LINE_BYTES)
     }

@@ -1,4 +1,4 @@
-//! First drops of packets through the real switch against the fluid model.
+//! Tests of first drops: packets through the real switch against the fluid model.
 //!
 //! `cargo xtask generate theory` rewrites the measured block of
 //! `docs/evidence/validation-fluid.md`.
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 const BEGIN: &str = "<!-- measured: begin; cargo xtask generate theory -->";
 const END: &str = "<!-- measured: end -->";
 
-/// A cell outside the tolerance, and the heading of the page that explains it.
+/// A cell outside the tolerance, and the heading of the page section that explains it.
 struct Explained {
     policy: &'static str,
     layout: Layout,
@@ -47,7 +47,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether time and length of the two models agree within 3 % and one packet.
+    /// Whether the two models agree in time and length within 3 % and one packet.
     fn is_within(&self) -> bool {
         let time = 0.03 * self.fluid.seconds + self.cell.packet_time();
         let length = 0.03 * self.fluid.stored + MTU as f64;
@@ -74,7 +74,7 @@ fn grid() -> Vec<Cell> {
         let alphas: &[(f64, f64)] = if weighted { &[(1.0, 1.0), (0.5, 20.0)] } else { &[(1.0, 1.0)] };
         for &alphas in alphas {
             for layout in ports.into_iter().chain(queues).chain(together) {
-                // Old queues fill the whole buffer, so nothing can be compared.
+                // The old queues fill the whole buffer, so the test cannot compare the models.
                 let trivial = policy == "cs" && matches!(layout, Layout::Ports(1..) | Layout::Queues(_));
                 for rate in [2.5, 5.0, 12.0] {
                     if !trivial {
@@ -118,7 +118,7 @@ impl Outcome {
     }
 }
 
-/// The block of the page: a line per policy, then the cells outside the tolerance.
+/// The generated block of the page: a line per policy, then the cells outside the tolerance.
 fn block() -> String {
     let outside = || OUTCOMES.iter().filter(|outcome| !outcome.is_within());
     let mut text = format!("\n{} cells, {} outside.\n\n", OUTCOMES.len(), outside().count());
@@ -165,7 +165,7 @@ fn block() -> String {
     text
 }
 
-/// Table of every cell: `docs/evidence/validation/fluid.csv`.
+/// The table of every cell, `docs/evidence/validation/fluid.csv`.
 fn table() -> String {
     let mut text = String::from(
         "policy,old_queues,alpha_old,alpha_burst,burst_rate,fluid_us,packets_us,difference_percent,fluid_kb,packets_kb,length_difference_percent,within\n",
@@ -234,7 +234,8 @@ fn the_page_and_its_table_show_what_is_measured() {
     ]);
 }
 
-/// The comparison can fail: another policy's fluid model is not within the tolerance.
+/// Checks that the comparison can fail: the fluid model of another policy is not
+/// within the tolerance.
 #[test]
 fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     let cell = Cell::on_grid("dt", Layout::Ports(4), (1.0, 1.0), 5.0);
@@ -243,8 +244,8 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
 }
 
-/// Limits of a few packets, as described on the page: the longer the limit, the closer packets are
-/// to the liquid.
+/// Limits of a few packets, as the page describes them:
+/// the longer the limit, the less packets differ from the liquid.
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {
@@ -261,9 +262,9 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
     assert!(few > 0.2 && more < 0.08, "{few} {more}");
 }
 
-/// A round of the port is one packet of 12 us. With refresh intervals of whole packets, a queue is
-/// always sampled at the same point of its small oscillation, so a limit of a few packets does no
-/// harm.
+/// A round of the port is one packet of 12 us. With refresh intervals of whole packets,
+/// a queue is always sampled at one point of its small oscillation,
+/// so a limit of a few packets causes no error.
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {
     let deviation = |us| {

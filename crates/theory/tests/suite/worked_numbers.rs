@@ -1,4 +1,4 @@
-//! Worked examples of the notes on the papers' algorithms, number by number.
+//! Tests of the worked examples in the notes on the papers' algorithms, number by number.
 
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
 use bufferlab_theory::forms::sonic::Pools;
@@ -98,8 +98,8 @@ fn thresholds_of_dynamic_thresholds_and_abm_for_1_to_32_queues() -> Tested {
 
 #[test]
 fn the_table_of_absorbed_bursts_in_abm_figure_5() -> Tested {
-    // B = 1 MB, C = 1 Gb/s, alpha 0.5 before and 1024 for the burst: stored data, (r - 1)*t1, in
-    // KB.
+    // The values are the stored data (r - 1)*t1 in KB, for B = 1 MB, C = 1 Gb/s,
+    // alpha 0.5 before and 1024 for the burst.
     let rates = [2.0, 3.0, 5.0, 10.0, 20.0, 40.0];
     let omega = |count, gamma| abm::omega(0.5, count, gamma);
     let rows = [
@@ -141,8 +141,8 @@ fn plasticine_factors_for_a_burst() -> Tested {
         assert_close(plasticine::alpha_low_without_loss(rate)?, alpha, 5e-5);
     }
     assert_eq!(plasticine::alpha_low_without_loss(2.0)?, f64::INFINITY);
-    // B = 1 MB at 1 Gb/s is 8 ms. Rate, duration (ms), printed, tight, alpha_high at alpha_low =
-    // 0.5.
+    // A buffer of B = 1 MB at 1 Gb/s is 8 ms. Each case has rate, duration (ms), printed, tight,
+    // and alpha_high at alpha_low = 0.5.
     let cases = [
         (5.0, 0.48, 3.1667, 4.5556, 0.493_15),
         (8.0, 0.3, 2.8095, 3.4444, 0.5943),
@@ -158,7 +158,7 @@ fn plasticine_factors_for_a_burst() -> Tested {
             plasticine::alpha_high_for_burst(burst, plasticine::alpha_low_for_burst_printed(burst)?)?;
         assert_close(at_printed, arrival_rate - 1.0, 1e-9);
     }
-    // The example of erratum E-PLA-3: r = 5 for 1.6 ms.
+    // The burst is the example of erratum E-PLA-3: r = 5 for 1.6 ms.
     let long = BurstToAbsorb { buffer_time: 8.0, arrival_rate: 5.0, duration: 1.6 };
     assert_close(plasticine::alpha_low_for_burst_printed(long)?, 0.25, 1e-12);
     assert_close(plasticine::alpha_high_for_burst(long, 0.458)?, 9.43, 2e-2);
@@ -167,8 +167,8 @@ fn plasticine_factors_for_a_burst() -> Tested {
 
 #[test]
 fn plasticine_figure_3_reaches_its_two_corners() -> Tested {
-    // One old queue of alpha 1 on a separate port, the new one with alpha 2: first loss after 6
-    // packet times, 24 packets each.
+    // One old queue has alpha 1 on a separate port, and the new queue has alpha 2.
+    // The first loss is after 6 packet times, with 24 packets in each queue.
     let old = [OldQueues::unchanged(1, 1.0, 1.0)];
     let touch = first_touch(60.0, &old, &burst(2.0, 5.0))?;
     assert_close(touch.time, 6.0, 1e-12);
@@ -176,8 +176,8 @@ fn plasticine_figure_3_reaches_its_two_corners() -> Tested {
     assert_eq!(touch.regime, Regime::NoneFollows);
     let path = plasticine::Trajectory::case_2(60.0, &old, &burst(2.0, 5.0))?;
     assert_close(path.draining(1.0, 1.0, 6.0), 24.0, 1e-12);
-    // Then the new queue follows its threshold, until the old one meets its threshold: the steady
-    // state after 15.
+    // Then the new queue follows its threshold, until the old queue meets its threshold.
+    // The steady state is reached after 15.
     assert_eq!(dynamic_threshold::steady_state(60.0, &[1.0, 2.0])?.thresholds, [15.0, 30.0]);
     assert_close(path.draining(1.0, 1.0, 15.0), 15.0, 1e-12);
     Ok(())
@@ -219,8 +219,8 @@ fn tdt_parameters_and_delays() -> Tested {
     assert_close(parameters.lower_bound, 20.8, 5e-3);
     assert_eq!(traffic_aware::output_2_printed(667.0, 16)?, 1344.0);
     assert_close(traffic_aware::fairness(&[1.0, 1.0, 0.5])?, 0.9259, 5e-5);
-    // One port with alpha 1: 333 packets of 1500 B at 1 Gb/s; an even split 42; complete
-    // sharing 667.
+    // One port with alpha 1 takes 333 packets of 1500 B at 1 Gb/s, an even split 42,
+    // complete sharing 667.
     for (packets, milliseconds) in [(333.0, 4.0), (42.0, 0.504), (667.0, 8.004)] {
         assert_close(dimensions::sending_seconds(packets * 1500.0, 1e9)? * 1e3, milliseconds, 5e-3);
     }
@@ -303,7 +303,7 @@ fn reverie_shares_and_filter() -> Tested {
     }
     let constants = [(0.4, 1.09), (0.8, 4.48), (0.9, 9.49), (0.99, 99.5), (0.999, 999.5), (0.999_999, 1e6)];
     for (gamma, updates) in constants {
-        // Compare as many digits as the notes give.
+        // The comparison uses as many digits as the notes give.
         assert_close(reverie::time_constant(gamma)?, updates, 5e-3);
     }
     let update = reverie::update_seconds(1048.0, 25e9)?;

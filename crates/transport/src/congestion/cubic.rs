@@ -37,24 +37,24 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
 }
 
-/// Constants C (segments per s³) and β of RFC 9438 section 5.
+/// Constant C of RFC 9438 section 5 (segments per s³), and its constant β.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
-/// α_cubic = 3 (1 − β)/(1 + β), with which the Reno-friendly window equals NewReno's on average
-/// (section 4.3).
+/// Constant α_cubic = 3 (1 − β)/(1 + β). With it, the Reno-friendly window equals NewReno's window
+/// on average (section 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
-/// Largest factor by which the window grows per round trip (section 4.4).
+/// Largest factor by which the window grows in a round trip (section 4.4).
 const STEEPEST: f64 = 1.5;
-/// Largest number of ACKs per segment of growth in ns-3, before any loss and after a timeout
-/// (CntClamp).
+/// Largest number of ACKs per segment of growth in ns-3, before any loss and after
+/// a timeout (CntClamp).
 const ARTIFACT_SLOWEST: f64 = 20.0;
-/// On the plateau ns-3 adds one segment per this many windows; `ARTIFACT_FASTEST` is the least
-/// number of ACKs per segment.
+/// Number of windows in which ns-3 adds one segment on the plateau.
+/// `ARTIFACT_FASTEST` is the least number of ACKs per segment.
 const ARTIFACT_FLAT: f64 = 100.0;
 const ARTIFACT_FASTEST: f64 = 2.0;
 
-/// Round trip as ns-3 measures it: by timestamps in whole milliseconds, with zero read as one
-/// microsecond. In a data center the first train of ACKs therefore ends slow start.
+/// Round trip as ns-3 measures it, by timestamps in whole milliseconds.
+/// Zero counts as one microsecond. So in a data center the first train of ACKs ends slow start.
 fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     const TICK: Time = Time::from_ms(1);
     match now.0 / TICK.0 - now.saturating_sub(rtt).0 / TICK.0 {
@@ -63,23 +63,24 @@ fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     }
 }
 
-/// State of Cubic.
+/// State of the control Cubic.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// W_max, the window at which the cubic function is flat (segments); zero before the first
-    /// reduction.
+    /// Window W_max at which the cubic function is flat (segments).
+    /// Zero before the first reduction.
     plateau: f64,
-    /// K, the time from the reduction to the plateau (s).
+    /// Time K from the last reduction to the plateau (s).
     flat_at: f64,
-    /// Start of congestion avoidance, moved later by the time in which the window could not grow.
+    /// Start of congestion avoidance. It moves later by the time in which the window
+    /// could not grow.
     epoch: Option<Time>,
-    /// W_est, the window that NewReno would have (segments).
+    /// Window W_est that NewReno would have (segments).
     friendly: f64,
-    /// cwnd_prior, the window before the last reduction (segments).
+    /// Window cwnd_prior before the last reduction (segments).
     prior: f64,
     after_timeout: bool,
     last_ack: Time,
-    /// State of the first slow start; `None` once a loss or a mark has ended it.
+    /// State of the first slow start. `None` after a loss or a mark has ended it.
     slow_start: Option<SlowStart>,
     hystart: HyStart,
 }
@@ -103,7 +104,7 @@ impl Cubic {
         let passed = ack.now.saturating_sub(self.last_ack);
         self.last_ack = ack.now;
         if !ack.may_grow {
-            // Time in which the window may not grow does not count (section 4.2).
+            // Time in which the window may not grow does not count as growth time (section 4.2).
             self.epoch = self.epoch.map(|epoch| epoch + passed);
             return;
         }
@@ -138,14 +139,14 @@ impl Cubic {
         let target = self.at(elapsed + ack.rtt.as_secs_f64()).clamp(window.size, STEEPEST * window.size);
         let growth = (target - window.size) / window.size * acked;
         window.size = if self.at(elapsed) < self.friendly {
-            // The window is in the Reno-friendly region.
+            // In the Reno-friendly region, the window is that of NewReno.
             self.friendly.max(window.size)
         } else {
             window.size + growth
         };
     }
 
-    /// Number of acknowledged segments after which ns-3 grows a window of `size` by one.
+    /// Number of acknowledged segments after which ns-3 increases a window of `size` by one.
     fn acks_per_segment_ns3(&self, size: f64, seconds: f64) -> f64 {
         let until = |wanted: f64| if wanted > size { size / (wanted - size) } else { f64::INFINITY };
         let slowest = if self.prior == 0.0 { ARTIFACT_SLOWEST } else { ARTIFACT_FLAT * size };
@@ -156,8 +157,8 @@ impl Cubic {
         self.epoch = Some(now);
         self.friendly = size;
         if self.after_timeout || size >= self.plateau {
-            // Section 4.8, no reduction yet, or a window beyond the plateau: the curve is convex
-            // from here.
+            // Either section 4.8 applies, or there was no reduction yet,
+            // or the window is beyond the plateau. The curve is convex from here.
             (self.plateau, self.flat_at) = (size, 0.0);
         } else {
             self.flat_at = ((self.plateau - size) / SCALE).cbrt();
@@ -166,7 +167,7 @@ impl Cubic {
         now
     }
 
-    /// Value of the cubic function, W_cubic(t) (Eq. 1).
+    /// Value W_cubic(t) of the cubic function (Eq. 1).
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
@@ -191,8 +192,8 @@ impl Controller for Cubic {
         flight: u32,
         _: Time,
     ) {
-        // Fast convergence (section 4.7): a second reduction below the first plateau leaves room
-        // for others.
+        // Fast convergence (section 4.7): after a second reduction below the first plateau,
+        // the flow leaves space for other flows.
         self.plateau =
             if window.size < self.plateau { window.size * (1.0 + DECREASE) / 2.0 } else { window.size };
         self.prior = window.size;
@@ -200,22 +201,22 @@ impl Controller for Cubic {
         self.after_timeout = event == CongestionEvent::Timeout;
         let is_artifact = config.states == CongestionStates::Ns3;
         if is_artifact && self.after_timeout {
-            // ns-3 resets all state (CubicReset).
+            // After a timeout, ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
-        // Section 4.6: the flight after a loss, as in RFC 5681; ns-3 takes the window.
+        // Section 4.6 uses the flight after a loss, as RFC 5681 does, and ns-3 uses the window.
         let base =
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);
         self.slow_start = match (is_artifact, event, self.hystart) {
-            // ns-3 starts slow start anew after a timeout; RFC 9406 covers the first slow start
-            // only.
+            // After a timeout ns-3 starts slow start again.
+            // RFC 9406 covers only the first slow start.
             (true, CongestionEvent::Timeout, kind @ HyStart::Classic) => Some(SlowStart::new(kind)),
             _ => None,
         };
     }
 
-    /// Excludes the time between two messages (RFC 9438 section 5.8).
+    /// Excludes the time between two messages from the growth time (RFC 9438 section 5.8).
     fn begin_message(&mut self, idle: Time) {
         self.epoch = self.epoch.map(|epoch| epoch + idle);
         self.last_ack += idle;

@@ -1,8 +1,8 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. These values are updated when the flow
-//! sends or receives a packet, so a flow needs no timer events: between two such moments its rate
-//! has no effect.
+//! Alpha, cuts and increases follow timers of microseconds. The control updates these
+//! values when the flow sends or receives a packet, so a flow needs no timer events.
+//! Between two packets, the flow's rate has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
@@ -25,7 +25,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &build,
 };
 
-/// Default of a parameter that the chosen set determines.
+/// Default of a parameter whose value the chosen set determines.
 const BY_SET: ParamValue = ParamValue::Computed("the value of the set");
 
 const fn by_set(name: &'static str, kind: ParamKind, doc: &'static str) -> ParamInfo {
@@ -98,45 +98,44 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 }
 
 bufferlab_params::choices! {
-    /// Reaction of DCQCN to notifications.
+    /// Reaction of DCQCN to a congestion notification.
     pub enum DcqcnReaction {
         Notification = "notification": "as in the paper: a notification cuts the rate, raises alpha, and restarts timers and counters; it has no effect within `decrease_interval` of the last cut",
         Timer = "timer": "as NICs and HPCC's and Reverie's public code do: one timer moves alpha, another cuts the rate, depending on notifications since the timer last ran; a cut keeps the target until the rate has been raised once",
     }
 }
 
-/// Parameters of DCQCN.
+/// Parameters of the control DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnParameters {
-    /// Reaction to notifications.
+    /// Reaction of the flow to a congestion notification.
     pub reaction: DcqcnReaction,
-    /// Time without notification after which alpha falls. With [`DcqcnReaction::Timer`] also the
-    /// time after a notification at which alpha rises.
+    /// Time without notification after which alpha falls.
+    /// With [`DcqcnReaction::Timer`] also the time after a notification at which alpha rises.
     pub alpha_interval: Time,
-    /// Least time between two cuts.
+    /// Least time between two cuts of the rate.
     pub decrease_interval: Time,
-    /// Time between two increases.
+    /// Time between two increases of the rate.
     pub increase_interval: Time,
-    /// Bytes on the wire between two increases; 0 for no byte counter.
+    /// Bytes on the wire between two increases of the rate. 0: no byte counter.
     pub increase_bytes: u64,
-    /// F, the number of increases that halve the distance to the target before the target itself
-    /// rises.
+    /// Number F of increases that halve the distance to the target before the target itself rises.
     pub fast_recovery: u32,
-    /// g, the weight of a notification in alpha, in (0, 1].
+    /// Weight g of a notification in alpha, in (0, 1].
     pub gain: f64,
-    /// Alpha at the first notification, in (0, 1].
+    /// Value of alpha at the first notification, in (0, 1].
     pub initial_alpha: f64,
-    /// R_AI, the additive increase of the target.
+    /// Additive increase R_AI of the target.
     pub additive_increase: BitRate,
-    /// R_HAI, the hyper increase of the target. With a byte counter it is multiplied by the number
-    /// of rounds.
+    /// Hyper increase R_HAI of the target. With a byte counter it is multiplied by the
+    /// number of rounds.
     pub hyper_increase: BitRate,
-    /// Smallest rate.
+    /// Smallest rate of a flow.
     pub min_rate: BitRate,
 }
 
 bufferlab_params::choices! {
-    /// Published sets of parameters.
+    /// Sets of parameters that papers and code have published.
     #[derive(Default)]
     pub enum DcqcnSet {
         #[default]
@@ -150,7 +149,7 @@ bufferlab_params::choices! {
 }
 
 impl DcqcnSet {
-    /// Parameters for a host of this line rate.
+    /// Parameters of the set for a host of this line rate.
     #[must_use]
     pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
         match self {
@@ -186,9 +185,9 @@ impl DcqcnSet {
     }
 }
 
-/// Line rate of HPCC's parameters; other line rates scale them in proportion.
+/// Line rate of HPCC's parameters. For other line rates, the parameters are scaled in proportion.
 const HPCC_RATE: BitRate = BitRate::gbps(25);
-/// Least rate of sets whose source names none (HPCC's and Reverie's code: 100 Mb/s).
+/// Least rate of sets whose source names no least rate (HPCC's and Reverie's code: 100 Mb/s).
 const MIN_RATE: BitRate = BitRate::mbps(100);
 
 fn hpcc(line_rate: BitRate) -> DcqcnParameters {
@@ -226,7 +225,7 @@ fn paper(line_rate: BitRate) -> DcqcnParameters {
     }
 }
 
-/// State of DCQCN, with its parameters.
+/// State of the control DCQCN, with its parameters.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     parameters: DcqcnParameters,
@@ -235,26 +234,26 @@ pub struct Dcqcn {
 
 #[derive(Clone, Debug)]
 struct State {
-    /// R_C, the current rate (bit/s).
+    /// Current rate R_C of the flow (bit/s).
     rate: f64,
-    /// R_T, the target rate (bit/s).
+    /// Target rate R_T of the flow (bit/s).
     target: f64,
     alpha: f64,
-    /// Whether any notification has arrived; the timers run from then on.
+    /// Whether any notification has arrived. The timers run after the first one.
     is_notified: bool,
-    /// Whether the alpha timer has yet to process a notification ([`DcqcnReaction::Timer`]).
+    /// Whether the alpha timer still has to process a notification ([`DcqcnReaction::Timer`]).
     news_for_alpha: bool,
     news_for_rate: bool,
     alpha_due: Time,
-    /// Next run of the decrease timer. Without timers: end of the time in which no further cut may
-    /// follow.
+    /// Next time at which the decrease timer expires. Without timers:
+    /// end of the time in which no further cut may follow.
     decrease_due: Time,
     increase_due: Time,
-    /// Increases by the timer since the last cut; `byte_stage` counts increases by the byte
-    /// counter.
+    /// Number of increases by the timer since the last cut.
+    /// `byte_stage` counts increases by the byte counter.
     timer_stage: u32,
     byte_stage: u32,
-    /// Bytes sent since the last increase by the byte counter.
+    /// Bytes sent since the last increase that the byte counter caused.
     bytes: u64,
 }
 
@@ -298,7 +297,7 @@ impl Controller for Dcqcn {
         self.state.on_sent(&self.parameters, config, window, bytes);
     }
 
-    /// Reports R_C and R_T (b/s), and the estimate of congestion.
+    /// Reports the rates R_C and R_T (b/s), and the estimate of congestion.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rate", self.state.rate);
         sink("target", self.state.target);
@@ -333,7 +332,7 @@ impl State {
         }
     }
 
-    /// Counts a sent packet of `bytes` on the wire.
+    /// Counts a sent packet of `bytes` bytes on the wire.
     fn on_sent(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, bytes: u32) {
         if p.increase_bytes == 0 || !self.is_notified {
             return;
@@ -353,7 +352,8 @@ impl State {
             return;
         }
         while self.next_due(p) <= now {
-            // At one instant the alpha timer runs first, and a cut precedes an increase.
+            // At one instant the alpha timer is handled first,
+            // and a cut is handled before an increase.
             let due = self.next_due(p);
             if self.alpha_due == due {
                 self.handle_alpha_timer(p, now);
@@ -379,8 +379,8 @@ impl State {
             self.alpha_due += p.alpha_interval;
             return;
         }
-        // Without notifications all steps are alike and can be applied at once. But a cut must use
-        // alpha as it was at the cut.
+        // Without notifications all steps are equal, so the loop can apply them at once.
+        // But a cut must use the alpha of the time of the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);
@@ -407,7 +407,7 @@ impl State {
         self.increase_due = at + p.increase_interval;
     }
 
-    /// Applies an increase by timer or byte counter; the caller then raises the stage.
+    /// Applies an increase by timer or byte counter. The caller then raises the stage.
     fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =
@@ -427,7 +427,7 @@ impl State {
     /// Sets a rate without a window: only the pace limits the flow.
     fn apply(&self, config: &TcpConfig, window: &mut Window) {
         window.size = f64::from(u32::MAX);
-        // At line rate the NIC limits the rate, so no pace is needed.
+        // At line rate the NIC limits the rate, so the flow needs no pace.
         let is_full = self.rate >= config.line_rate.0 as f64;
         let bits = 8e12 * f64::from(config.segment_wire_bytes + config.uncounted_wire_bytes);
         window.pacing_gap = if is_full { Time::ZERO } else { Time((bits / self.rate) as u64) };

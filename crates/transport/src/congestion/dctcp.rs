@@ -1,4 +1,5 @@
-//! Data Center TCP: reduce in proportion to the fraction of marked packets (RFC 8257).
+//! Data Center TCP: the window is reduced in proportion to the fraction of
+//! marked packets (RFC 8257).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Starter, Window, new_reno};
 use crate::{CongestionStates, TcpConfig};
@@ -42,12 +43,12 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::Dctcp(Dctcp::new(gain, alpha))))
 }
 
-/// State of DCTCP.
+/// State of the control DCTCP.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
-    /// α: smoothed fraction of marked segments.
+    /// Smoothed fraction α of marked segments.
     alpha: f64,
-    /// g, the weight of a new sample.
+    /// Weight g of a new sample of the fraction.
     gain: f64,
     /// Number of segments delivered in the current observation window.
     delivered: u32,
@@ -62,14 +63,14 @@ impl Dctcp {
         Self { alpha, gain, delivered: 0, marked: 0, window_end: 0 }
     }
 
-    /// α, the smoothed fraction of marked segments.
+    /// Smoothed fraction α of marked segments.
     #[must_use]
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Starts another message of the connection, whose segments count from 0. The observation
-    /// window continues across messages.
+    /// Starts another message of the connection. The message's segments count from 0.
+    /// The observation window continues across messages.
     pub(super) fn begin_message(&mut self) {
         self.window_end = 0;
     }
@@ -82,8 +83,8 @@ impl Dctcp {
         }
         let window_is_over = match config.states {
             CongestionStates::Rfc => ack.acknowledged > self.window_end,
-            // ns-3 begins the first window with the first ACK and ends each window one segment
-            // earlier.
+            // In ns-3 the first ACK begins the first window,
+            // and each window ends one segment earlier.
             CongestionStates::Ns3 if self.window_end == 0 => {
                 self.window_end = ack.next;
                 ack.acknowledged >= ack.next

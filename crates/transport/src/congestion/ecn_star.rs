@@ -1,10 +1,10 @@
-//! ECN*: NewReno whose packets are marked instead of dropped.
+//! ECN*: NewReno for packets that switches mark instead of drop.
 
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
 /// Registry entry of ECN*. The reaction is NewReno's: marks halve the window, once per round trip.
-/// The switch makes it ECN*, because it marks by the instantaneous queue with K near one
-/// bandwidth-delay product.
+/// The switch makes this control ECN*, because it marks by the instantaneous queue with K near
+/// one bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
     aliases: &[],

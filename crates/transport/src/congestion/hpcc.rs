@@ -55,27 +55,27 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Hpcc::new(law, config, window))))
 }
 
-/// Parameters of HPCC.
+/// Parameters of the control HPCC.
 #[derive(Clone, Copy, Debug)]
 struct Law {
-    /// Eta, the target utilisation.
+    /// Target utilisation eta of the links.
     target: f64,
     max_stage: u32,
-    /// N, which divides the additive increase.
+    /// Number N of flows, which divides the additive increase.
     flows: u32,
 }
 
-/// State of HPCC.
+/// State of the control HPCC.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     law: Law,
-    /// U, the smoothed utilisation of the most loaded link.
+    /// Smoothed utilisation U of the most loaded link.
     utilisation: f64,
-    /// W_c, the window to which all reactions within a round trip refer (segments).
+    /// Window W_c to which all reactions in a round trip refer (segments).
     reference: f64,
     /// Number of consecutive round trips of additive increase.
     stage: u32,
-    /// Segment whose acknowledgement, once exceeded, renews the reference window.
+    /// Segment number above which an acknowledgement renews the reference window.
     renewed_at: u32,
     last: LastReports,
 }
@@ -87,7 +87,8 @@ impl Hpcc {
         Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 
-    /// Algorithm 1, MeasureInflight; returns false if no reports could be compared.
+    /// Measures the utilisation (Algorithm 1, MeasureInflight).
+    /// Returns false if no reports could be compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let (mut most, mut over) = (0.0, 0.0);
@@ -105,8 +106,8 @@ impl Hpcc {
         over > 0.0
     }
 
-    /// Algorithm 1, ComputeWind: W from the reference, and the stage at the start of the next round
-    /// trip.
+    /// Computes W from the reference, and the stage at the start of the next round
+    /// trip (Algorithm 1, ComputeWind).
     fn next_window(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> f64 {
         let initial = rate::segments(config, config.line_rate);
         let increase = initial * (1.0 - self.law.target) / f64::from(self.law.flows);
@@ -138,13 +139,13 @@ impl Controller for Hpcc {
         }
     }
 
-    /// Starts another message of the connection, whose segments count from 0.
+    /// Starts another message of the connection. The message's segments count from 0.
     fn begin_message(&mut self, _: Time) {
         self.renewed_at = 0;
     }
 
-    /// Reports U, the smoothed utilisation of the most loaded link: its rate and its queue,
-    /// relative to rate and bandwidth-delay product.
+    /// Reports the smoothed utilisation U of the most loaded link:
+    /// its rate and its queue, relative to line rate and bandwidth-delay product.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("utilisation", self.utilisation);
     }

@@ -1,4 +1,4 @@
-//! End of Cubic's slow start before the first loss.
+//! Rules that end Cubic's slow start before the first loss.
 
 use super::AckEvent;
 use bufferlab_units::Time;
@@ -27,22 +27,22 @@ const CLASSIC_LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_ACK_GAP: Time = Time::from_ms(2);
 const CLASSIC_MOST_RISE: Time = Time::from_ms(1_000);
 
-/// Observations of a slow start.
+/// Observations of a slow start, as its rule needs them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowStart {
     kind: HyStart,
-    /// Segment whose acknowledgement, once exceeded, ends the round.
+    /// Segment number above which an acknowledgement ends the round.
     round_end: u32,
     round_start: Time,
     last_ack: Time,
-    /// Number of ACKs measured in this round.
+    /// Number of ACKs that were measured in this round.
     samples: u32,
-    /// Least round-trip time of this round; [`Time::MAX`] before the first sample.
+    /// Least round-trip time of this round. [`Time::MAX`] before the first sample.
     least_now: Time,
     least_before: Time,
-    /// Smallest round-trip time of all rounds.
+    /// Least round-trip time of all rounds.
     least_ever: Time,
-    /// Baseline of a conservative slow start, and the number of its rounds so far.
+    /// Baseline of a conservative slow start, and the number of conservative rounds so far.
     conservative: Option<(Time, u32)>,
 }
 
@@ -61,8 +61,8 @@ impl SlowStart {
         }
     }
 
-    /// Handles an ACK during slow start with a window of `size` segments. Returns the fraction of
-    /// the usual growth that remains; `None` if slow start is over.
+    /// Handles an ACK during slow start with a window of `size` segments.
+    /// Returns the remaining fraction of the usual growth. `None` if slow start is over.
     pub(super) fn growth(&mut self, size: f64, ack: &AckEvent<'_>) -> Option<f64> {
         if self.kind == HyStart::Off {
             return Some(1.0);
@@ -85,7 +85,7 @@ impl SlowStart {
         }
     }
 
-    /// Starts another message of the connection; its first ACK begins a round.
+    /// Starts another message of the connection. Its first ACK begins a round.
     pub(super) fn begin_message(&mut self, idle: Time) {
         self.round_end = 0;
         self.round_start += idle;
@@ -100,7 +100,7 @@ impl SlowStart {
         self.samples = 0;
     }
 
-    /// Applies RFC 9406 section 4.2.
+    /// Computes the growth by RFC 9406 section 4.2.
     fn growth_rfc9406(&mut self) -> f64 {
         if self.samples >= SAMPLES {
             match self.conservative {

@@ -1,4 +1,5 @@
-//! NewReno: slow start, additive increase, halve on congestion (RFC 5681, RFC 6582).
+//! NewReno: slow start, additive increase, and half of the window after congestion (RFC 5681,
+//! RFC 6582).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 
@@ -18,7 +19,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
 };
 
-/// State of NewReno, which is empty because NewReno needs only the window.
+/// State of NewReno. It is empty, because NewReno needs only the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 
@@ -31,15 +32,15 @@ impl NewReno {
     }
 
     pub(super) fn on_congestion(&self, window: &mut Window, event: CongestionEvent, flight: u32) {
-        // RFC 5681 Eq. 4: half of the flight size after a loss. A mark halves the window itself
-        // (RFC 3168).
+        // After a loss, the threshold is half of the flight size (RFC 5681 Eq. 4).
+        // A mark halves the window itself (RFC 3168).
         let base = if event == CongestionEvent::Mark { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base / 2.0).max(2.0);
     }
 }
 
-/// Grows the window as in RFC 5681: in slow start by one segment per delivered segment, above by
-/// one per window.
+/// Increases the window as in RFC 5681: in slow start by one segment per delivered segment,
+/// above the threshold by one segment per window.
 #[inline]
 pub(super) fn grow(window: &mut Window, delivered: u32) {
     let delivered = f64::from(delivered);

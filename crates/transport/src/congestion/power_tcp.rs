@@ -1,5 +1,5 @@
-//! PowerTCP: window by power, the product of a queue's voltage and current (Addanki et al., NSDI
-//! 2022).
+//! PowerTCP: the window follows the power, which is the product of a queue's voltage and current
+//! (Addanki et al., NSDI 2022).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::telemetry::LastReports;
@@ -46,11 +46,11 @@ const FIRST_ACK: ParamInfo = ParamInfo::computed(
 );
 
 const PARAMS: &[ParamInfo] = &[GAMMA, FLOWS, FIRST_ACK];
-/// Parameters of θ-PowerTCP, which needs no reports.
+/// Parameters of θ-PowerTCP, which needs no reports of switches.
 pub(super) const PARAMS_WITHOUT_REPORTS: &[ParamInfo] = &[GAMMA, FLOWS];
 
 bufferlab_params::choices! {
-    /// Baseline for the reports of a flow's first ACK.
+    /// Baseline with which the reports of a flow's first ACK are compared.
     #[derive(Default)]
     pub enum FirstAck {
         #[default]
@@ -75,7 +75,7 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
     pub(super) gamma: f64,
-    /// N, which divides the additive increase.
+    /// Number N of flows, which divides the additive increase.
     flows: u32,
 }
 
@@ -85,24 +85,24 @@ impl Weights {
     }
 }
 
-/// Fraction of the base power that the public ns-3 code aims at.
+/// Fraction of the base power that is the target of the public ns-3 code.
 const ARTIFACT_TARGET: f64 = 0.95;
-/// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate; lower ones are
-/// raised to it.
+/// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate.
+/// Lower rates are raised to it.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 /// Power up to which the public ns-3 code omits the moving average.
 const ARTIFACT_EASY_POWER: f64 = 0.5;
 
-/// State of PowerTCP.
+/// State of the control PowerTCP.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
-    /// Γ, the smoothed normalised power; 1 at the target equilibrium without additive increase.
+    /// Smoothed normalised power Γ. It is 1 at the target equilibrium without additive increase.
     power: f64,
     law: PowerLaw,
     last: LastReports,
 }
 
-/// Law of the window (Eq. 7), shared by PowerTCP and θ-PowerTCP.
+/// Law of the window (Eq. 7), which PowerTCP and θ-PowerTCP share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerLaw {
     pub(super) weights: Weights,
@@ -110,7 +110,7 @@ pub(super) struct PowerLaw {
     window: f64,
     /// Window one round trip ago (segments).
     old: f64,
-    /// Segment whose acknowledgement, once exceeded, renews the old window.
+    /// Segment number above which an acknowledgement renews the old window.
     renewed_at: u32,
 }
 
@@ -120,7 +120,7 @@ impl PowerLaw {
         Self { weights, window: size, old: size, renewed_at: 0 }
     }
 
-    /// Starts another message of the connection, whose segments count from 0.
+    /// Starts another message of the connection. The message's segments count from 0.
     pub(super) fn begin_message(&mut self) {
         self.renewed_at = 0;
     }
@@ -135,20 +135,20 @@ impl PowerLaw {
         let increase = rate::segments(config, config.line_rate) / f64::from(self.weights.flows);
         let now = match config.states {
             CongestionStates::Rfc => self.window,
-            // The public ns-3 code averages with the window of one round trip ago.
+            // The public ns-3 code averages with the window of the previous round trip.
             CongestionStates::Ns3 => self.old,
         };
         self.window = gamma * (self.old / power + increase) + (1.0 - gamma) * now;
     }
 
-    /// Leaves window and pace unchanged; a round trip may end without an update.
+    /// Leaves window and pace unchanged, because a round trip may end without an update.
     pub(super) fn wait(&mut self, ack: &AckEvent<'_>) {
         if self.is_due(ack) {
             self.renewed_at = ack.next;
         }
     }
 
-    /// Sets the window and the pace, and records the window once per round trip.
+    /// Sets the window and the pace, and records the window once in each round trip.
     pub(super) fn apply(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.window = rate::apply(config, window, self.window);
         if self.is_due(ack) {
@@ -167,7 +167,7 @@ impl PowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last }
     }
 
-    /// Algorithm 1, NormPower; returns false if no reports could be compared.
+    /// Measures the power (Algorithm 1, NormPower). Returns false if no reports could be compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let is_artifact = config.states == CongestionStates::Ns3;
@@ -217,7 +217,7 @@ impl Controller for PowerTcp {
         self.law.begin_message();
     }
 
-    /// Reports Γ, the smoothed normalised power of the most loaded port.
+    /// Reports the smoothed normalised power Γ of the most loaded port.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("power", self.power);
     }

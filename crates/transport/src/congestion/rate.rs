@@ -1,13 +1,14 @@
-//! Shared code of controls whose window is a rate times the base round trip.
+//! Code shared by controls whose window is a rate times the base round trip.
 
 use super::Window;
 use crate::{CongestionStates, TcpConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// Smallest rate of a flow in the artifacts.
+/// Smallest rate of a flow in the public artifacts.
 const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
-/// Smallest rate otherwise, as a fraction of the line rate. Our choice: the papers name no floor,
-/// and a flow that waits for seconds between two packets gets no more feedback from the network.
+/// Smallest rate of a flow without an artifact, as a fraction of the line rate.
+/// The value is our choice. The papers name no smallest rate, and a flow that waits for seconds
+/// between two packets gets no feedback from the network.
 const FLOOR: f64 = 0.001;
 
 /// Converts `rate` times the base round trip to segments.
@@ -15,8 +16,8 @@ pub(super) fn segments(config: &TcpConfig, rate: BitRate) -> f64 {
     rate.0 as f64 * config.base_rtt.as_secs_f64() / (8.0 * f64::from(config.segment_wire_bytes))
 }
 
-/// Sets a window W (segments), at most one bandwidth-delay product of the sender's link, sent at
-/// the rate W/T.
+/// Sets a window W (segments), sent at the rate W/T.
+/// W is at most one bandwidth-delay product of the sender's link.
 pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64 {
     let most = segments(config, config.line_rate);
     let least = match config.states {
@@ -25,9 +26,10 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     };
     let size = wanted.min(most).max(least.min(most));
     window.size = match config.states {
-        // HPCC sends while fewer than W bytes are in flight: the last segment may exceed W.
+        // HPCC sends while fewer than W bytes are in flight, so the last segment may exceed W.
         CongestionStates::Rfc => size.ceil().max(1.0),
-        // ns-3's TCP sends a segment only if all of it fits; its RDMA behaves as HPCC does.
+        // TCP of ns-3 sends a segment only if the whole segment fits.
+        // RDMA of ns-3 sends as HPCC does.
         CongestionStates::Ns3 if config.whole_segments => size.floor().max(1.0),
         CongestionStates::Ns3 => size.ceil().max(1.0),
     };
@@ -37,8 +39,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     size
 }
 
-/// Sets the first window: the scenario's, but at most one bandwidth-delay product. ns-3 begins at
-/// line rate, limited by the scenario's window until the control sets one.
+/// Sets the first window to the scenario's, but at most to one bandwidth-delay product. In ns-3 a
+/// flow begins at line rate, and the scenario's window limits it until the control sets one.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
     match config.states {
         CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),

@@ -1,4 +1,4 @@
-//! Swift: window by the delay's distance from a target (Kumar et al., SIGCOMM 2020).
+//! Swift: the window follows the delay's distance from a target (Kumar et al., SIGCOMM 2020).
 
 use super::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Controller, Starter, Window,
@@ -40,27 +40,27 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Swift::new(target, config, window))))
 }
 
-/// ai, the additive increase (segments per round trip).
+/// Additive increase ai (segments per round trip).
 const INCREASE: f64 = 1.0;
-/// β, the weight of the relative excess of the delay.
+/// Weight β of the relative excess of the delay.
 const DECREASE: f64 = 0.8;
-/// max_mdf, the largest single decrease.
+/// Largest single decrease max_mdf of the window.
 const DEEPEST: f64 = 0.5;
-/// fs_min and fs_max, the windows between which the target scales (segments).
+/// Windows fs_min and fs_max between which the target scales (segments).
 const SCALING: (f64, f64) = (0.1, 100.0);
-/// fs_range as a multiple of the base target.
+/// Range fs_range of the target as a multiple of the base target.
 const SCALING_RANGE: f64 = 5.0;
-/// Smallest window (segments). Our choice: the paper names none.
+/// Smallest window (segments). The value is our choice, because the paper names none.
 const SMALLEST: f64 = 0.001;
-/// Consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
+/// Number of consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
 const TIMEOUTS_TO_RESET: u32 = 5;
 
-/// State of Swift.
+/// State of the control Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// Window (segments); may be less than one segment.
+    /// Window of the flow (segments). It may be less than one segment.
     window: f64,
-    /// Base target delay.
+    /// Target delay before it is scaled by the window.
     base_target: Time,
     last_decrease: Time,
     last_rtt: Time,
@@ -80,9 +80,10 @@ impl Swift {
         this
     }
 
-    /// Target delay: the base target, plus more for smaller windows. Many small flows would
-    /// otherwise compete for a queue that cannot be kept short (section 3.5). The paper's term per
-    /// hop is left out, because a path's base round trip is part of the base target.
+    /// Target delay: the base target, plus an amount that is larger for smaller windows. Without
+    /// it, many small flows would compete for a queue that cannot be kept short (section 3.5).
+    /// The paper's term per hop is omitted, because a path's base round trip is part of
+    /// the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;
@@ -91,7 +92,7 @@ impl Swift {
         self.base_target + Time(more as u64)
     }
 
-    /// Whether a decrease is allowed; at most one per round trip.
+    /// Whether a decrease is allowed: at most one decrease per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         now.saturating_sub(self.last_decrease) >= self.last_rtt
     }
@@ -148,7 +149,8 @@ impl Controller for Swift {
         self.apply(window);
     }
 
-    /// Reports the window (segments), below 1 if the flow is paced, and the target delay (ps).
+    /// Reports the window (segments), which is below 1 if the flow is paced,
+    /// and the target delay (ps).
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("window", self.window);
         sink("target", self.target().0 as f64);

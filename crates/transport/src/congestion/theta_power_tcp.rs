@@ -1,5 +1,5 @@
-//! θ-PowerTCP: PowerTCP without help from switches, by the round trip and its gradient (Addanki et
-//! al., NSDI 2022).
+//! θ-PowerTCP: PowerTCP without help from switches.
+//! It uses the round trip and its gradient (Addanki et al., NSDI 2022).
 
 use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
@@ -33,10 +33,10 @@ const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 const ARTIFACT_GAMMA: f64 = 0.7;
 const ARTIFACT_EASY_GAMMA: f64 = 0.9;
 
-/// State of θ-PowerTCP.
+/// State of the control θ-PowerTCP.
 #[derive(Clone, Debug)]
 pub struct ThetaPowerTcp {
-    /// Γ, the smoothed normalised power.
+    /// Smoothed normalised power Γ of the flow.
     power: f64,
     law: PowerLaw,
     /// Round trip and time of the previous ACK.
@@ -48,8 +48,8 @@ impl ThetaPowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: None }
     }
 
-    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ. Returns false for the first
-    /// sample and if no time has passed.
+    /// Measures the power (Algorithm 2, NormPower): Γ = (dθ/dt + 1)·θ/τ, smoothed over τ.
+    /// Returns false for the first sample and if no time has passed.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let Some((before, at)) = self.last else {
             self.last = Some((ack.rtt, ack.now));
@@ -71,7 +71,7 @@ impl ThetaPowerTcp {
         }
         let weight = f64::min(gap / base, 1.0);
         self.power += weight * (current * ack.rtt.as_secs_f64() / base - self.power);
-        // ACKs that were delayed together shrink the round trip faster than time passes.
+        // If ACKs were delayed together, the round trip shrinks faster than time passes.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }
@@ -80,8 +80,8 @@ impl ThetaPowerTcp {
 impl Controller for ThetaPowerTcp {
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
-        // The paper measures at every ACK and updates once per round trip; the public ns-3 code
-        // does both once per round trip.
+        // The paper measures at every ACK and updates once per round trip.
+        // The public ns-3 code measures and updates once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
         let updates = measures && self.measure(config, ack) && self.law.is_due(ack);
         if updates {
@@ -95,19 +95,19 @@ impl Controller for ThetaPowerTcp {
         if updates || !is_artifact {
             self.law.apply(config, window, ack);
         } else {
-            // The first window stays until the first update. Between updates the window stays as a
-            // recovery left it.
+            // The first window stays until the first update.
+            // Between two updates, the window stays as a recovery left it.
             self.law.wait(ack);
         }
     }
 
-    /// Resets the gradient, which compares round trips within one message only.
+    /// Resets the gradient, because it compares only round trips of one message.
     fn begin_message(&mut self, _: Time) {
         self.law.begin_message();
         self.last = None;
     }
 
-    /// Reports Γ, the smoothed normalised power.
+    /// Reports the smoothed normalised power Γ.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("power", self.power);
     }

@@ -1,4 +1,4 @@
-//! TIMELY: rate by the gradient of the round-trip time (Mittal et al., SIGCOMM 2015).
+//! TIMELY: the rate follows the gradient of the round-trip time (Mittal et al., SIGCOMM 2015).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::{CongestionStates, TcpConfig};
@@ -52,7 +52,7 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// Divisor of the line rate that gives δ, and factor of the hyperactive increase (section 6).
+/// Divisor of the line rate whose result is δ, and factor of the hyperactive increase (section 6).
 const INCREMENT: u64 = 1_000;
 const HYPERACTIVE: u64 = 5;
 
@@ -68,40 +68,41 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Timely::new(law, config, window))))
 }
 
-/// Parameters of TIMELY.
+/// Parameters of the control TIMELY.
 #[derive(Clone, Copy, Debug)]
 struct Law {
-    /// T_low, the round trip below which the rate grows.
+    /// Round trip T_low below which the rate grows.
     low: Time,
-    /// T_high, the round trip above which the rate falls.
+    /// Round trip T_high above which the rate falls.
     high: Time,
-    /// δ, the additive increase.
+    /// Additive increase δ of the rate.
     increment: BitRate,
     /// Increase of the rate in hyperactive increase.
     fast_increment: BitRate,
 }
 
-/// α, the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's
-/// code).
+/// Weight α of a new difference of round trips (section 5, EWMA).
+/// It is 0.875 in HPCC's and ABM's code.
 const NEWEST: f64 = 0.875;
-/// β, the multiplicative decrease (section 5).
+/// Multiplicative decrease β of the rate (section 5).
 const DECREASE: f64 = 0.8;
-/// N, the rounds without a positive gradient after which hyperactive increase begins (section 4.3).
+/// Number N of rounds without a positive gradient after which hyperactive
+/// increase begins (section 4.3).
 const PATIENCE: u32 = 5;
 
-/// State of TIMELY.
+/// State of the control TIMELY.
 #[derive(Clone, Debug)]
 pub struct Timely {
     law: Law,
-    /// Rate (bit/s).
+    /// Rate of the flow (bit/s).
     rate: f64,
-    /// Smoothed difference of two round trips (ps).
+    /// Smoothed difference of two successive round trips (ps).
     difference: f64,
-    /// Round trip of the last update; zero before the first update.
+    /// Round trip of the last update. Zero before the first update.
     last_rtt: Time,
     /// Number of consecutive updates without a positive gradient of the round trip.
     calm: u32,
-    /// The next update waits for an ACK beyond this segment number.
+    /// Segment number above which an ACK causes the next update.
     updated_at: u32,
     /// Whether the control has computed a rate, which replaces the first window.
     governs: bool,
@@ -122,7 +123,7 @@ impl Timely {
         this
     }
 
-    /// Updates the rate by Algorithm 1.
+    /// Updates the rate of the flow by Algorithm 1.
     fn update(&mut self, config: &TcpConfig, rtt: Time) {
         let newest = rtt.0 as f64 - self.last_rtt.0 as f64;
         self.difference = (1.0 - NEWEST) * self.difference + NEWEST * newest;
@@ -146,8 +147,8 @@ impl Timely {
     fn increment(&self, config: &TcpConfig) -> f64 {
         let patience = match config.states {
             CongestionStates::Rfc => PATIENCE,
-            // The public ns-3 code counts the increases before the current increase, for any
-            // reason.
+            // The public ns-3 code counts the increases before the current increase,
+            // whatever caused them.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
         if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64
@@ -158,14 +159,14 @@ impl Timely {
         let segments = rate::segments(config, BitRate(self.rate as u64));
         let most = rate::apply(config, window, segments) / rate::segments(config, config.line_rate);
         self.rate = most * config.line_rate.0 as f64;
-        // ns-3 keeps the first window until the first update.
+        // In ns-3 the first window stays until the first update.
         window.size = f64::from(if self.governs { u32::MAX } else { config.initial_window });
     }
 }
 
 impl Controller for Timely {
-    /// Updates the rate once per round trip, as in HPCC's and ABM's code: the paper's completion
-    /// events are segments of 16 to 64 KB.
+    /// Updates the rate once per round trip, as in HPCC's and ABM's code,
+    /// because the paper's completion events are segments of 16 to 64 KB.
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_due = ack.acknowledged > self.updated_at;
         let updates = is_due && self.last_rtt != Time::ZERO;
@@ -177,7 +178,7 @@ impl Controller for Timely {
             self.last_rtt = ack.rtt;
             self.updated_at = ack.next;
         }
-        // Between updates ns-3 leaves the window as a recovery has set it.
+        // Between updates, ns-3 leaves the window as a recovery has set it.
         if updates || config.states == CongestionStates::Rfc {
             self.apply(config, window);
         }
@@ -187,7 +188,7 @@ impl Controller for Timely {
         self.updated_at = 0;
     }
 
-    /// Reports the sending rate, headers included (b/s).
+    /// Reports the sending rate of the flow, headers included (b/s).
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rate", self.rate);
     }

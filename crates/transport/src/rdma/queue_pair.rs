@@ -1,8 +1,8 @@
-//! Sending end of a message: pace, window, going back or repeating selectively.
+//! Sending end of a message: its pace, its window, and how it goes back or repeats selectively.
 //!
-//! Go-back-N needs two marks, the first unacknowledged segment `una` and the next one to send.
-//! Selective repeat has TCP's scoreboard (see [`crate::Sender`]): holes below `lost_below` are
-//! lost, and those below `resent_below` have been sent again.
+//! Go-back-N needs two positions: the first unacknowledged segment `una`,
+//! and the next segment to send. Selective repeat has TCP's scoreboard (see [`crate::Sender`]):
+//! holes below `lost_below` are lost, and holes below `resent_below` have been sent again.
 
 use super::{RdmaAck, Recovery};
 use crate::congestion::{
@@ -13,7 +13,7 @@ use crate::telemetry::HopReport;
 use crate::{Segment, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 
-/// Largest number of doublings of the timeout.
+/// Largest number of times that the timeout doubles.
 const MAX_BACKOFF: u8 = 6;
 
 /// Sender of one message.
@@ -21,7 +21,7 @@ const MAX_BACKOFF: u8 = 6;
 pub struct QueuePair {
     una: u32,
     next: u32,
-    /// First segment that was never sent.
+    /// First segment that the sender has never sent.
     new_from: u32,
     total: u32,
     lost_below: u32,
@@ -30,7 +30,7 @@ pub struct QueuePair {
     pending_loss: u32,
     backoff: u8,
     window: Window,
-    /// Time at which the last segment was due; the next one follows one gap later.
+    /// Time at which the last segment was due. The next segment follows one gap later.
     paced_from: Time,
     deadline: Time,
     congestion: CongestionControl,
@@ -70,14 +70,14 @@ impl QueuePair {
         }
     }
 
-    /// Segments in the network, as far as the sender can tell.
+    /// Number of segments in the network, as the sender knows it.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.next - self.una - self.sacked.count() - self.pending_loss
     }
 
-    /// Whether a segment is waiting and the window allows it.
+    /// Whether a segment is waiting and the window allows it to leave.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         let in_flight = self.in_flight();
@@ -92,15 +92,15 @@ impl QueuePair {
         if self.counters.sent == 0 { Time::ZERO } else { self.paced_from + self.window.pacing_gap }
     }
 
-    /// Whether [`Self::poll_transmit`] would return a segment.
+    /// Whether [`Self::poll_transmit`] would return a segment now.
     #[inline(never)]
     #[must_use]
     pub fn wants_to_send(&self, config: &TcpConfig, now: Time) -> bool {
         self.could_send(config) && self.next_send_at() <= now
     }
 
-    /// Time at which the sender must be polled again even without another event; [`Time::MAX`] if
-    /// the pace is not the limit.
+    /// Time at which the driver must call the sender again even without another event.
+    /// [`Time::MAX`] if the pace is not the limit.
     #[inline(never)]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -108,8 +108,8 @@ impl QueuePair {
         if at <= now || !self.could_send(config) { Time::MAX } else { at }
     }
 
-    /// Next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and
-    /// [`Self::deadline`] afterwards.
+    /// The next segment to send, if pace and window allow one.
+    /// Callers then read [`Self::wake_at`] and [`Self::deadline`].
     #[must_use]
     #[inline(never)]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -145,15 +145,15 @@ impl QueuePair {
         self.deadline = Time(now.0.saturating_add(timeout));
     }
 
-    /// Handles an acknowledgement. Poll [`Self::poll_transmit`], [`Self::wake_at`] and
-    /// [`Self::deadline`] afterwards.
+    /// Handles an acknowledgement. Callers then call [`Self::poll_transmit`] and read
+    /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// Handles an acknowledgement, with the reports of the switches on the acknowledged segment's
-    /// path, in order.
+    /// Handles an acknowledgement, with the reports of the switches on the path of the acknowledged
+    /// segment, in order.
     #[inline(never)]
     pub fn handle_ack_with_telemetry(
         &mut self,
@@ -187,8 +187,8 @@ impl QueuePair {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Handles the cumulative part; returns the number of segments that it reports for the first
-    /// time.
+    /// Handles the cumulative part of an ACK. Returns the number of segments that this part reports
+    /// for the first time.
     #[inline]
     fn advance(&mut self, config: &TcpConfig, now: Time, cumulative: u32) -> u32 {
         let cumulative = cumulative.min(self.new_from);
@@ -199,7 +199,7 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After going back, an ACK for segments in flight may still arrive.
+        // After the sender went back, an ACK for segments in flight may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);
@@ -212,8 +212,8 @@ impl QueuePair {
         delivered
     }
 
-    /// Handles a block of selective repeat: holes below it are lost. Returns the number of segments
-    /// that it reports for the first time.
+    /// Handles a block of selective repeat: holes below the block are lost.
+    /// Returns the number of segments that the block reports for the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
         let (first, end) = (first.max(self.una), end.min(self.next));
@@ -235,15 +235,15 @@ impl QueuePair {
         self.congestion.on_notification(config, &mut self.window, now);
     }
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline. Early calls do nothing and return false. After a timeout (true), poll
-    /// [`Self::poll_transmit`].
+    /// Handles the deadline. Early calls do nothing and return false.
+    /// After a timeout (true), callers call [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -271,26 +271,26 @@ impl QueuePair {
         self.una == self.total
     }
 
-    /// Number of segments acknowledged cumulatively.
+    /// Number of segments that are acknowledged cumulatively.
     #[must_use]
     pub fn acknowledged(&self) -> u32 {
         self.una
     }
 
-    /// Window and pace of the congestion control.
+    /// Window and pace that the congestion control has set.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Counters of the sender.
+    /// Counters of the queue pair.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// Failure of the congestion control; see [`crate::Sender::take_failure`].
+    /// Failure of the congestion control ([`crate::Sender::take_failure`]).
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()

@@ -12,11 +12,11 @@ pub struct Responder {
     unacknowledged: u32,
     last_sent: Time,
     deadline: Time,
-    /// Time before which go-back-N sends no negative acknowledgement for `next`.
+    /// Time before which go-back-N sends no negative acknowledgement for the segment `next`.
     nack_from: Time,
-    /// Whether a mark has not been reported by an ACK yet.
+    /// Whether a congestion mark has arrived that no ACK has reported yet.
     is_marked: bool,
-    /// Time before which no notification is sent.
+    /// Time before which the responder sends no notification.
     quiet_until: Time,
     beyond: Ranges,
 }
@@ -38,7 +38,8 @@ impl Responder {
         }
     }
 
-    /// Handles segment `seq`, sent at `sent`, `marked` or not. Poll [`Self::deadline`] afterwards.
+    /// Handles segment `seq`, sent at `sent`, `marked` or not.
+    /// Callers then read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -66,7 +67,7 @@ impl Responder {
         Response { ack: None, notify }
     }
 
-    /// Records a mark; returns whether a notification must be sent at once.
+    /// Records a congestion mark. Returns whether the responder must send a notification at once.
     fn note_mark(&mut self, config: &RdmaConfig, now: Time) -> bool {
         match config.notification {
             Notification::Acks => {
@@ -117,27 +118,27 @@ impl Responder {
         RdmaAck { cumulative: self.next, sack, negative, echo: self.last_sent, notified }
     }
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which the driver must call [`Self::handle_timeout`]. [`Time::MAX`]: never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Handles the deadline: returns the coalesced ACK if it is due. Early calls do nothing.
+    /// Handles the deadline. Returns the coalesced ACK if it is due. Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0), false))
     }
 
-    /// Whether every segment has arrived.
+    /// Whether every segment of the message has arrived.
     #[inline]
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.next == self.total
     }
 
-    /// Number of segments delivered in order so far.
+    /// Number of segments that arrived in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

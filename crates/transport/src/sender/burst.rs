@@ -1,10 +1,10 @@
-//! Start and length of bursts of a sender with large send offload.
+//! Bursts of a sender with large send offload: when they start, and how long they are.
 //!
-//! The stack hands the NIC one large piece of data, at most [`TcpConfig::burst_segments`] segments.
-//! The NIC cuts it into segments and sends them back to back. Once handed over, a burst is sent
-//! whatever happens to the window. Few large pieces cost less than many small ones, so the stack
-//! waits until its window has room for a piece that is worth sending. The rule is that of Linux
-//! (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
+//! The stack gives the NIC one large piece of data, at most [`TcpConfig::burst_segments`] segments.
+//! The NIC cuts the piece into segments and sends them back to back. It sends the whole burst,
+//! even if the window changes. Few large pieces cost less than many small pieces.
+//! So the stack waits until its window has space for a piece that is worth sending.
+//! The rule is that of Linux (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
 //! * a full burst, or all that is left of the message, leaves at once;
 //! * a third of the window leaves at once, too: a window too small for a full burst becomes three
@@ -18,11 +18,11 @@
 use super::{Phase, Sender};
 use crate::TcpConfig;
 
-/// Divisor of the window that gives the smallest burst worth sending.
+/// Divisor of the window whose result is the smallest burst worth sending.
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {
-    /// Smallest burst worth sending, if more data than that is left.
+    /// Smallest burst worth sending, if more data than this burst is left.
     pub(super) fn least_burst(&self, config: &TcpConfig) -> u32 {
         ((self.window.size / WINDOW_DIVISOR) as u32).clamp(1, config.burst_segments)
     }
@@ -51,8 +51,8 @@ impl Sender {
         room >= self.least_burst(config) || self.next + room == self.total
     }
 
-    /// Counts a new segment that is about to leave, and begins a burst if none is in progress.
-    /// Returns its weight in a proportional rate reduction.
+    /// Counts a new segment that is about to leave, and begins a burst if no burst is in progress.
+    /// Returns the segment's weight in a proportional rate reduction.
     #[inline(never)]
     pub(super) fn count_burst(&mut self, config: &TcpConfig) -> u32 {
         if self.burst_left == 0 {

@@ -1,8 +1,8 @@
 //! State that a connection keeps from one message to the next.
 //!
-//! Each message is a separate flow, whose segments count from 0. The connection keeps what a sender
-//! has learned of the path: window and slow-start threshold, the round-trip estimate and the
-//! congestion control's state.
+//! Each message is a separate flow, whose segments count from 0.
+//! The connection keeps what a sender has learned about the path:
+//! window and slow-start threshold, the round-trip estimate and the congestion control's state.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
@@ -10,7 +10,7 @@ use crate::congestion::{CongestionControl, NewReno, Window};
 use crate::rtt::RttEstimator;
 use bufferlab_units::Time;
 
-/// An open connection between two messages.
+/// An open connection between two of its messages.
 #[derive(Clone, Debug)]
 pub struct Connection {
     window: Window,
@@ -22,14 +22,14 @@ pub struct Connection {
 }
 
 impl Sender {
-    /// Takes the connection at `now`, when the message has been acknowledged. Moves the congestion
-    /// control's state out of the sender, which has nothing left to do.
+    /// Takes the connection at `now`, when the message has been acknowledged.
+    /// The call moves the congestion control's state out of the sender, which has no work left.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
         let mut window = self.window;
-        // A reduction is the only phase that outlasts the last ACK; the next ACK would have set the
-        // window to the threshold.
+        // A reduction is the only phase that continues after the last ACK.
+        // The next ACK would have set the window to the threshold.
         if self.phase == Phase::Reduction && !self.control_owns_window {
             window.size = window.slow_start_threshold.max(1.0);
         }
@@ -42,15 +42,14 @@ impl Sender {
         }
     }
 
-    /// Sends this message, of which nothing has been sent yet, over an open connection without a
-    /// handshake. Window, threshold, round-trip estimate and the control's state are those after
-    /// the last message.
+    /// Sends this message, of which no segment has been sent yet,
+    /// over an open connection without a handshake. Window, threshold,
+    /// round-trip estimate and the control's state are those after the previous message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
-    /// timeout. The connection begins with the smaller of its window and the initial one (RFC 5681
-    /// section
-    /// 4.1); its threshold stays. Controls that govern their window ignore the restart: they pace
-    /// their packets, so the burst that the restart prevents does not happen.
+    /// timeout. Such a connection begins with the smaller of its window and the initial window
+    /// (RFC 5681 section 4.1). Its threshold stays. Controls that set their window ignore the
+    /// restart: they pace their packets, so the burst that the restart prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;

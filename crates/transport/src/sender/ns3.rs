@@ -8,8 +8,8 @@
 //!    +--- lost segment ---> Recovery --- recovery_point acknowledged ---> Open
 //! ```
 //!
-//! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs,
-//! cumulative part.
+//! The order of steps within one ACK matters and is that of ns-3:
+//! leave a reduction, enter one, handle SACKs, handle the cumulative part.
 
 use super::{AckInfo, Phase, Reduction, Sender};
 use crate::congestion::CongestionEvent;
@@ -18,7 +18,7 @@ use crate::{Ack, TcpConfig};
 use bufferlab_units::Time;
 
 impl Sender {
-    /// Handles an ACK with ns-3's states; see [`Sender::handle_ack`].
+    /// Handles an ACK with ns-3's states, for [`Sender::handle_ack`].
     pub(super) fn handle_ack_ns3(
         &mut self,
         config: &TcpConfig,
@@ -64,13 +64,13 @@ impl Sender {
         self.observe(config, &info, delivered, may_grow);
     }
 
-    /// Handles the cumulative part; returns whether the window may grow.
+    /// Handles the cumulative part of an ACK. Returns whether the window may grow.
     fn note_advance(&mut self, delivered: u32, good_progress: bool) -> bool {
         match self.phase {
             Phase::Recovery if self.una < self.recovery_point => {
                 self.reduce_ns3(delivered, good_progress);
                 if self.resent_below <= self.una {
-                    // The first remaining hole is sent whatever the window is.
+                    // The sender sends the first remaining hole at any window.
                     self.set_window(self.window.size.max(f64::from(self.in_flight() + 1)));
                 }
                 false
@@ -94,7 +94,7 @@ impl Sender {
         }
     }
 
-    /// Begins a reduction after a mark, or a recovery after a loss.
+    /// Begins a reduction after a mark, or begins a recovery after a loss.
     fn begin(&mut self, config: &TcpConfig, now: Time, event: CongestionEvent, delivered: u32) {
         let flight = self.in_flight();
         self.congestion.on_congestion(config, &mut self.window, event, flight, now);
@@ -121,11 +121,11 @@ impl Sender {
             let limit = match (good_progress, total.checked_sub(sent)) {
                 (false, _) => delivered,
                 (true, Some(unsent)) => unsent.max(delivered) + 1,
-                // Unsigned arithmetic wraps around in ns-3, so that nothing is allowed.
+                // Unsigned arithmetic wraps around in ns-3, so that the sender may send no segment.
                 (true, None) => 0,
             };
-            // The threshold of a control without one is the largest unsigned number, and ns-3 reads
-            // the difference as signed.
+            // If a control has no threshold, the threshold is the largest unsigned number,
+            // and ns-3 reads the difference as signed.
             let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
             f64::from(limit).min(room)
         };

@@ -1,5 +1,5 @@
-//! Release of bursts by a sender with large send offload, and sending by a closed or resumed
-//! sender.
+//! Tests of the bursts that a sender with large send offload releases,
+//! and of how a closed or resumed sender sends.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, Sender, TcpConfig};
@@ -13,7 +13,7 @@ fn sender(config: &TcpConfig, total: u32) -> Sender {
     Sender::new(config, &control("newreno", &[], config), total)
 }
 
-/// Number of segments that the sender sends now.
+/// Number of segments that the sender sends at this time.
 fn sends(sender: &mut Sender, config: &TcpConfig, now: Time) -> u32 {
     let mut count = 0;
     while sender.poll_transmit(config, now).is_some() {
@@ -26,7 +26,7 @@ fn ack(sender: &mut Sender, config: &TcpConfig, now: Time, cumulative: u32) {
     sender.handle_ack(config, now, &Ack { cumulative, sack: (0, 0), echo: Time::ZERO, marked: false });
 }
 
-/// Segments sent after each of `acks` ACKs of one segment.
+/// Numbers of segments sent after each of `acks` ACKs of one segment.
 fn after_each_ack(burst_segments: u32, acks: u32) -> Vec<u32> {
     let config = config(burst_segments, 12);
     let mut sender = sender(&config, 10_000);
@@ -47,8 +47,8 @@ fn without_offload_every_ack_releases_two_segments_of_slow_start() {
 
 #[test]
 fn a_burst_waits_for_a_third_of_the_window() {
-    // Per ACK the window grows by one and one segment leaves: room 2, then 4, a third of 14. Then
-    // 2, 4, 6: a third of 17 is 5. And so on.
+    // With each ACK, the window grows by one and one segment leaves. The space is 2, then 4,
+    // which is a third of 14. Then it is 2, 4, 6, and a third of 17 is 5. And so on.
     assert_eq!(after_each_ack(44, 8), [0, 4, 0, 0, 6, 0, 0, 6]);
 }
 
@@ -75,7 +75,7 @@ fn a_burst_goes_on_when_a_loss_becomes_known() {
         assert!(sender.poll_transmit(&config, Time::ZERO).is_some());
     }
     assert!(sender.in_burst());
-    // Segments 1 to 4 have arrived, 0 has not.
+    // Segments 1 to 4 have arrived, segment 0 has not.
     for end in 2..=5 {
         let block = Ack { cumulative: 0, sack: (1, end), echo: Time::ZERO, marked: false };
         sender.handle_ack(&config, now, &block);

@@ -1,4 +1,5 @@
-//! DCQCN follows its published law, step by step. Values are calculated by hand.
+//! Tests that DCQCN follows its published law, step by step.
+//! The expected values are calculated by hand.
 
 use crate::support::{control, probed};
 use bufferlab_params::{Choice, ParamValue};
@@ -30,7 +31,7 @@ impl Flow {
         self.control.on_sent(&self.config, &mut self.window, Time::from_us(us), bytes);
     }
 
-    /// Rate and target (Gb/s), and alpha, at time `us`.
+    /// Rate and target (Gb/s), and alpha, at the time `us` (microseconds).
     fn state(&mut self, us: u64) -> (f64, f64, f64) {
         self.send(us, 0);
         let rate = |name| probed(&self.control, name).floor() / 1e9;
@@ -47,7 +48,7 @@ impl Flow {
     }
 }
 
-/// Factor of one step down of alpha.
+/// Factor by which one step down multiplies alpha.
 const KEEP: f64 = 255.0 / 256.0;
 
 #[test]
@@ -58,7 +59,8 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     flow.notify(0);
     flow.expect(0, 20.0, 40.0, 1.0);
     assert_eq!(flow.window.pacing_gap, Time::from_ns(400), "1000 B at 20 Gb/s");
-    // Fast recovery: five steps of half the distance, one every 55 us, and alpha falls as often.
+    // Fast recovery has five steps of half the distance, one step every 55 us.
+    // Alpha falls as often.
     flow.expect(54, 20.0, 40.0, 1.0);
     flow.expect(55, 30.0, 40.0, KEEP);
     flow.expect(110, 35.0, 40.0, KEEP * KEEP);
@@ -67,11 +69,11 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     let cut = 35.0 * (1.0 - alpha / 2.0);
     flow.notify(120);
     flow.expect(120, cut, 35.0, KEEP * alpha + 1.0 / 256.0);
-    // Another notification within 50 us changes nothing.
+    // Another notification within 50 us has no effect.
     flow.notify(169);
     flow.expect(169, cut, 35.0, KEEP * alpha + 1.0 / 256.0);
-    // Timers restarted with the cut: five steps of fast recovery, then additive increase by 40
-    // Mb/s.
+    // The cut has restarted the timers: five steps of fast recovery follow,
+    // then additive increase by 40 Mb/s.
     let mut rate = cut;
     for step in 1..=5 {
         rate = f64::midpoint(rate, 35.0);
@@ -91,13 +93,14 @@ fn hyper_increase_needs_timer_and_byte_counter() {
     flow.notify(50);
     let (rate, target, _) = flow.state(50);
     assert!((rate - 10.0).abs() < 1e-6 && (target - 20.0).abs() < 1e-6, "{rate} {target}");
-    // Ten times 10 MB in zero time give five steps of fast recovery and five of additive increase.
+    // Ten times 10 MB in zero time cause five steps of fast recovery and five steps
+    // of additive increase.
     for _ in 0..10 {
         flow.send(50, 10_000_000);
     }
     assert!((flow.state(50).1 - 20.2).abs() < 1e-6, "five times 40 Mb/s");
-    // The timer goes through its stages. From the seventh on both counters exceed five: 1 x 200
-    // Mb/s, 2 x 200 Mb/s …
+    // The timer goes through its stages. From the seventh step on, both counters exceed five:
+    // the increases are 1 x 200 Mb/s, 2 x 200 Mb/s …
     let at = |stage: u64| 50 + 55 * stage;
     assert!((flow.state(at(6)).1 - (20.2 + 6.0 * 0.04)).abs() < 1e-6);
     assert!((flow.state(at(7)).1 - (20.44 + 0.2)).abs() < 1e-6);
@@ -108,13 +111,13 @@ fn hyper_increase_needs_timer_and_byte_counter() {
 fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     let mut flow = Flow::new("reverie", 25);
     flow.notify(0);
-    // The first notification starts the timers: alpha has fallen four times at the first cut.
+    // The first notification starts the timers, so alpha has fallen four times at the first cut.
     flow.expect(0, 25.0, 25.0, 1.0);
     flow.expect(3, 25.0, 25.0, KEEP.powi(3));
     let first = 25.0 * (1.0 - KEEP.powi(4) / 2.0);
     flow.expect(4, first, 25.0, KEEP.powi(4));
-    // A notification at 5 us: alpha rises at 6 us and falls twice until the cut at 8 us. The target
-    // is unchanged.
+    // After a notification at 5 us, alpha rises at 6 us and falls twice before the cut at 8 us.
+    // The target is unchanged.
     flow.notify(5);
     let alpha = KEEP.powi(5) * KEEP + 1.0 / 256.0;
     flow.expect(6, first, 25.0, alpha);
@@ -124,7 +127,7 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     flow.expect(907, second, 25.0, alpha * KEEP.powi(901));
     let third = f64::midpoint(second, 25.0);
     flow.expect(908, third, 25.0, alpha * KEEP.powi(902));
-    // After an increase a cut sets the target: the 750.. Gb/s are no longer used from 1000 us on.
+    // After an increase, a cut sets the target. So the 750.. Gb/s are not used after 1000 us.
     flow.notify(1_000);
     let (rate, target, _) = flow.state(1_004);
     assert!((target - third).abs() < 1e-6 && rate < third, "{rate} {target}");

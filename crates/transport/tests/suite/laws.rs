@@ -1,7 +1,7 @@
-//! Every congestion control follows its published law, in situations calculated by hand.
+//! Tests that every congestion control follows its published law, in situations calculated by hand.
 //!
-//! Unless a test says otherwise: 10 Gb/s, segments of 1000 B on the wire and a base round trip of
-//! 80 us, so that one bandwidth-delay product is 100 segments.
+//! Unless a test states otherwise, the rate is 10 Gb/s, segments have 1000 B on the wire,
+//! and the base round trip is 80 us. So one bandwidth-delay product is 100 segments.
 
 use crate::support::{control, probed};
 use bufferlab_params::Catalog;
@@ -17,7 +17,7 @@ fn config() -> TcpConfig {
     TcpConfig { initial_window: 100, segment_wire_bytes: 1_000, ..TcpConfig::default() }
 }
 
-/// A control, its window and the ACKs so far.
+/// A control with its window, and the ACKs so far.
 struct Flow {
     config: TcpConfig,
     control: CongestionControl,
@@ -26,7 +26,7 @@ struct Flow {
     next: u32,
 }
 
-/// An ACK; fields that most tests ignore have their usual value.
+/// An ACK of the tests. Fields that most tests ignore have their usual value.
 #[derive(Clone, Copy)]
 struct TestAck<'a> {
     at: Time,
@@ -34,7 +34,7 @@ struct TestAck<'a> {
     delivered: u32,
     marked: bool,
     may_grow: bool,
-    /// Whether a new round trip begins: all segments that were in flight are acknowledged now.
+    /// Whether a new round trip begins: all segments that were in flight are now acknowledged.
     new_round: bool,
     telemetry: &'a [HopReport],
 }
@@ -85,8 +85,8 @@ impl Flow {
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// Window of a control that sets a rate (segments), which is finer than the number of segments
-    /// that the window allows.
+    /// Window of a control that sets a rate (segments).
+    /// It is finer than the number of segments that the window allows.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -96,7 +96,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "{found}, expected {expected}");
 }
 
-/// A report of a port of 10 Gb/s.
+/// A report of a port with 10 Gb/s.
 fn report(at_us: u64, queue_bytes: u32, sent_bytes: u64) -> HopReport {
     HopReport { queue_bytes, port: 7, sent_bytes, at: Time::from_us(at_us), rate: BitRate::gbps(10) }
 }
@@ -137,7 +137,7 @@ fn dctcp_alpha(flow: &Flow) -> f64 {
 
 #[test]
 fn dctcp_moves_alpha_by_a_sixteenth_of_its_error_per_window() {
-    // RFC 8257 section 3.3: alpha = (1 - g) alpha + g M.
+    // RFC 8257 section 3.3 states alpha = (1 - g) alpha + g M.
     let mut flow = Flow::with("dctcp", &[("initial_alpha", ParamValue::Ratio(0.0))], config());
     flow.ack(TestAck { new_round: true, delivered: 0, ..TestAck::default() });
     let mut expected = 0.0;
@@ -154,7 +154,7 @@ fn dctcp_moves_alpha_by_a_sixteenth_of_its_error_per_window() {
     near(flow.window.size, before * (1.0 - expected / 2.0), 1e-9);
 }
 
-/// Feeds one ACK per segment, a window per round trip, until `until`.
+/// Sends one ACK per segment, a window per round trip, until the time `until`.
 fn run_until(flow: &mut Flow, mut now: Time, until: Time, rtt: Time) -> Time {
     while now < until {
         now += Time((rtt.0 as f64 / flow.window.size) as u64);
@@ -165,12 +165,12 @@ fn run_until(flow: &mut Flow, mut now: Time, until: Time, rtt: Time) -> Time {
 
 #[test]
 fn cubic_follows_the_curve_of_rfc_9438() {
-    // A window of 1000 segments and a round trip of 100 ms: far from the Reno-friendly region.
+    // A window of 1000 segments and a round trip of 100 ms are far from the Reno-friendly region.
     let rtt = Time::from_ms(100);
     let mut flow = Flow::new("cubic", TcpConfig { initial_window: 1_000, ..config() });
     flow.congestion(CongestionEvent::Loss, 1_000, Time::ZERO);
     near(flow.window.size, 700.0, 0.0);
-    // Eq. 2: K = cbrt((W_max - cwnd)/C) = cbrt(300/0.4) = 9.086 s.
+    // By Eq. 2, K = cbrt((W_max - cwnd)/C) = cbrt(300/0.4) = 9.086 s.
     let k = (300.0_f64 / 0.4).cbrt();
     let start = Time::from_ms(50);
     flow.ack(TestAck { at: start, rtt, ..TestAck::default() });
@@ -180,8 +180,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1. The window aims at W(t + RTT) and reaches it within a round trip: it is between
-        // W(t - RTT) and W(t + RTT).
+        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip,
+        // so it is between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -194,8 +194,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
 
 #[test]
 fn cubic_is_reno_where_reno_is_faster() {
-    // With 80 us the cubic function hardly rises in 10 ms. Section 4.3: 0.529 segments per round
-    // trip up to the former window, then one.
+    // With 80 us the cubic function hardly rises in 10 ms. By section 4.3, the window grows by
+    // 0.529 segments per round trip up to the former window, then by one segment.
     let rtt = Time::from_us(80);
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Mark, 90, Time::ZERO);
@@ -215,12 +215,12 @@ fn cubic_gives_way_by_fast_convergence_and_starts_flat_after_a_timeout() {
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Loss, 100, Time::ZERO);
     near(plateau(&flow).0, 100.0, 0.0);
-    // Section 4.7: the second reduction is at 70, below the plateau: W_max = 70 (1 + 0.7)/2.
+    // By section 4.7, the second reduction is at 70, below the plateau, so W_max = 70 (1 + 0.7)/2.
     flow.congestion(CongestionEvent::Loss, 70, Time::ZERO);
     near(plateau(&flow).0, 59.5, 1e-9);
     near(flow.window.size, 49.0, 1e-9);
-    // Section 4.8: after a timeout K = 0 and W_max is the window at which congestion avoidance
-    // begins.
+    // By section 4.8, K = 0 after a timeout, and W_max is the window at which
+    // congestion avoidance begins.
     flow.congestion(CongestionEvent::Timeout, 40, Time::ZERO);
     near(flow.window.slow_start_threshold, 28.0, 1e-9);
     flow.ack(TestAck::default());
@@ -244,8 +244,8 @@ fn time_in_which_the_window_may_not_grow_does_not_count_for_cubic() {
     near(sizes[0], sizes[1], 0.01);
 }
 
-/// Window after each round of slow start with `rtt(round)` and one ACK per segment of a round's
-/// window.
+/// Window after each round of slow start with the round-trip time `rtt(round)`.
+/// Each segment of a round's window gets one ACK.
 fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f64> {
     let mut now = Time::ZERO;
     let mut sizes = Vec::new();
@@ -262,7 +262,7 @@ fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f6
 
 #[test]
 fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five_rounds() {
-    // RFC 9406: a rise of max(4 ms, 1/8), measured by eight ACKs of a round.
+    // RFC 9406 needs a rise of max(4 ms, 1/8), measured by eight ACKs of a round.
     let config = TcpConfig { initial_window: 16, ..config() };
     let mut flow = Flow::new("cubic", config.clone());
     let sizes = slow_start(&mut flow, 9, |round| Time::from_ms(if round < 2 { 20 } else { 24 }));
@@ -298,22 +298,23 @@ fn timely_follows_algorithm_1() {
     let rate = |flow: &Flow| probed(&flow.control, "rate").floor() / 1e6;
     let update = |flow: &mut Flow, rtt_us: u64| {
         flow.ack(TestAck { rtt: Time::from_us(rtt_us), new_round: true, ..TestAck::default() });
-        // A second ACK of the same round changes nothing.
+        // A second ACK of the same round has no effect.
         let before = rate(flow);
         flow.ack(TestAck { rtt: Time::from_us(5 * rtt_us), ..TestAck::default() });
         near(rate(flow), before, 0.0);
         before
     };
     near(update(&mut flow, 100), 10_000.0, 0.01);
-    // rtt_diff = 0.875 * 20 us; gradient = 17.5/80; rate * (1 - 0.8 * 0.21875).
+    // The difference rtt_diff is 0.875 * 20 us, the gradient 17.5/80,
+    // and the new rate is rate * (1 - 0.8 * 0.21875).
     near(update(&mut flow, 120), 8_250.0, 0.01);
-    // rtt_diff = 0.125 * 17.5 - 0.875 * 20 < 0: + 10 Mb/s.
+    // The difference rtt_diff = 0.125 * 17.5 - 0.875 * 20 is below 0, so the rate grows by 10 Mb/s.
     near(update(&mut flow, 100), 8_260.0, 0.01);
     // Above T_high the rate is multiplied by 1 - 0.8 * (1 - 500/1000).
     near(update(&mut flow, 1_000), 4_956.0, 0.01);
-    // Below T_low the rate grows for every gradient.
+    // Below T_low the rate grows at every gradient.
     near(update(&mut flow, 40), 4_966.0, 0.01);
-    // After four calm updates, hyperactive increase begins.
+    // After four updates without a positive gradient, hyperactive increase begins.
     for n in 1..=4 {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }
@@ -327,8 +328,8 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     let config = TcpConfig { initial_window: 10, ..config() };
     let mut flow = Flow::with("swift", &[("target", ParamValue::Time(Time::from_us(100)))], config);
     let state = |flow: &Flow| (probed(&flow.control, "window"), probed(&flow.control, "target") / 1e6);
-    // alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us; target = 100 + 163.277/sqrt(10) -
-    // 16.328.
+    // The parameters are alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us and target = 100 +
+    // 163.277/sqrt(10) - 16.328.
     near(state(&flow).1, 135.305, 0.001);
     flow.ack(TestAck { at: Time::from_us(1_000), ..TestAck::default() });
     near(flow.window.size, 10.1, 1e-9);
@@ -341,11 +342,11 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(flow.window.size, expected, 1e-3);
     flow.ack(late(1_202));
     assert!(flow.window.size < expected - 1.0);
-    // A decrease is at most a half.
+    // A decrease reduces the window by at most a half.
     let before = flow.window.size;
     flow.ack(TestAck { at: Time::from_ms(99), rtt: Time::from_ms(90), ..TestAck::default() });
     near(flow.window.size, before / 2.0, 1e-9);
-    // A loss halves the window; below one segment the flow is paced.
+    // A loss halves the window. Below one segment the flow is paced.
     for n in 0..5 {
         flow.control.on_congestion(
             &flow.config,
@@ -372,22 +373,22 @@ fn hpcc_follows_algorithm_1() {
     near(flow.paced_window(), 100.0, 1e-3);
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 20_000, 0)], ..TestAck::default() });
     near(flow.paced_window(), 100.0, 1e-3);
-    // In 8 us, a tenth of T, the port sent 10 kB, which is its rate. u = 20 kB/100 kB + 1; U =
-    // 0.9 + 0.1 * 1.2.
+    // In 8 us, a tenth of T, the port sent 10 kB, which is its rate.
+    // So u = 20 kB/100 kB + 1, and U = 0.9 + 0.1 * 1.2.
     let busy = [report(8, 20_000, 10_000)];
     flow.ack(TestAck { telemetry: &busy, ..TestAck::default() });
     near(utilisation(&flow), 1.02, 1e-9);
-    // W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
+    // The window is W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
-    // Within the round trip the reference stays: the same U gives the same window. The shorter of
-    // two queues counts.
+    // The reference stays within the round trip, so an equal U gives an equal window.
+    // The shorter of two queues counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
     near(flow.paced_window(), second, 1e-2);
-    // A whole round trip at half of the rate: U = 0.5 at once. Additive increase, five times, then
-    // multiplicative.
+    // After a whole round trip at half of the rate, U is 0.5 at once.
+    // The increase is additive five times, then multiplicative.
     let (mut sent, mut window) = (20_000, 100.0);
     for round in 0..7 {
         sent += 50_000;
@@ -395,8 +396,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still the window at the start of the first round, at the limit of
-            // the line rate.
+            // The reference is still the window at the start of the first round,
+            // which is at the limit of the line rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };
@@ -423,14 +424,14 @@ fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 0, 0)], ..TestAck::default() });
-    // In 8 us the queue grew by 10 kB while 10 kB were sent: current 2 b; voltage 100 + 10 kB;
-    // power 2.2; smoothed 1 + 0.1 * 1.2.
+    // In 8 us the queue grew by 10 kB while 10 kB were sent. So the current is 2 b,
+    // the voltage 100 + 10 kB, the power 2.2, and the smoothed power 1 + 0.1 * 1.2.
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 10_000)], ..TestAck::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
-    // The old window stays for the round trip, the present one moves: gradient 2 b for a tenth of
-    // T.
+    // The old window stays for the round trip, and the present window changes.
+    // The gradient is 2 b for a tenth of T.
     flow.ack(TestAck { telemetry: &[report(16, 30_000, 20_000)], ..TestAck::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);
@@ -475,10 +476,11 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
         ..TestAck::default()
     };
     flow.ack(event(0, 80, true));
-    // Gradient 4/8, round trip 84: 1.5 * 1.05 = 1.575, smoothed 1.0575; no update within the round.
+    // The gradient is 4/8 and the round trip 84, so the power is 1.5 * 1.05 = 1.575,
+    // smoothed 1.0575. The window has no update within the round.
     flow.ack(event(8, 84, false));
     near(flow.paced_window(), 100.0, 1e-3);
-    // Gradient 9.5, round trip 160: 10.5 * 2 = 21.
+    // The gradient is 9.5 and the round trip 160, so the power is 10.5 * 2 = 21.
     flow.ack(event(16, 160, true));
     let power = 0.9 * 1.0575 + 0.1 * 21.0;
     near(flow.paced_window(), 0.9 * (100.0 / power + 10.0) + 0.1 * 100.0, 1e-2);
@@ -487,14 +489,14 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
 #[test]
 fn the_artifacts_laws_differ_where_their_code_does() {
     let artifact = TcpConfig { states: CongestionStates::Ns3, ..config() };
-    // The artifact uses a current of at least half the rate, a target of 0.95, and the average with
-    // the old window.
+    // The artifact uses a current of at least half the rate, a target of 0.95,
+    // and the average with the old window.
     let mut flow = Flow::with("powertcp", &[("flows", ParamValue::Count(100))], artifact.clone());
     flow.ack(TestAck { new_round: true, telemetry: &[report(0, 10_000, 0)], ..TestAck::default() });
     flow.ack(TestAck { telemetry: &[report(8, 10_000, 0)], ..TestAck::default() });
     let power = (0.9 + 0.1 * 0.5 * 1.1) / 0.95;
     near(flow.paced_window(), f64::min(100.0, 0.9 * (100.0 / power + 1.0) + 0.1 * 100.0), 1e-2);
-    // Rates do not fall below 100 Mb/s.
+    // In the artifact, rates do not fall below 100 Mb/s.
     let mut flow = Flow::new("timely", artifact);
     for _ in 0..100 {
         flow.ack(TestAck { rtt: Time::from_ms(90), new_round: true, ..TestAck::default() });

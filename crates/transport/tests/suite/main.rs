@@ -1,4 +1,4 @@
-//! The transports as state machines: the published laws, recovery and windows.
+//! Tests of the transports as state machines: the published laws, recovery and windows.
 
 mod bursts;
 mod dcqcn;

@@ -1,4 +1,5 @@
-//! The sender's states of ns-3 for the `artifact` profile, where they differ from the RFCs.
+//! Tests of the sender's states of ns-3 for the `artifact` profile,
+//! in which they differ from the RFCs.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, ConfiguredControl, CongestionStates, Phase, Receiver, Sender, TcpConfig};
@@ -14,7 +15,7 @@ fn config(states: CongestionStates) -> TcpConfig {
     TcpConfig { initial_window: TOTAL, states, ..TcpConfig::default() }
 }
 
-/// Sender that has all segments of a flow in flight.
+/// A sender that has all segments of a flow in flight.
 fn sender(config: &TcpConfig) -> Sender {
     let mut sender = Sender::new(config, &dctcp(config), TOTAL);
     while sender.poll_transmit(config, Time::ZERO).is_some() {}
@@ -26,7 +27,8 @@ fn ack(cumulative: u32, sack: (u32, u32), marked: bool) -> Ack {
     Ack { cumulative, sack, echo: Time::ZERO, marked }
 }
 
-/// A mark on segment 0, then segment 1 is lost and 2, 3, 4 arrive.
+/// A sender after a mark on segment 0, the loss of segment 1, and the arrival of segments 2,
+/// 3 and 4.
 fn mark_and_then_loss(config: &TcpConfig) -> Sender {
     let mut sender = sender(config);
     let now = Time::from_us(100);
@@ -97,8 +99,8 @@ fn only_marks_on_new_segments_are_echoed_in_ns3() {
     }
 }
 
-/// Random losses and marks on a wire that delivers one packet each microsecond after 80 us: the
-/// flow always ends.
+/// Losses and marks are random on a wire that delivers one packet each microsecond after 80 us.
+/// The flow must always end.
 #[test]
 fn two_thousand_random_patterns_of_losses_and_marks_end() {
     for seed in 0..2_000 {
@@ -137,7 +139,8 @@ fn two_thousand_random_patterns_of_losses_and_marks_end() {
     }
 }
 
-/// Twenty segments in flight; 0 and 1 are lost and three later ones are reported.
+/// A sender with twenty segments in flight. Segments 0 and 1 are lost,
+/// and three later segments are reported.
 fn two_losses(control_name: &str, states: CongestionStates) -> (TcpConfig, Sender) {
     let config = config(states);
     let mut sender = Sender::new(&config, &control(control_name, &[], &config), TOTAL);
@@ -160,7 +163,7 @@ fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in
         let first = sender.poll_transmit(&config, Time::from_us(200)).expect("the first hole");
         assert_eq!((first.seq, first.retransmission), (0, true), "{name}");
         assert_eq!(sender.poll_transmit(&config, Time::from_us(900)), None, "{name}");
-        // The acknowledgement of the first hole releases the next one.
+        // The acknowledgement of the first hole releases the segment of the next hole.
         sender.handle_ack(&config, Time::from_us(1_000), &ack(1, (2, 5), false));
         let second = sender.poll_transmit(&config, Time::from_us(2_000)).expect("the next hole");
         assert_eq!((second.seq, second.retransmission), (1, true), "{name}");

@@ -1,5 +1,5 @@
-//! Queue pairs on a virtual wire: with any losses every segment is delivered once, with go-back-N
-//! and with selective repeat.
+//! Tests of queue pairs on a virtual wire. With any losses, every segment is delivered once,
+//! with go-back-N and with selective repeat.
 
 use bufferlab_transport::rdma::{Notification, QueuePair, RdmaAck, RdmaConfig, Recovery, Responder};
 use bufferlab_transport::{CONGESTION_CONTROLS, HopReport, Segment, SenderCounters, TcpConfig};
@@ -42,8 +42,8 @@ enum InFlight {
     Notification,
 }
 
-/// Behaviour of the wire: the transmissions that it loses in either direction, and the segments
-/// that it marks.
+/// Faults of the wire: the transmissions that it loses in either direction,
+/// and the segments that it marks.
 struct WireFaults<'a> {
     lose: &'a mut dyn FnMut(u32, Segment) -> bool,
     lose_ack: &'a mut dyn FnMut(u32) -> bool,
@@ -57,7 +57,7 @@ fn run(control: &str, config: &TcpConfig, total: u32, wire: &mut WireFaults<'_>)
     let (mut now, mut busy, mut order, mut sent, mut acks) = (Time::ZERO, Time::ZERO, 0, 0, 0);
     let (mut nacks, mut notifications) = (0, 0);
     for _ in 0..200_000 {
-        // The NIC takes a segment when it has sent the previous one.
+        // The NIC takes a segment when it has sent the previous segment.
         if busy <= now
             && let Some(segment) = sender.poll_transmit(config, now)
         {
@@ -142,8 +142,8 @@ fn without_loss_a_message_goes_at_line_rate_and_takes_one_round_trip_more() {
 fn go_back_n_sends_one_nack_per_gap_and_everything_after_it_again() {
     let config = config(Recovery::GoBackN);
     let outcome = transfer(&config, 100, &mut |n, _| n == 10);
-    // The receiver sees the gap with segment 11, one way later. When the negative acknowledgement
-    // arrives, the NIC has just taken one more segment.
+    // The receiver detects the gap with segment 11, one way later.
+    // When the negative acknowledgement arrives, the NIC has just taken one more segment.
     let in_flight = (SERIALIZATION.0 + 2 * ONE_WAY.0) / SERIALIZATION.0 + 2;
     assert_eq!((outcome.nacks, outcome.counters.timeouts), (1, 0));
     assert_eq!(u64::from(outcome.counters.retransmitted), in_flight);
@@ -169,7 +169,7 @@ fn a_lost_nack_is_repeated_by_interval_and_else_waits_for_the_timeout() {
     };
     for (config, timeouts) in [(patient, 1), (again, 0)] {
         let mut nacked = false;
-        // ACKs 0 to 9 are for segments before the gap; number 10 is the first negative one.
+        // ACKs 0 to 9 are for segments before the gap. ACK number 10 is the first negative ACK.
         let mut lose_ack = |n: u32| n == 10 && !std::mem::replace(&mut nacked, true);
         let mut wire =
             WireFaults { lose: &mut |n, _| n == 10, lose_ack: &mut lose_ack, mark: &mut |_| false };
@@ -224,7 +224,7 @@ fn coalesced_acks_come_for_every_nth_segment_and_the_last() {
             acked.extend(response.ack.map(|ack| (ack.cumulative, ack.notified)));
         }
         assert_eq!(acked, [(4, false), (8, false), (10, false)], "frames tell of marks, ACKs do not");
-        // One of the segments covered by an ACK was marked.
+        // One of the segments that an ACK covers was marked.
         config.rdma.notification = Notification::Acks;
         let mut responder = Responder::new(10);
         let acks = (0..10).filter_map(|seq| {
@@ -232,7 +232,7 @@ fn coalesced_acks_come_for_every_nth_segment_and_the_last() {
             Some((ack.cumulative, ack.notified))
         });
         assert_eq!(acks.collect::<Vec<_>>(), [(4, false), (8, true), (10, false)]);
-        // With a window smaller than `ack_every`, the delayed-ACK timer releases the ACKs.
+        // The window is smaller than `ack_every`, so the delayed-ACK timer releases the ACKs.
         config.rdma.window_limit = 2;
         assert_eq!(transfer(&config, 10, &mut |_, _| false).delivered, 10);
     }

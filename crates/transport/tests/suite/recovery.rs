@@ -1,5 +1,5 @@
-//! Loss recovery on a virtual wire: with any losses every segment is delivered once and no flow
-//! stalls.
+//! Tests of loss recovery on a virtual wire. With any losses, every segment is delivered once and
+//! no flow stalls.
 
 use bufferlab_transport::{
     Ack, CONGESTION_CONTROLS, CongestionStates, HopReport, Receiver, Segment, Sender, SenderCounters,
@@ -10,17 +10,17 @@ use std::collections::HashSet;
 
 const ONE_WAY: Time = Time::from_us(40);
 const SERIALIZATION: Time = Time::from_ns(1_200);
-/// Bytes that a link of 10 Gb/s sends in `SERIALIZATION`.
+/// Number of bytes that a link of 10 Gb/s sends in the time `SERIALIZATION`.
 const FRAME: u32 = 1_500;
 
-/// Fate of the n-th transmission of a direction.
+/// Decides whether the n-th transmission of a direction is lost.
 type Fate<'a> = dyn FnMut(u32, Segment) -> bool + 'a;
 
-/// Outcome of a flow.
+/// Outcome of a simulated flow.
 struct Outcome {
     counters: SenderCounters,
     finished_at: Time,
-    /// First deliveries of segments; exactly one per segment.
+    /// Number of first deliveries of segments, exactly one per segment.
     delivered: u32,
 }
 
@@ -32,8 +32,8 @@ enum InFlight {
     Ack(Ack, HopReport),
 }
 
-/// Runs one flow over a link of 10 Gb/s and 80 us; `lose(n, segment)` decides on the n-th data
-/// packet and `lose_ack(n)` on the n-th ACK.
+/// Runs one flow over a link of 10 Gb/s and 80 us.
+/// `lose(n, segment)` decides about the n-th data packet and `lose_ack(n)` about the n-th ACK.
 fn run(
     config: &TcpConfig,
     total: u32,
@@ -135,8 +135,8 @@ fn without_loss_nothing_is_sent_twice() {
 
 #[test]
 fn slow_start_doubles_every_round_trip() {
-    // 20 + 40 + 80 segments in three windows, after a round trip for the handshake; the round trip
-    // is 81.2 us.
+    // The flow sends 20 + 40 + 80 segments in three windows, after a round trip for the handshake.
+    // The round trip is 81.2 us.
     let outcome = run(&config(), 140, &mut |_, _| false, &mut keep_all);
     let rounds = outcome.finished_at.as_secs_f64() / 81.2e-6;
     assert!((4.0..5.3).contains(&rounds), "{rounds} round trips");
@@ -237,8 +237,8 @@ fn names() -> impl Iterator<Item = &'static str> {
     CONGESTION_CONTROLS.iter().map(|info| info.name)
 }
 
-/// Checks a flow of `total` segments whose data packets `lose(n, segment)` loses. All segments are
-/// delivered once, and sent hardly more often than they were lost.
+/// Checks a flow of `total` segments, of which `lose(n, segment)` loses some data packets.
+/// All segments must be delivered once, and sent hardly more often than they were lost.
 fn check_delivery(
     control: &str,
     what: &str,

@@ -1,4 +1,4 @@
-//! Growth of windows, and send times of paced senders.
+//! Tests of how windows grow, and when paced senders send.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
@@ -12,7 +12,7 @@ fn ack(cumulative: u32) -> Ack {
     Ack { cumulative, sack: (0, 0), echo: Time::ZERO, marked: false }
 }
 
-/// Sends `count` segments.
+/// Sends `count` segments of a flow.
 fn send(sender: &mut Sender, config: &TcpConfig, now: Time, count: u32) {
     for n in 0..count {
         assert!(sender.poll_transmit(config, now).is_some(), "segment {n} of {count}");
@@ -26,8 +26,8 @@ fn a_window_that_the_card_never_fills_does_not_grow() {
         let mut sender = sender(name, &config, 1_000);
         let mut now = Time::ZERO;
         for round in 0..10 {
-            // Other flows of the host also get turns, so this flow sends seven segments per round
-            // trip.
+            // Other flows of the host also get turns, so this flow sends seven segments
+            // per round trip.
             send(&mut sender, &config, now, 7);
             now += Time::from_us(80);
             for n in 1..=7 {
@@ -45,13 +45,13 @@ fn a_window_grows_for_one_round_trip_after_it_was_full() {
     send(&mut sender, &config, Time::ZERO, 10);
     assert!(sender.poll_transmit(&config, Time::ZERO).is_none(), "the window is full");
     let now = Time::from_us(80);
-    // The sender sends no more segments before the ACKs: all ten were sent before the window was
-    // full.
+    // The sender sends no segments before the ACKs, because it sent all ten segments before the
+    // window was full.
     for n in 1..=10 {
         sender.handle_ack(&config, now, &ack(n));
         assert_eq!(sender.window().size, f64::from(10 + n));
     }
-    // From now on the NIC takes 15 segments per round trip of the 20 that the window allows.
+    // After this point, the NIC takes 15 segments per round trip of the 20 that the window allows.
     send(&mut sender, &config, now, 15);
     for n in 11..=25 {
         sender.handle_ack(&config, now + Time::from_us(80), &ack(n));
@@ -72,7 +72,7 @@ fn in_ns3_a_window_is_spent_when_its_segments_reach_the_card_and_grows_in_any_ca
 
 #[test]
 fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
-    // A window of half a bandwidth-delay product gives 5 of 10 Gb/s.
+    // A window of half a bandwidth-delay product gives a rate of 5 of 10 Gb/s.
     let config = TcpConfig {
         initial_window: 50,
         segment_wire_bytes: 1_000,
@@ -90,13 +90,13 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
         assert_eq!(sender.wake_at(&config, now), now + gap);
         now += gap;
     }
-    // After a delay of half a gap the next segment is not late. After many gaps no burst follows.
+    // After a delay of half a gap, the next segment is not late. After many gaps, no burst follows.
     send(&mut sender, &config, now + Time::from_ns(800), 1);
     assert_eq!(sender.wake_at(&config, now + Time::from_ns(800)), now + gap);
     let late = now + Time::from_us(20);
     send(&mut sender, &config, late, 1);
     assert_eq!(sender.wake_at(&config, late), late + gap);
-    // While the window limits the sender, the pace has no effect.
+    // While the window limits the sender, its pace has no effect.
     let mut now = late;
     while sender.in_flight() < 50 {
         now = sender.wake_at(&config, now);
@@ -133,8 +133,8 @@ fn a_control_that_governs_its_window_keeps_it_through_losses_and_begins_anew_wit
         assert_eq!(sender.window().size, 1.0, "{name}");
         send(&mut sender, &config, timeout, 1);
         sender.handle_ack(&config, timeout + rtt, &ack(5));
-        // The law sets the window again at once (θ-PowerTCP reads a round trip that rose within
-        // zero time as high power).
+        // The law sets the window again at once, because θ-PowerTCP reads a round trip that rose
+        // within zero time as high power.
         assert!(sender.window().size >= 10.0, "{name}: {:?}", sender.window());
     }
 }

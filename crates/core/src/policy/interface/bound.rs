@@ -1,18 +1,19 @@
-//! The comparison by which a packet was refused.
+//! The comparison by which a policy refused a packet.
 
 use super::packet::Arrival;
 use super::verdict::DropReason;
 use crate::buffer::{Buffer, IngressId, QueueId};
 
-/// A comparison that refused a packet: `held + size > limit`.
+/// A comparison by which a policy refused a packet: `held + size > limit`.
 ///
-/// The three fields are the compared values. `size` is what the packet adds: whole cells, or 0 if
-/// the scheme compares the length without the packet. `held` may be a filtered or an old length.
+/// The three fields are the compared values. `size` is the number of bytes that the packet adds:
+/// whole cells, or 0 if the scheme compares the length without the packet.
+/// `held` may be a filtered or an old length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Place whose bytes were compared.
+    /// Place whose bytes the policy compared.
     pub place: BoundPlace,
-    /// Bytes in the compared place.
+    /// Bytes in the compared place, before the packet.
     pub held: u64,
     /// Bytes that the packet adds.
     pub size: u64,
@@ -20,16 +21,16 @@ pub struct Bound {
     pub limit: u64,
 }
 
-/// The place that a [`Bound`] concerns.
+/// The place whose bytes a [`Bound`] compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundPlace {
-    /// The memory, less all reserves.
+    /// The whole memory without all reserves.
     Buffer,
-    /// The pool that the scheme lets all queues share, less space that the scheme reserves.
+    /// The pool that all queues share, without space that the scheme reserves.
     SharedPool,
-    /// The pool of ingress queues.
+    /// The pool that ingress queues share.
     IngressPool,
-    /// The pool of lossy egress queues.
+    /// The pool that lossy egress queues share.
     LossyPool,
     /// The headroom of all ingress queues together.
     HeadroomPool,
@@ -39,7 +40,7 @@ pub enum BoundPlace {
     FilteredQueue(QueueId),
     /// An egress port.
     Port(u16),
-    /// Packets of small flows at an egress port.
+    /// Packets of small flows in the queues of an egress port.
     SmallFlows(u16),
     /// An ingress queue.
     Ingress(IngressId),
@@ -50,7 +51,7 @@ pub enum BoundPlace {
 }
 
 impl Bound {
-    /// Whether the packet exceeds the limit.
+    /// Whether the packet exceeds the limit of the bound.
     #[must_use]
     pub fn binds(&self) -> bool {
         self.held.saturating_add(self.size) > self.limit
@@ -62,29 +63,29 @@ impl Bound {
         self.binds().then_some(self)
     }
 
-    /// Bound of the shared pool at its current occupancy, even if policies see an older one.
+    /// Bound of the shared pool at its current occupancy, even if policies see an older occupancy.
     #[must_use]
     pub fn buffer(arrival: &Arrival, buffer: &Buffer) -> Self {
         let (held, limit) = (buffer.pool_occupancy(), buffer.shared_capacity());
         Self { place: BoundPlace::Buffer, held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of the packet's queue with the limit `limit`.
+    /// Bound of the packet's queue with the limit `limit` (bytes).
     #[must_use]
     pub fn queue(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_queue_bytes(arrival.queue);
         Self { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of the packet's egress port with the limit `limit`.
+    /// Bound of the packet's egress port with the limit `limit` (bytes).
     #[must_use]
     pub fn port(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_port_bytes(arrival.port);
         Self { place: BoundPlace::Port(arrival.port), held, size: arrival.header.size.into(), limit }
     }
 
-    /// Bound of most schemes: the pool, or the queue with its `threshold`. `None` for other
-    /// reasons.
+    /// Bound of most schemes: the shared pool, or the queue with its `threshold`.
+    /// `None` for other reasons of a refusal.
     #[must_use]
     pub fn usual(
         arrival: &Arrival,

@@ -1,12 +1,12 @@
 //! The optional calls of a policy.
 
-/// Optional hooks that the switch calls on a policy. A hook that is not set costs nothing per
-/// packet.
+/// Optional hooks that the switch calls on a policy.
+/// A hook that a policy does not ask for takes no time per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hooks(u16);
 
 impl Hooks {
-    /// No optional hook: only [`crate::Policy::admit`].
+    /// No optional hook: the switch calls only [`crate::Policy::admit`].
     pub const NONE: Self = Self(0);
     /// Hook [`crate::Policy::on_enqueue`].
     pub const ENQUEUE: Self = Self(1);
@@ -20,8 +20,8 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// Hook [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// Hook [`crate::Policy::pause_demand`], for all ingress queues of a port whenever the switch
-    /// calls it for one of them.
+    /// Hook [`crate::Policy::pause_demand`] for whole ports: when the switch calls the hook for one
+    /// ingress queue of a port, it also calls it for the port's other ingress queues.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// Hook [`crate::Policy::can_bypass`], for a packet that finds its port idle.
@@ -29,8 +29,8 @@ impl Hooks {
     /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
     /// must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
-    /// Set by a switch, not by policies: some empty ingress queues have paused their senders, and
-    /// the switch polls the policy about them after every event.
+    /// Switches set this hook, policies do not: some empty ingress queues have paused their
+    /// senders, and the switch asks the policy about these queues after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 
     /// Union of two sets of hooks.
@@ -39,19 +39,19 @@ impl Hooks {
         Self(self.0 | other.0)
     }
 
-    /// Difference of the sets: hooks that are not in `other`.
+    /// Hooks of this set that are not in `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all hooks of `other` are set.
+    /// Whether the set has all hooks of `other`.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any hook of `other` is set.
+    /// Whether the set has any hook of `other`.
     #[inline]
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {

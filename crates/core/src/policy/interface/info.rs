@@ -5,19 +5,19 @@ use super::shape::SwitchShape;
 use crate::hardware::Accounting;
 use bufferlab_params::{BuildError, ParamValue, Params};
 
-/// Builds a policy for a switch. A boxed closure, because constructors of custom policies may need
-/// state.
+/// Builds a policy for a switch. The type is a boxed closure, because constructors of custom
+/// policies may need state.
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
 bufferlab_params::entry! {
-    /// Registry entry of a policy: built-in in [`crate::POLICIES`], custom through
-    /// [`crate::register_policy`].
+    /// Registry entry of a policy. [`crate::POLICIES`] lists the built-in policies,
+    /// and [`crate::register_policy`] adds custom policies.
     pub struct PolicyInfo("policy") {
-        /// Work per decision, and what it depends on: "O(1)".
+        /// Work of the policy per decision, and what it depends on: "O(1)".
         pub cost: &'static str,
-        /// The constructor. `Params` is complete and every value is in its domain. The constructor
-        /// refuses only values that do not fit the switch.
+        /// The constructor of the policy. `Params` is complete and every value is in its domain.
+        /// The constructor refuses only values that do not fit the switch.
         pub build: PolicyConstructor,
     }
 }
@@ -26,7 +26,7 @@ impl PolicyInfo {
     /// Builds the policy for a switch, after the checks that apply to every policy.
     ///
     /// # Errors
-    /// The parameter that does not fit the switch.
+    /// Returns the parameter that does not fit the switch.
     pub fn construct(&self, params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
         for (param, value) in params.iter() {
             if let ParamValue::RatioPerPriority(list) = value

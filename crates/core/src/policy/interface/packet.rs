@@ -1,27 +1,28 @@
-//! Packets as policies see them.
+//! Packets as policies see them: arrivals and departures.
 
 use crate::buffer::{IngressId, QueueId};
 use crate::header::Header;
 use bufferlab_units::Time;
 
-/// A packet that asks for space, after classification.
+/// A packet that needs space in the buffer, after classification.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Time of arrival.
+    /// Time at which the packet arrives.
     pub now: Time,
-    /// Header of the packet, with the classifier's marks. Its size is the bytes that the packet
-    /// would occupy.
+    /// Header of the packet, with the classifier's marks.
+    /// Its size is the number of bytes that the packet would occupy.
     pub header: Header,
-    /// Packets evicted for this arrival so far: the policy is called again after each eviction.
+    /// Number of packets evicted for this arrival so far.
+    /// The switch calls the policy again after each eviction.
     pub evictions: u32,
     /// Egress queue of the packet.
     pub queue: QueueId,
-    /// Egress port of `queue`.
+    /// Egress port of the packet's queue.
     pub port: u16,
-    /// The ingress queue (arrival port × priority) to which the packet is charged.
+    /// Ingress queue (arrival port × priority) that is charged for the packet.
     pub ingress: IngressId,
-    /// Queue within the port (0 is the first). The classifier chose it; `header.priority` is the
-    /// priority from which it did.
+    /// Queue within the port (0 is the first), chosen by the classifier.
+    /// The classifier derived it from `header.priority`.
     pub priority: u8,
 }
 
@@ -30,16 +31,17 @@ pub struct Arrival {
 pub struct Departure {
     /// Time at which the transmission starts.
     pub now: Time,
-    /// Time of admission.
+    /// Time at which the switch stored the packet.
     pub enqueued_at: Time,
-    /// Header of the packet, as it was stored. Its size is the bytes that the packet occupied.
+    /// Header of the packet, as the switch stored it.
+    /// Its size is the number of bytes that the packet occupied.
     pub header: Header,
     /// Queue that the packet leaves.
     pub queue: QueueId,
-    /// Egress port of `queue`.
+    /// Egress port of the packet's queue.
     pub port: u16,
-    /// Ingress queue to which the packet was charged.
+    /// Ingress queue that was charged for the packet.
     pub ingress: IngressId,
-    /// Queue within the port.
+    /// Number of the packet's queue within the port.
     pub priority: u8,
 }

@@ -5,16 +5,16 @@ use bufferlab_params::Profile;
 use bufferlab_units::BitRate;
 use std::ops::Range;
 
-/// Properties of the switch that a policy sees when it is built.
+/// Properties of a switch that its policy sees when it is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchShape {
-    /// The shared buffer B (bytes), without the reserves of queues and ports.
+    /// Size B of the shared buffer (bytes), without the reserves of queues and ports.
     pub capacity: u64,
-    /// Rate of every port.
+    /// Rate of every port of the switch.
     pub port_rates: Vec<BitRate>,
-    /// Queues (priorities) per port.
+    /// Number of queues (priorities) per port.
     pub queues_per_port: usize,
-    /// Largest size charged for a packet (bytes).
+    /// Largest size that the switch charges for a packet (bytes).
     pub max_packet: u64,
     /// Profile that decides details which the paper leaves open.
     pub profile: Profile,
@@ -22,18 +22,18 @@ pub struct SwitchShape {
     pub seed: u64,
     /// Bit p: priority p is lossless (PFC).
     pub lossless: u32,
-    /// Lossless priorities of packets that arrive at each port, where ports differ; a subset of
-    /// `lossless`. Empty: `lossless` applies to every port.
+    /// Lossless priorities of packets that arrive at each port, if ports differ.
+    /// Each value is a subset of `lossless`. Empty: `lossless` applies to every port.
     pub lossless_by_port: Vec<u32>,
-    /// Ports of the switch whose packets may be stored here although their own egress queues are in
-    /// another memory (slices). Ingress queues cover all ports of the switch.
+    /// Number of ports whose egress queues are in another memory of the switch (slices), but whose
+    /// arriving packets this memory may store. Ingress queues cover all ports of the switch.
     pub foreign_ports: usize,
     /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
 }
 
 impl SwitchShape {
-    /// Number of ports.
+    /// Number of ports with egress queues in this memory.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.port_rates.len()
@@ -51,21 +51,21 @@ impl SwitchShape {
         usize::from(self.accounting.slices).max(1)
     }
 
-    /// Ingress queues of each slice.
+    /// Ranges of ingress queues, one range per slice.
     pub fn ingress_queues_by_slice(&self) -> impl Iterator<Item = Range<usize>> {
         let queues = self.queues_per_port;
         let ports = PortSpread::new(self.ingress_ports(), self.slices()).ranges();
         ports.map(move |ports| ports.start * queues..ports.end * queues)
     }
 
-    /// Slice of each ingress queue.
+    /// Slice of each ingress queue, in the order of the queues.
     #[must_use]
     pub fn slices_of_ingress_queues(&self) -> Vec<u16> {
         let slices = self.ingress_queues_by_slice().enumerate();
         slices.flat_map(|(slice, queues)| queues.map(move |_| slice as u16)).collect()
     }
 
-    /// Number of lossless ingress queues.
+    /// Number of lossless ingress queues of the switch.
     #[must_use]
     pub fn lossless_queues(&self) -> u64 {
         (0..self.ports()).map(|port| u64::from(self.lossless_at(port).count_ones())).sum()

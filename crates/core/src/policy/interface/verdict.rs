@@ -3,25 +3,25 @@
 use crate::buffer::{Account, End, QueueId};
 use crate::event::Refusal;
 
-/// A policy's answer.
+/// A policy's answer about an arriving packet.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Store the packet and charge this account.
+    /// Store the arriving packet and charge this account.
     Admit(Account),
-    /// Refuse the packet.
+    /// Refuse the arriving packet.
     Drop(DropReason),
     /// Drop one stored packet of `victim`, then call the policy again.
     Evict {
-        /// The queue to shorten.
+        /// The queue that the switch must shorten.
         victim: QueueId,
-        /// End of the queue that loses a packet.
+        /// End of the queue at which the switch removes a packet.
         end: End,
     },
 }
 
 impl Verdict {
-    /// Outcome and reason of a refusal; `None`: the policy stores or removes a packet.
+    /// Outcome and reason of the refusal. `None`: the policy stores or removes a packet.
     #[must_use]
     pub const fn refusal(self) -> Option<Refusal> {
         match self {
@@ -33,7 +33,7 @@ impl Verdict {
 
 macro_rules! drop_reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Reason for the loss of a packet: the limit that was exceeded.
+        /// Reason for the loss of a packet: the limit that the packet exceeded.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -53,40 +53,40 @@ macro_rules! drop_reasons {
 }
 
 drop_reasons! {
-    /// The whole buffer has no room: Q + len > B.
+    /// The whole buffer has no space for the packet: Q + len > B.
     BufferFull = "buffer-full",
-    /// The queue would exceed its threshold: q + len > T.
+    /// The packet's queue would exceed its threshold: q + len > T.
     OverThreshold = "over-threshold",
-    /// A limit of the port would be exceeded.
+    /// The packet's port would exceed a limit.
     OverPortLimit = "over-port-limit",
-    /// A limit of the ingress queue would be exceeded.
+    /// The packet's ingress queue would exceed a limit.
     OverIngressLimit = "over-ingress-limit",
-    /// A lossless packet found its headroom full, which indicates a configuration error.
+    /// A lossless packet found its headroom full. This loss indicates a configuration error.
     HeadroomFull = "headroom-full",
-    /// Dropped early with a probability (AFD, RED).
+    /// The policy dropped the packet early with a probability (AFD, RED).
     Early = "early",
-    /// A predictor expected that the packet would be lost anyway (Credence).
+    /// A predictor expected that the packet would be lost in any case (Credence).
     Predicted = "predicted",
-    /// Evicted for another arrival (push-out, LossPass).
+    /// The policy evicted the packet for another arrival (push-out, LossPass).
     PushedOut = "pushed-out",
-    /// Expelled although nothing arrived (Occamy).
+    /// The policy expelled the packet although no packet arrived (Occamy).
     Expelled = "expelled",
-    /// The link was down when the packet arrived for it, or failed while sending it.
+    /// The link was down when the packet arrived, or failed while sending the packet.
     LinkDown = "link-down",
     /// The policy failed or made an impossible demand: a defect of the policy, see
     /// [`crate::Switch::take_failure`].
     PolicyFault = "policy-fault",
-    /// Discarded by the PFC watchdog during a pause storm of its queue.
+    /// The PFC watchdog discarded the packet during a pause storm of its queue.
     Watchdog = "pfc-watchdog",
 }
 
 /// Demand of a policy on the sender behind an ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseDemand {
-    /// No change.
+    /// The sender continues as before.
     Keep,
-    /// Stop sending this priority.
+    /// The sender must stop sending this priority.
     Pause,
-    /// Resume sending this priority.
+    /// The sender may resume sending this priority.
     Resume,
 }

@@ -1,9 +1,9 @@
-//! Number of congested queues and drain rate of each queue, by which ABM and Plasticine scale
-//! alpha.
+//! ABM and Plasticine scale alpha by the number of congested queues and the drain rate
+//! of each queue.
 //!
-//! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of
-//! every queue. Counts and rates are refreshed at intervals; between updates the weight `α·γ/n` of
-//! a queue is frozen.
+//! A [`Tracker`] counts the congested queues of every *group* of queues and
+//! knows the drain rate of every queue. It updates counts and rates at intervals.
+//! Between updates the weight `α·γ/n` of a queue is constant.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{BuildError, Hooks, SwitchShape};
@@ -16,10 +16,10 @@ use bufferlab_units::{BitRate, Time};
 /// Bytes that a queue must have sent before [`DrainRate::Unbounded`] measures it.
 const MEASURED_BYTES: u64 = 2_048;
 
-/// Credit of the artifact's round robin for a visit to an empty queue (bytes).
+/// Credit that the artifact's round robin gives for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// Share of its threshold above which a queue is congested; equal for all policies that use it.
+/// Parameter: share of its threshold above which a queue is congested. All policies use this one.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
@@ -28,7 +28,7 @@ pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     doc: "Share of its threshold above which a queue is congested, for `congestion = \"threshold\"`.",
 };
 
-/// Drain rates available to a control loop without the artifact's credits.
+/// Parameter: drain rates available to a control loop without the artifact's credits.
 pub(crate) const fn drain_rate_param(default: DrainRateSource) -> ParamInfo {
     ParamInfo {
         name: "drain_rate",
@@ -48,8 +48,8 @@ choices! {
     }
 }
 
-/// The parameter `congestion` of policies that count queues in whole or in part; `doc` describes
-/// the comparison and its time.
+/// The parameter `congestion` of policies that count queues in whole or in part.
+/// `doc` describes the comparison and its time.
 pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "congestion",
@@ -61,7 +61,7 @@ pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
 }
 
 choices! {
-    /// Condition for a queue to count as congested, and its weight in the count.
+    /// The values of the parameter `congestion`.
     pub(crate) enum CongestionRule {
         Threshold = "threshold":
             "a queue counts as 1 when it reaches `congested_share` of its threshold (the paper)",
@@ -69,39 +69,40 @@ choices! {
     }
 }
 
-/// Condition for a queue to count as congested.
+/// Condition for a queue to count as congested, and its weight in the count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
     /// The queue reaches this share of its threshold.
     Share(Weight),
     /// The queue is longer than this number of bytes.
     Longer(u64),
-    /// The queue counts as min(1, q / `full`), as of the last arrival.
+    /// The queue counts as the fraction min(1, q / `full`), with the length q at the last arrival.
     Fraction {
         /// Length from which a queue counts fully as congested (bytes).
         full: u64,
-        /// Share of the threshold above which the queue competes for its port when drain rates are
-        /// computed.
+        /// Share of the threshold above which the queue competes for its port in the computation
+        /// of drain rates.
         share: Weight,
     },
 }
 
-/// Source of the drain rate γ.
+/// Source of the drain rate γ of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainRate {
-    /// Constant one.
+    /// The drain rate is always one.
     One,
-    /// Bytes sent in the last interval.
+    /// The bytes that the queue sent in the last interval.
     Measured,
-    /// An equal share for each congested queue of the port.
+    /// An equal share of the port for each congested queue of the port.
     Computed,
-    /// Bytes sent in the last interval, with the artifact's credits for visits to empty queues.
+    /// The bytes that the queue sent in the last interval, with the artifact's credits for visits
+    /// to empty queues.
     Credited,
-    /// Measured for a queue that is longer than `longer` and has sent more than 2,048 B. The rate
-    /// is relative to the queue's own port and unbounded: packets of an ingress queue may leave
-    /// through several ports. The last port of a switch is never measured: ns-3 counts ports from 1
-    /// and updates the ports whose number is below their count. The rule is inferred: only then do
-    /// the pauses of spines match.
+    /// The drain rate is measured for a queue that is longer than `longer` and has sent more than
+    /// 2,048 B. The rate is relative to the queue's own port and has no upper bound: packets of an
+    /// ingress queue may leave through several ports. The last port of a switch is never measured,
+    /// because ns-3 counts ports from 1 and updates the ports whose number is below their count.
+    /// This rule is inferred: only with this rule do the pauses of spines match.
     Unbounded {
         /// Length above which the drain rate of a queue is measured (bytes).
         longer: u64,
@@ -120,7 +121,7 @@ impl Criterion {
 }
 
 impl DrainRate {
-    /// The drain rate from the parameter of [`drain_rate_param`].
+    /// The source of the drain rate from the parameter of [`drain_rate_param`].
     pub(crate) fn from_params(params: &Params) -> Self {
         match params.choice("drain_rate") {
             DrainRateSource::Measured => Self::Measured,
@@ -128,7 +129,7 @@ impl DrainRate {
         }
     }
 
-    /// Hooks needed to measure the drain rate.
+    /// Policy hooks needed to measure the drain rate.
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,
@@ -138,27 +139,27 @@ impl DrainRate {
     }
 }
 
-/// Settings of a [`Tracker`].
+/// Settings of a [`Tracker`] of congested queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Alpha by priority. Its threshold decides whether a queue is congested.
+    /// Alpha by priority. The threshold with this alpha decides whether a queue is congested.
     pub(crate) alphas: Vec<Weight>,
     /// Alpha by priority for packets that the policy favours (`unscheduled`, short).
     pub(crate) favoured_alphas: Vec<Weight>,
     /// Group in which the queues of each priority count, numbered from 0.
     pub(crate) group_of: Vec<usize>,
-    /// Time between updates.
+    /// Time between two updates of counts and rates.
     pub(crate) interval: Time,
     /// Condition for a queue to count as congested.
     pub(crate) criterion: Criterion,
     /// Source of the drain rate γ.
     pub(crate) drain_rate: DrainRate,
-    /// Whether congestion uses the peak length met by arrivals since the last update instead of the
-    /// current length.
+    /// Whether congestion depends on the peak length that arrivals found since the last update,
+    /// not on the current length.
     pub(crate) watermark: bool,
-    /// Whether weights are rounded to powers of two.
+    /// Whether the tracker rounds weights to powers of two.
     pub(crate) powers_of_two: bool,
-    /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not at the next update.
+    /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not only at updates.
     pub(crate) immediate: bool,
 }
 
@@ -168,8 +169,8 @@ impl Settings {
     }
 }
 
-/// Refuses a `congested_bytes` that no queue can reach, if congestion is counted as a fraction of
-/// it.
+/// Refuses a `congested_bytes` that no queue can reach, if congestion is counted as a
+/// fraction of `congested_bytes`.
 pub(crate) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     match params.choice("congestion") {
         CongestionRule::Threshold => Ok(()),
@@ -180,21 +181,20 @@ pub(crate) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape
     }
 }
 
-/// Ratios per priority of the parameter `name`, as weights.
+/// Values by priority of the parameter `name`, as weights.
 pub(crate) fn weights(params: &Params, name: &str, priorities: usize) -> Vec<Weight> {
     params.ratio_per_priority(name, priorities).into_iter().map(Weight::from_f64).collect()
 }
 
-/// State of one queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Weight α·γ/n of the queue, in force since the last update.
+    /// Weight α·γ/n of the queue since the last update.
     weight: Weight,
-    /// Weight α·γ/n with the α of favoured packets.
+    /// Weight α·γ/n of the queue with the α of favoured packets.
     favoured_weight: Weight,
-    /// Drain rate γ of the queue, in force since the last update.
+    /// Drain rate γ of the queue since the last update.
     gamma: Weight,
-    /// Bytes sent, or credited, since the last update.
+    /// Bytes that the queue sent, or got as credits, since the last update.
     sent: u64,
     /// Whether a packet has waited behind another packet since the last update, so that the
     /// measured drain rate is valid.
@@ -205,27 +205,27 @@ struct QueueState {
     level: u64,
 }
 
-/// Length of a queue.
+/// Length of a queue, as the tracker counts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
     /// Bytes of the shared pool that the queue occupies.
     pub(crate) bytes: u64,
-    /// Whether the queue has packets; true even if all its bytes are reserved.
+    /// Whether the queue has packets. True even if all its bytes are reserved.
     pub(crate) holds_packets: bool,
 }
 
-/// Counts congested queues, tracks drain rates, and stores the resulting weights.
+/// Counts congested queues, tracks drain rates, and stores the weights that follow from both.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
-    /// Rate b of the fastest port, the base of drain rates.
+    /// Rate b of the fastest port. Drain rates are fractions of it.
     fastest: BitRate,
     port_rates: Vec<BitRate>,
     queues_per_port: usize,
     queues: Vec<QueueState>,
-    /// Congested queues n by group, as of the last update or the last arrival; at least one.
+    /// Number n of congested queues by group at the last update or the last arrival, at least one.
     congested: Vec<Weight>,
-    /// Sums of levels by group, if n changes with every arrival.
+    /// Sums of queue levels by group, if n changes with every arrival.
     levels: Vec<u64>,
     next_update: Time,
 }
@@ -278,7 +278,7 @@ impl Tracker {
         self.settings.rounded(alphas[priority].times(self.queues[queue].gamma.divided_by(n)))
     }
 
-    /// Records an arrival for `queue`, which has `bytes` bytes.
+    /// Records an arrival for `queue`, which contains `bytes` bytes.
     #[inline]
     pub(crate) fn arrived(&mut self, queue: QueueId, bytes: u64) {
         let state = &mut self.queues[usize::from(queue.0)];
@@ -306,13 +306,13 @@ impl Tracker {
         self.queues[usize::from(queue.0)].sent += EMPTY_VISIT_CREDIT;
     }
 
-    /// Time at which [`Self::update`] is due.
+    /// Time at which the next call of [`Self::update`] is due.
     pub(crate) fn next_update(&self) -> Time {
         self.next_update
     }
 
-    /// Updates n, γ and the weights if due; `remaining` is the free space that thresholds are
-    /// fractions of.
+    /// Updates n, γ and the weights if an update is due.
+    /// Thresholds are fractions of the free space `remaining`.
     pub(crate) fn update(&mut self, now: Time, remaining: u64, buffer: &Buffer) {
         let length = |queue: usize| {
             let queue = QueueId(queue as u16);
@@ -321,12 +321,12 @@ impl Tracker {
         self.update_from(now, remaining, &length);
     }
 
-    /// Like [`Self::update`], with queue lengths that the caller gives (ingress queues).
+    /// Updates like [`Self::update`], with queue lengths that the caller gives (ingress queues).
     pub(crate) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;
         }
-        // Congestion and drain rates both use the thresholds in force before the update.
+        // Congestion and drain rates both use the thresholds of the time before the update.
         self.count_congested(remaining, length);
         for queue in 0..self.queues.len() {
             self.queues[queue].gamma = self.drain_rate_of(queue, remaining, length);
@@ -342,7 +342,7 @@ impl Tracker {
         self.next_update = now + self.settings.interval;
     }
 
-    /// Sets α·γ/n of a queue.
+    /// Sets the weight α·γ/n of a queue.
     fn set_weights(&mut self, queue: usize) {
         let priority = queue % self.queues_per_port;
         let n = self.congested[self.settings.group_of[priority]];
@@ -352,18 +352,18 @@ impl Tracker {
         state.favoured_weight = self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
     }
 
-    /// Share of round robin for one of `n` queues of the port of `queue`, as a fraction of the
-    /// fastest port. Source: ABM section 3.2, footnote 2: if ports differ, b is the rate of the
-    /// fastest.
+    /// Share of round robin for one of `n` queues of the port of `queue`,
+    /// as a fraction of the fastest port. If ports differ, b is the rate of the fastest port (ABM
+    /// section 3.2, footnote 2).
     fn share_of(&self, queue: usize, n: usize) -> Weight {
         let port_rate = self.port_rates[queue / self.queues_per_port];
         Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)
     }
 
-    /// Drain rate γ of a queue in which no packet waited: a burst may have all of its port.
+    /// Drain rate γ of a queue in which no packet waited: a burst may have the whole port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
-            // The artifact ignores the port's rate.
+            // The artifact ignores the rate of the port.
             DrainRate::One | DrainRate::Credited | DrainRate::Unbounded { .. } => Weight::ONE,
             DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
         }
@@ -404,7 +404,7 @@ impl Tracker {
         };
         match self.settings.drain_rate {
             DrainRate::One => self.unknown_drain_rate(queue),
-            // Without a waiting packet there is no measurement.
+            // The tracker has no measurement if no packet waited.
             DrainRate::Measured if !state.waited => self.unknown_drain_rate(queue),
             DrainRate::Measured => {
                 measured().clamp(self.share_of(queue, self.queues_per_port), self.share_of(queue, 1))
@@ -432,7 +432,7 @@ impl Tracker {
         }
     }
 
-    /// Reports values of `queue` for plots.
+    /// Reports state of `queue` for plots.
     pub(crate) fn probe(&self, queue: QueueId, sink: &mut dyn FnMut(&'static str, f64)) {
         let queue = usize::from(queue.0);
         let group = self.settings.group_of[queue % self.queues_per_port];

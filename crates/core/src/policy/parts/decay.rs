@@ -1,5 +1,5 @@
-//! A first-order low-pass filter in time: its value fades by a factor per step of time, and
-//! proportionally within a step.
+//! A first-order low-pass filter in time. Its value fades by a factor per step of time,
+//! and proportionally within a step.
 
 use bufferlab_units::Time;
 
@@ -8,7 +8,7 @@ const PARTS: u32 = 10;
 /// Fractional bits of the fixed-point powers.
 const BITS: u32 = 63;
 
-/// Powers of a factor.
+/// Powers of the factor by which a value fades.
 #[derive(Clone, Debug)]
 pub(crate) struct Decay {
     /// `factor^(2^j / 2^PARTS)` in 2⁻⁶³.
@@ -16,10 +16,10 @@ pub(crate) struct Decay {
 }
 
 impl Decay {
-    /// Powers of a factor between 0 and 1.
+    /// Powers of a factor that is between 0 and 1.
     pub(crate) fn new(factor: f64) -> Self {
-        // Square roots and products round identically everywhere, powers of floating-point numbers
-        // do not.
+        // Square roots and products round identically on every machine,
+        // powers of floating-point numbers do not.
         let root = (0..PARTS).fold(factor, |root, _| root.sqrt());
         let mut powers = [(root * (1_u64 << BITS) as f64) as u64; 48];
         for j in 1..powers.len() {
@@ -28,9 +28,9 @@ impl Decay {
         Self { powers }
     }
 
-    /// Fades `value` (2⁻³² bytes) towards `target` (bytes) over `elapsed` in steps of length
-    /// `step`. Returns the new value, and the time used: a remainder shorter than a part of a step
-    /// is left for the next call.
+    /// Fades `value` (2⁻³² bytes) towards `target` (bytes) over the time `elapsed`,
+    /// in steps of length `step`. Returns the new value and the time used.
+    /// The function leaves a remainder shorter than a part of a step for the next call.
     #[inline]
     pub(crate) fn follow(&self, value: u64, target: u64, elapsed: Time, step: Time) -> (u64, Time) {
         let parts = (u128::from(elapsed.0) << PARTS) / u128::from(step.0);
@@ -55,7 +55,7 @@ impl Decay {
     }
 }
 
-/// The product of a number and a power.
+/// The product of a number and a power of the factor.
 #[inline]
 fn times(number: u64, power: u64) -> u64 {
     ((u128::from(number) * u128::from(power)) >> BITS) as u64

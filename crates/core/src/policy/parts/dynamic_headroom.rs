@@ -1,12 +1,12 @@
 //! Headroom from the shared pool, with a small insurance per port, after DSH (dynamic and shared
 //! headroom).
 //!
-//! The idea of DSH is known: a port keeps headroom for one pause of all its priorities, and with
-//! that guarantee each queue takes its own headroom from the shared pool. The thresholds here are
-//! *reconstructed*. With T the queue's threshold and η the headroom, a queue pauses its sender
-//! beyond T − η and continues to use shared memory. The port pauses all its lossless priorities
-//! when its queues use more than N T together (N: lossless priorities), or when the pool has no
-//! room. Later packets go into the port's insurance of η.
+//! DSH describes this idea: a port keeps headroom for one pause of all its priorities,
+//! and with that guarantee each queue takes its own headroom from the shared pool. The
+//! thresholds in this module are *reconstructed*. T is the queue's threshold and η the headroom.
+//! A queue pauses its sender beyond T − η and continues to use shared memory. The port pauses all
+//! its lossless priorities when its queues together use more than N T (N: lossless priorities),
+//! or when the pool has no space. Later packets use the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::policy::interface::{
@@ -14,7 +14,7 @@ use crate::policy::interface::{
 };
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, choices};
 
-/// Whether every queue has separate headroom.
+/// Parameter: whether every queue has separate headroom.
 pub(crate) const HEADROOM_MODE: ParamInfo = ParamInfo {
     name: "headroom_mode",
     kind: ParamKind::Choice(HeadroomMode::WORDS),
@@ -35,19 +35,19 @@ choices! {
     }
 }
 
-/// State of all ports.
+/// Headroom state of all ports.
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicHeadroom {
-    /// Headroom η of each port: of its queues, and of its insurance (bytes).
+    /// Headroom η of each port: for each of its queues, and for its insurance (bytes).
     headroom: Vec<u64>,
     xon: u64,
     xon_offset: u64,
     queues_per_port: u16,
-    /// Bit p of a port: its priority p is lossless.
+    /// Lossless priorities of each port: bit p is set if priority p is lossless.
     lossless: Vec<u32>,
-    /// Whether the ingress queue itself pauses its sender.
+    /// Whether each ingress queue itself pauses its sender.
     paused: Vec<bool>,
-    /// Whether the port pauses all its lossless priorities.
+    /// Whether each port pauses all its lossless priorities.
     port_paused: Vec<bool>,
 }
 
@@ -72,7 +72,7 @@ impl DynamicHeadroom {
         usize::from(ingress.0 / self.queues_per_port)
     }
 
-    /// Bytes of a port's lossless queues in the pool, and in the insurance.
+    /// Bytes of a port's lossless queues in the pool, and bytes in the port's insurance.
     fn held(&self, port: usize, buffer: &Buffer) -> (u64, u64) {
         let first = port as u16 * self.queues_per_port;
         let queues = (0..self.queues_per_port).filter(|queue| self.lossless[port] >> queue & 1 != 0);
@@ -87,8 +87,8 @@ impl DynamicHeadroom {
         limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }
 
-    /// Decides on a lossless arrival. `length`: bytes of its queue in the pool with the arrival;
-    /// `limit`: T; `room`: whether the arrival fits into the pool.
+    /// Decides about a lossless arrival. `length`: bytes of its queue in the pool with the arrival.
+    /// `limit`: threshold T. `room`: whether the arrival fits into the pool.
     pub(crate) fn admit(
         &mut self,
         arrival: &Arrival,
@@ -115,7 +115,7 @@ impl DynamicHeadroom {
         Verdict::Admit(Account::Headroom)
     }
 
-    /// The comparison for which [`Self::admit`] refused.
+    /// The bound for which [`Self::admit`] refused `arrival`.
     pub(crate) fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         if reason != DropReason::HeadroomFull {
             return Bound::usual(arrival, reason, None, buffer);
@@ -126,8 +126,8 @@ impl DynamicHeadroom {
         Bound { place: BoundPlace::PortHeadroom(port as u16), held, size, limit }.if_binding()
     }
 
-    /// Demand on the sender behind `ingress`; the queue has `length` bytes in the pool, and `limit`
-    /// is its threshold.
+    /// Demand on the sender behind `ingress`. The queue has `length` bytes in the pool,
+    /// and `limit` is the queue's threshold.
     pub(crate) fn demand(
         &mut self,
         ingress: IngressId,

@@ -1,11 +1,11 @@
-//! Search for the longest queue by a tournament among all queues: O(log queues) per change, O(1)
-//! per query.
+//! Search for the longest queue by a tournament among all queues.
+//! A change of a length takes O(log queues), a query O(1).
 
 use crate::buffer::QueueId;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::RandomStream;
 
-/// The parameter of policies that look for the longest queue.
+/// Parameter `ties` of policies that search for the longest queue.
 pub(crate) const TIES: ParamInfo = ParamInfo {
     name: "ties",
     kind: ParamKind::Choice(TieBreak::WORDS),
@@ -15,7 +15,7 @@ pub(crate) const TIES: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Choice among several longest queues.
+    /// Choice among several queues with the greatest length.
     enum TieBreak {
         Random = "random":
             "every queue draws a seeded random ticket when its length changes; the highest ticket wins, so \
@@ -24,17 +24,17 @@ choices! {
     }
 }
 
-/// Tie-breaking among queues of equal length.
+/// Rule for ties between queues of equal length.
 #[derive(Clone, Debug)]
 pub(crate) enum Ties {
-    /// A random ticket, drawn at every change of a length; the highest wins.
+    /// Every queue draws a random ticket at every change of its length. The highest ticket wins.
     Random(RandomStream),
-    /// The lowest queue number wins.
+    /// The queue with the lowest number wins.
     First,
 }
 
 impl Ties {
-    /// Tie-breaking from the parameter [`TIES`]; random tickets use the stream `name` of `seed`.
+    /// Rule for ties from the parameter [`TIES`]. Random tickets use the stream `name` of `seed`.
     pub(crate) fn new(params: &Params, seed: u64, name: &str) -> Self {
         match params.choice(TIES.name) {
             TieBreak::Random => Self::Random(RandomStream::new(seed, name, 0)),
@@ -42,7 +42,7 @@ impl Ties {
         }
     }
 
-    /// A ticket for `queue`; never 0.
+    /// A ticket of `queue` that breaks ties. It is never 0.
     fn ticket(&mut self, queue: u16) -> u32 {
         match self {
             Self::Random(stream) => (stream.next_u64() >> 32) as u32 | 1,
@@ -51,26 +51,26 @@ impl Ties {
     }
 }
 
-/// A length and the ticket that breaks ties, in the order of comparison.
+/// A queue length and the ticket that breaks ties, in the order of comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     bytes: u64,
     ticket: u32,
 }
 
-/// The length of every queue, and the longest queue.
+/// The lengths of all queues, and the longest queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Longest {
     ties: Ties,
-    /// Keys by queue, padded to a power of two with entries that lose against every queue.
+    /// Keys by queue, padded to a power of two with keys that lose against every queue.
     keys: Vec<Key>,
-    /// Winners of the tournament. `winners[1]` is the longest queue; the children of node n are 2n
-    /// and 2n + 1; the queues are the leaves.
+    /// Winners of the tournament. `winners[1]` is the longest queue.
+    /// The children of node n are 2n and 2n + 1. The queues are the leaves.
     winners: Vec<u16>,
 }
 
 impl Longest {
-    /// State with all `queues` empty.
+    /// The state in which all queues are empty.
     pub(crate) fn new(queues: usize, mut ties: Ties) -> Self {
         let leaves = queues.next_power_of_two();
         let mut keys = vec![Key::default(); leaves];
@@ -109,7 +109,7 @@ impl Longest {
         let mut node = (self.keys.len() + usize::from(queue.0)) / 2;
         while node > 0 {
             let winner = self.winner_of(node);
-            // If another queue won before and still wins, nodes further up do not change.
+            // If another queue won before and still wins, nodes closer to the root do not change.
             if winner == self.winners[node] && winner != queue.0 {
                 break;
             }
@@ -138,8 +138,8 @@ impl Longest {
         best.map_or(queue, QueueId)
     }
 
-    /// Whether `queue` with `bytes` bytes would be the longest instead of `longest`; draws a ticket
-    /// in a tie.
+    /// Whether `queue` with `bytes` bytes would be the longest queue instead of `longest`.
+    /// The function draws a ticket in a tie.
     pub(crate) fn would_lead(&mut self, queue: QueueId, bytes: u64, longest: QueueId) -> bool {
         let leader = self.key(longest.0);
         match bytes.cmp(&leader.bytes) {

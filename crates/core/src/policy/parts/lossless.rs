@@ -1,7 +1,7 @@
 //! Headroom, pause and resume of lossless ingress queues, shared by SONiC's model and Reverie.
 //!
-//! [`PauseWith`] selects the packet that pauses the sender. Chips decide after a packet is stored,
-//! Reverie when a packet arrives, Reverie's public code when headroom takes a packet.
+//! [`PauseWith`] selects the packet that pauses the sender. Chips decide after they stored a
+//! packet, Reverie when a packet arrives, Reverie's public code when a packet uses headroom.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
@@ -13,7 +13,7 @@ use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use bufferlab_params::profiles::{BufferProfile, Direction};
 use bufferlab_params::{AUTO, Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Space for packets in flight when a queue pauses its sender.
+/// Parameter: space for packets in flight when a queue pauses its sender.
 pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     name: "headroom",
     kind: ParamKind::BytesPerPort { min: 0 },
@@ -25,7 +25,7 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
           Without lossless priorities it has no effect.",
 };
 
-/// The pool of all headroom.
+/// Parameter: size of the pool of all headroom.
 pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
     name: "headroom_pool",
     kind: ParamKind::Bytes { min: 0 },
@@ -35,7 +35,7 @@ pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
           lossless priority of every port.",
 };
 
-/// Length below which a paused queue resumes at any threshold.
+/// Parameter: length below which a paused queue resumes at any threshold.
 pub(crate) const XON: ParamInfo = ParamInfo {
     name: "xon",
     kind: ParamKind::Bytes { min: 0 },
@@ -45,7 +45,7 @@ pub(crate) const XON: ParamInfo = ParamInfo {
           threshold. An empty queue always resumes.",
 };
 
-/// Hysteresis between pause and resume.
+/// Parameter: hysteresis between pause and resume.
 pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
     name: "xon_offset",
     kind: ParamKind::Bytes { min: 0 },
@@ -55,7 +55,7 @@ pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
           this distance.",
 };
 
-/// Account for packets of a paused queue whose headroom has drained.
+/// Parameter: account for packets of a paused queue whose headroom is empty.
 pub(crate) const HEADROOM_UNTIL: ParamInfo = ParamInfo {
     name: "headroom_until",
     kind: ParamKind::Choice(HeadroomUntil::WORDS),
@@ -74,8 +74,8 @@ choices! {
     }
 }
 
-/// Selects the packet that pauses its sender: `default`, or in the artifact the packet that
-/// headroom takes.
+/// Parameter that selects the packet that pauses its sender.
+/// The value is `default`, or in the artifact the packet that uses headroom.
 pub(crate) const fn pause_with(default: PauseWith) -> ParamInfo {
     ParamInfo {
         name: "pause_with",
@@ -96,59 +96,58 @@ choices! {
     }
 }
 
-/// Pause state of one ingress queue.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Limit of the queue's headroom (bytes).
+    /// Limit of the ingress queue's headroom (bytes).
     headroom: u64,
     xon: u64,
     xon_offset: u64,
     lossless: bool,
     paused: bool,
-    /// Whether the queue has just paused: the next demand is a pause, whatever the lengths are.
+    /// Whether the queue has just paused. Then the next demand is a pause at any lengths.
     must_pause: bool,
-    /// Whether the packet that reaches the threshold pauses the sender.
+    /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,
-    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. The sender
-    /// resumes when that packet fits.
+    /// Size of the packet that was refused while the queue was empty (bytes). 0: no packet.
+    /// The sender resumes when the buffer has space for that packet.
     refused: u32,
-    /// Length at the pause, or the threshold if that was lower (bytes).
+    /// Queue length at the pause, or the threshold if it was lower (bytes).
     pause_point: u64,
 }
 
-/// Quantities compared for an ingress queue (bytes).
+/// Numbers that decide about an ingress queue (bytes).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
-    /// Length compared with the threshold; includes the arriving packet, if any.
+    /// Length that is compared with the threshold. It includes the arriving packet, if any.
     pub(crate) length: u64,
     /// Threshold of the ingress queue.
     pub(crate) limit: u64,
-    /// Free space of the pool.
+    /// Free space of the ingress queue's pool.
     pub(crate) room: u64,
-    /// Used headroom of the queue's slice.
+    /// Headroom in use in the queue's slice.
     pub(crate) used: u64,
 }
 
-/// State of all lossless ingress queues.
+/// Pause state of all lossless ingress queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossless {
-    /// Pause state by ingress queue.
+    /// State of each ingress queue.
     gates: Vec<Gate>,
-    /// Headroom parameter by port (bytes).
+    /// Headroom of the parameter by port (bytes).
     headroom_of_ports: Vec<u64>,
     /// Headroom of all queues together, by slice (bytes).
     pools: Vec<u64>,
-    /// Slice by ingress queue.
+    /// Slice of each ingress queue.
     slices: Vec<u16>,
     resume_below: ResumeBelow,
-    /// Length below which queues resume, from the parameters (bytes).
+    /// Queue length below which senders resume, from the parameters (bytes).
     xon: u64,
     xon_offset: u64,
     until_resumed: bool,
     pause_with: PauseWith,
 }
 
-/// Whether headroom is reserved for whole ports, which excludes profiles of queues.
+/// Whether the parameters reserve headroom for whole ports. Profiles of queues then are refused.
 fn insures_ports(params: &Params) -> Result<bool, BuildError> {
     let insured = params.iter().any(|(name, value)| {
         name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
@@ -161,8 +160,8 @@ fn insures_ports(params: &Params) -> Result<bool, BuildError> {
     Ok(insured)
 }
 
-/// Headroom by slice (bytes): the sum over its queues, or an equal part of the shared headroom
-/// pool.
+/// Headroom by slice (bytes): the sum over the slice's queues,
+/// or an equal part of the shared headroom pool.
 fn pools(gates: &[Gate], params: &Params, shape: &SwitchShape, insured: bool) -> Vec<u64> {
     let of_port = |gates: &[Gate]| {
         let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
@@ -179,7 +178,7 @@ fn pools(gates: &[Gate], params: &Params, shape: &SwitchShape, insured: bool) ->
     shape.ingress_queues_by_slice().map(|queues| of_slice(&gates[queues])).collect()
 }
 
-/// Refuses headroom that leaves no room in its slice.
+/// Refuses headroom that leaves no space in its slice for other packets.
 fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError> {
     let slices = shape.slices() as u64;
     let largest = pools.iter().copied().max().unwrap_or(0);
@@ -195,7 +194,7 @@ fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError>
     Err(BuildError { param: HEADROOM.name, message })
 }
 
-/// Parameter `headroom` by port (bytes).
+/// Headroom of the parameter `headroom` by port (bytes).
 fn headroom_of_ports(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, BuildError> {
     if params.value(HEADROOM.name) != &ParamValue::word(AUTO) {
         return Ok(params.bytes_per_port(HEADROOM.name, shape.ingress_ports()));
@@ -287,12 +286,12 @@ impl Lossless {
         })
     }
 
-    /// Port insurances, which replace the headroom of queues.
+    /// Port insurances that replace the headroom of queues.
     pub(crate) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
         DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
 
-    /// Bytes of the buffer reserved as headroom, by slice.
+    /// Bytes of the buffer that are reserved as headroom, by slice.
     pub(crate) fn pools(&self) -> &[u64] {
         &self.pools
     }
@@ -315,7 +314,7 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused
     }
 
-    /// Whether a refused packet pauses its sender.
+    /// Whether the refusal of a packet pauses the packet's sender.
     pub(crate) fn pauses_refused(&self) -> bool {
         self.pause_with != PauseWith::Headroom
     }
@@ -325,16 +324,16 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may be charged to the pool. They may not if the queue uses
-    /// headroom or is paused.
+    /// Whether packets of `ingress` may use the pool.
+    /// They may not if the queue uses headroom or is paused.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
         !(gate.paused && self.until_resumed) && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
-    /// Decides on a lossless arrival that its threshold or the pool does not admit, or whose queue
-    /// does not [use the pool](Self::uses_pool).
+    /// Decides about a lossless arrival that its threshold or the pool does not admit,
+    /// or whose queue does not [use the pool](Self::uses_pool).
     pub(crate) fn admit_beyond(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) -> Verdict {
         let pool = self.pools[self.slice_of(arrival.ingress)];
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
@@ -363,7 +362,7 @@ impl Lossless {
         }
     }
 
-    /// Whether queues pause with the packet that reaches their threshold.
+    /// Whether a queue pauses its sender with the packet that reaches the queue's threshold.
     pub(crate) fn pauses_early(&self) -> bool {
         self.gates.iter().any(|gate| gate.pauses_early)
     }
@@ -382,13 +381,13 @@ impl Lossless {
         (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
-    /// Whether a queue is paused without headroom in use, so that its length decides when it
-    /// resumes.
+    /// Whether a queue is paused without headroom in use, so that its length decides when
+    /// its sender resumes.
     pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
-    /// The comparison for which [`Self::admit_beyond`] refused.
+    /// The bound for which [`Self::admit_beyond`] refused `arrival`.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -437,20 +436,22 @@ impl Gate {
     fn pause(&mut self, size: u64, with_it: Standing) {
         if !self.paused {
             let Standing { length, limit, .. } = with_it;
-            // A chip's offset counts from the queue's length including the packet that pauses.
+            // A chip's offset counts from the queue's length, including the packet that
+            // pauses the sender.
             let crosses = self.pauses_early && limit < length && length <= limit + size;
             self.pause_point = if crosses { length } else { limit };
         }
         self.paused = true;
     }
 
-    /// Whether a paused queue without headroom in use is short enough to resume.
+    /// Whether a paused queue without headroom in use is short enough to let its sender resume.
     fn is_below(&self, now: Standing, resume_below: ResumeBelow) -> bool {
         let limit = match resume_below {
             ResumeBelow::Threshold => now.limit,
             ResumeBelow::PausePoint => self.pause_point,
         };
-        // A queue that reaches the threshold pauses, so it cannot resume at that length.
+        // A queue that reaches the threshold pauses its sender, so the sender cannot resume
+        // at that length.
         let may_equal = !self.pauses_early || self.xon_offset > 0;
         let enough = now.length + self.xon_offset;
         now.length < self.xon || enough < limit || may_equal && enough == limit
@@ -458,8 +459,8 @@ impl Gate {
 }
 
 impl Standing {
-    /// Whether an empty queue could store a packet of `size` bytes now: in the pool, or in the
-    /// headroom of its slice, which is `headroom` in total.
+    /// Whether an empty queue could store a packet of `size` bytes now,
+    /// in the pool or in its slice's headroom. `headroom` is the size of all headroom of the slice.
     fn has_place_for(&self, size: u32, headroom: u64, buffer: &Buffer) -> bool {
         let bytes = u64::from(size);
         let in_pool = bytes <= self.limit.min(self.room);
@@ -468,22 +469,22 @@ impl Standing {
     }
 }
 
-/// Bytes of an ingress queue outside headroom.
+/// Bytes of an ingress queue that are not in headroom.
 #[inline]
 pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
     buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
 }
 
-/// Bytes of the shared pool used by packets outside headroom, as thresholds see them: as of the
-/// last refresh if thresholds lag.
+/// Bytes of the shared pool used by packets outside headroom, as thresholds see them:
+/// at the last refresh if thresholds lag.
 #[inline]
 pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// Current bytes of the shared pool used by packets outside headroom. These bytes define the border
-/// between pool and headroom: with an old number, packets of the pool would take memory that is
-/// reserved for arrivals after a pause.
+/// Current bytes of the shared pool used by packets outside headroom.
+/// This number defines the border between pool and headroom. With an older number,
+/// packets of the pool would use memory that is reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
     buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))

@@ -1,18 +1,18 @@
-//! Parameters shared by many schemes, and their checks.
+//! Parameters that many schemes share, and the checks of these parameters.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Smallest and largest factor of the free space; larger factors never limit a queue.
+/// Smallest and largest factor of the free space. Larger factors never limit a queue.
 const FACTORS: (f64, f64) = (1e-6, 65_536.0);
 
 /// Alpha by priority in the `alphas` file of the public ns-3 artifact
 /// (`docs/concepts/algorithms.md` section 10, row 12).
 pub(crate) const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// `alpha`: a factor of the free space by priority. `artifact`: the default of the artifact, if it
-/// differs.
+/// Parameter `alpha`: a factor of the free space by priority.
+/// `artifact` is the default in the artifact, if the artifact differs.
 pub(crate) const fn alpha(
     default: &'static [f64],
     artifact: Option<&'static [f64]>,
@@ -30,7 +30,7 @@ pub(crate) const fn alpha(
     }
 }
 
-/// A factor of the free space for all priorities.
+/// Parameter: a factor of the free space for all priorities.
 pub(crate) const fn factor(
     name: &'static str,
     default: f64,
@@ -49,7 +49,8 @@ pub(crate) const fn factor(
     }
 }
 
-/// `update_interval`: time between two updates of values that a scheme derives from all queues.
+/// Parameter `update_interval`: time between two updates of values that a scheme computes
+/// from all queues.
 pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "update_interval",
@@ -60,7 +61,7 @@ pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamIn
     }
 }
 
-/// Refuses a limit in bytes that was set explicitly and exceeds the buffer: it could never apply.
+/// Refuses a given limit that is larger than the buffer, because the limit could never apply.
 pub(crate) fn refuse_beyond_buffer(
     params: &Params,
     shape: &SwitchShape,

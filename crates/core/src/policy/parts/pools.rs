@@ -1,4 +1,4 @@
-//! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
+//! The pools of SONiC's buffer model. Every packet is counted at ingress and at egress.
 //!
 //! A chip may have several memories and store a packet in the memory of its ingress port
 //! ([`Slices`]). Each memory then has pools of every kind, and an egress queue has an account in
@@ -16,60 +16,59 @@ use crate::policy::parts::lossless::{self, Lossless, Standing};
 use crate::policy::parts::queue_profiles::Limit;
 use crate::policy::parts::slices::Slices;
 
-/// Pools and headroom, with the bytes of each queue in them.
+/// Pools and headroom of a switch, with the bytes of each queue in them.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     pub(crate) lossless: Lossless,
-    /// Dynamic headroom, instead of separate headroom per queue.
+    /// Dynamic headroom, if the policy uses it instead of separate headroom per queue.
     dynamic: Option<DynamicHeadroom>,
-    /// Pool sizes by slice.
+    /// Pool sizes of each slice.
     sizes: Vec<Sizes>,
-    /// Sums over queues by slice.
+    /// Sums over the queues of each slice.
     sums: Vec<Sums>,
-    /// Limit of each lossy ingress queue in the pool.
+    /// Pool limit of each lossy ingress queue.
     lossy_ingress: Vec<Limit>,
-    /// Limit of each egress queue that has a lossless packet.
+    /// Limit of each egress queue for lossless packets.
     lossless_egress_limits: Vec<Limit>,
     /// Reserve of each ingress queue (bytes).
     reserved: Vec<u64>,
     egress: Vec<Egress>,
     minimums: QueueMinimums,
-    /// Bytes by slice and class, if egress queues may have packets of both classes or of several
-    /// slices.
+    /// Bytes by slice and class, if an egress queue may have packets of both classes or
+    /// of several slices.
     split: Option<Slices>,
     queues_per_port: usize,
     /// Reserve in use of each ingress queue at its last count (bytes).
     counted_reserve: Vec<u64>,
 }
 
-/// An egress queue.
 #[derive(Clone, Copy, Debug)]
 struct Egress {
-    /// Lossy bytes that the pool does not count, in every slice.
+    /// Lossy bytes of the queue that the pool does not count, in every slice.
     reserved: u64,
-    /// Bytes in the shared pool when they were last counted.
+    /// Bytes of the queue in the shared pool at its last count.
     counted: u64,
     /// Whether the queue may receive lossy packets.
     takes_lossy: bool,
 }
 
-/// The pools of a slice (bytes).
+/// The pool sizes of a slice (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    /// Ingress pool b_in, without reserves.
+    /// Size b_in of the ingress pool, without reserves.
     ingress: u64,
-    /// Lossy egress pool b_eo.
+    /// Size b_eo of the lossy egress pool.
     lossy: u64,
-    /// Lossless egress pool b_el.
+    /// Size b_el of the lossless egress pool.
     lossless_egress: u64,
 }
 
 /// Sums over all queues of a slice (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// Lossy egress bytes q_eo.
+    /// Bytes q_eo of lossy packets at egress.
     lossy: u64,
-    /// Lossless egress bytes q_el.
+    /// Bytes q_el of lossless packets at egress.
     lossless: u64,
     /// Bytes in reserves of ingress queues.
     reserved: u64,
@@ -88,7 +87,7 @@ impl Pools {
         self.egress[usize::from(queue.0)].takes_lossy
     }
 
-    /// Room in which neither pools nor limits of ingress and egress queues bind, if `own` returns
+    /// Bounds below which no pool and no limit of an ingress or egress queue applies. `own` returns
     /// the least of a policy's thresholds for given free bytes of the ingress and the lossy pool.
     pub(crate) fn ample(&self, own: impl Fn(u64, u64) -> u64) -> Ample {
         let ([sizes], None) = (&self.sizes[..], &self.dynamic) else { return Ample::NONE };
@@ -102,13 +101,13 @@ impl Pools {
         Ample { occupancy, length }
     }
 
-    /// The slice of an ingress queue.
+    /// The slice of an ingress queue's packets.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         self.lossless.slice_of(ingress)
     }
 
-    /// Number of slices.
+    /// Number of slices of the memory.
     pub(crate) fn slices(&self) -> usize {
         self.sizes.len()
     }
@@ -119,7 +118,7 @@ impl Pools {
         self.split.as_ref().filter(|slices| slices.number() > 1)
     }
 
-    /// Bytes of lossy packets of an egress queue in a slice.
+    /// Bytes of an egress queue's lossy packets in a slice.
     #[inline]
     fn lossy_bytes(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
         match &self.split {
@@ -128,19 +127,19 @@ impl Pools {
         }
     }
 
-    /// Lossy bytes of an egress queue in a slice that count towards the queue's threshold.
+    /// Lossy bytes of an egress queue in a slice that the queue's threshold limits.
     #[inline]
     pub(crate) fn lossy_length(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
         self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress[usize::from(queue.0)].reserved)
     }
 
-    /// Bytes of a slice in reserves and minimums, outside its ingress pool.
+    /// Bytes of a slice that are in reserves and minimums, outside the slice's ingress pool.
     #[inline]
     fn outside_pool(&self, slice: usize) -> u64 {
         self.sums[slice].reserved + self.sums[slice].minimums
     }
 
-    /// Free ingress pool b_in − q_in of a slice; thresholds are fractions of it.
+    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of this number.
     #[inline]
     pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -148,8 +147,8 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// Current free space of a slice's ingress pool. Never stale, because headroom begins where the
-    /// pool ends.
+    /// Current free space of a slice's ingress pool. The number is never stale,
+    /// because headroom begins where the pool ends.
     #[inline]
     fn ingress_room(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -157,20 +156,20 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// Headroom in use of a slice.
+    /// Headroom in use in a slice (bytes).
     #[inline]
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         self.sliced().map_or_else(|| buffer.used(Account::Headroom), |slices| slices.held(slice).headroom)
     }
 
-    /// Free lossy pool b_eo − q_eo of a slice.
+    /// Free bytes b_eo − q_eo of a slice's lossy pool.
     #[inline]
     pub(crate) fn lossy_free(&self, slice: usize) -> u64 {
         self.sizes[slice].lossy.saturating_sub(self.sums[slice].lossy)
     }
 
-    /// Bytes of a lossless ingress queue beyond its reserve, without headroom; its threshold limits
-    /// them.
+    /// Bytes of a lossless ingress queue beyond its reserve, without headroom.
+    /// The queue's threshold limits these bytes.
     #[inline]
     pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
@@ -185,8 +184,8 @@ impl Pools {
     }
 
     /// Bytes that a lossy arrival needs of the ingress pool and of the lossy pool, if its queue
-    /// admits it. Bytes within reserves and minimums need no pool. Also the lengths of its ingress
-    /// and egress queue beyond those, with the arrival.
+    /// admits the packet. Bytes within reserves and minimums need no pool. Also returns the lengths
+    /// of the arrival's ingress and egress queue beyond reserves and minimums, with the arrival.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
         let size = u64::from(arrival.header.size);
@@ -204,7 +203,7 @@ impl Pools {
         Needs { at_ingress, at_egress, ingress, egress }
     }
 
-    /// Decides on a lossy arrival whose egress queue has the threshold `limit` (bytes).
+    /// Decides about a lossy arrival whose egress queue has the threshold `limit` (bytes).
     #[inline]
     pub(crate) fn admit_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let slice = self.slice_of(arrival.ingress);
@@ -225,8 +224,8 @@ impl Pools {
         Verdict::Admit(Account::Shared)
     }
 
-    /// The comparison for which [`Self::admit_lossy`], with the same `limit`, or
-    /// [`Self::admit_lossless`] refused.
+    /// The bound for which [`Self::admit_lossy`] with this `limit` refused,
+    /// or [`Self::admit_lossless`].
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -241,7 +240,8 @@ impl Pools {
         let needs = self.needs_lossy(arrival, buffer);
         let pool =
             |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
-        // Bytes before the packet: the length with it, less the part of it that needs the pool.
+        // Bytes before the packet: the length with the packet, less the packet's part that
+        // needs the pool.
         let queue = |place, with: u64, limit| {
             let size = u64::from(arrival.header.size).min(with);
             Bound { place, held: with - size, size, limit }
@@ -277,7 +277,7 @@ impl Pools {
         }
     }
 
-    /// Decides on a lossless arrival whose ingress queue may use `limit` bytes of the pool.
+    /// Decides about a lossless arrival whose ingress queue may use `limit` bytes of the pool.
     pub(crate) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let (beyond, room) = self.needs(arrival, buffer);
         let within = beyond <= limit && room;
@@ -316,15 +316,16 @@ impl Pools {
         Verdict::Drop(DropReason::OverThreshold)
     }
 
-    /// Quantities compared for an ingress queue with `length` bytes beyond its reserve.
+    /// Numbers that decide about an ingress queue with `length` bytes beyond its reserve.
     fn standing(&self, ingress: IngressId, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let slice = self.slice_of(ingress);
         let (room, used) = (self.ingress_room(slice, buffer), self.headroom_used(slice, buffer));
         Standing { length, limit, room, used }
     }
 
-    /// Pauses `ingress` if the packet just stored reached the threshold `limit`. Call it only if
-    /// the queue [may reach](Lossless::may_reach) the threshold. Packets use the reserve first.
+    /// Pauses `ingress` if the packet just stored reached the threshold `limit`.
+    /// Callers must check that the queue [may reach](Lossless::may_reach) the threshold.
+    /// Packets use the reserve first.
     #[inline]
     pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
         let held = lossless::outside_headroom(ingress, buffer);
@@ -334,7 +335,7 @@ impl Pools {
         }
     }
 
-    /// Whether the egress queue of a lossless arrival may store it, too.
+    /// Whether the egress queue of a lossless arrival has space for the packet, too.
     #[inline]
     fn fits_egress(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let slice = self.slice_of(arrival.ingress);
@@ -343,8 +344,8 @@ impl Pools {
         length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].at_free(free)
     }
 
-    /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve, and whether
-    /// there is room for them.
+    /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve,
+    /// and whether the pool has space for these bytes.
     #[inline]
     fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
         let size = u64::from(arrival.header.size);
@@ -367,14 +368,14 @@ impl Pools {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Whether a lossy arrival with an empty queue may bypass it, so that all counts return to
+    /// Whether a lossy arrival may bypass its empty queue, so that all counts return to
     /// their present values.
     #[inline]
     pub(crate) fn can_bypass_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
-        // Counts the packet in full, although reserves and minimums may cover a part of it. If that
-        // part decides, the packet waits and is decided exactly.
+        // The comparison counts the packet in full, although reserves and minimums may cover a part
+        // of it. If that part decides, the packet waits and the exact rule decides.
         self.keeps_headroom(buffer)
             && size <= limit
             && size <= self.lossy_free(slice)
@@ -385,8 +386,8 @@ impl Pools {
                     .at_free(self.ingress_free(slice, buffer))
     }
 
-    /// Whether a lossless arrival may bypass the queue without a pause. `limit`: the threshold that
-    /// the queue has with the packet.
+    /// Whether a lossless arrival may bypass the queue without a pause.
+    /// `limit` is the threshold that the queue has with the packet.
     #[inline]
     pub(crate) fn can_bypass_lossless(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         self.keeps_headroom(buffer)
@@ -395,15 +396,15 @@ impl Pools {
             && matches!(self.needs(arrival, buffer), (beyond, true) if beyond < limit)
     }
 
-    /// Whether no headroom is in use. Any departure releases headroom first, so a bypass requires
-    /// this.
+    /// Whether no headroom is in use. Any departure releases headroom first,
+    /// so only then may a packet bypass its queue.
     #[inline]
     fn keeps_headroom(&self, buffer: &Buffer) -> bool {
         self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
     }
 
-    /// Maximum length that the pools allow a lossy queue, in all slices together. `limit` returns
-    /// its threshold for a given free space of a lossy pool.
+    /// Maximum length that the pools allow a lossy queue, in all slices together.
+    /// `limit` returns the queue's threshold for a given free space of a lossy pool.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: &dyn Fn(usize) -> u64, buffer: &Buffer) -> u64 {
         let reserve = self.egress[usize::from(queue.0)].reserved;
         let of_slice = |slice: usize| {
@@ -413,7 +414,7 @@ impl Pools {
         (0..self.slices()).map(of_slice).fold(0, u64::saturating_add)
     }
 
-    /// Recounts both queues of a packet after a change.
+    /// Recounts the ingress and the egress queue of a packet after a change.
     #[inline(always)] // On the hot path of the policies that count so.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
@@ -465,8 +466,8 @@ impl Pools {
         *sum = *sum + bytes - before;
     }
 
-    /// Recounts after an eviction from `evicted` (by another policy): the packet's ingress queue is
-    /// unknown.
+    /// Recounts all ingress queues after another policy evicted a packet from `evicted`:
+    /// the packet's ingress queue is unknown.
     pub(crate) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
         for queue in buffer.queue_ids() {
             let egress = if self.split.is_some() { evicted } else { queue };
@@ -482,14 +483,14 @@ impl Pools {
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
     }
 
-    /// The hooks of a policy that divides these pools.
+    /// The hooks of a policy that divides the pools.
     pub(crate) fn hooks(&self) -> Hooks {
         let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(self.lossless.hooks());
         if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
     }
 
-    /// Reports values of `queue` for plots; `pause_limit`: the threshold of its priority's ingress
-    /// queues.
+    /// Reports state of `queue` for plots. `pause_limit` is the threshold of its
+    /// priority's ingress queues.
     pub(crate) fn probe(
         &self,
         queue: QueueId,
@@ -510,13 +511,13 @@ impl Pools {
     }
 }
 
-/// Bounds below which no pool and no threshold binds, since thresholds shrink as the memory fills
-/// (bytes). Most arrivals are below, so one comparison with sums replaces all others.
+/// Bounds below which no pool and no threshold limits a packet, since thresholds shrink as the
+/// memory fills (bytes). Most arrivals are below, so one comparison replaces all others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ample {
-    /// Bytes in the memory.
+    /// Bound of the bytes in the memory.
     occupancy: u64,
-    /// Bytes of any queue: the least threshold that a queue has at that occupancy.
+    /// Bound of the bytes of any queue: the least threshold that a queue has at that occupancy.
     length: u64,
 }
 
@@ -532,22 +533,22 @@ impl Ample {
             && buffer.ingress_bytes(ingress) + more < self.length
     }
 
-    /// Whether an egress queue is below the bound.
+    /// Whether an egress queue is below the bound of queues.
     #[inline]
     pub(crate) fn holds_egress(self, queue: QueueId, more: u64, buffer: &Buffer) -> bool {
         buffer.queue_bytes(queue) + more <= self.length
     }
 }
 
-/// Bytes that a lossy arrival needs.
+/// Bytes that a lossy arrival needs of the pools, and the lengths of its queues.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
     /// Length of the arrival's ingress queue beyond the reserve, with the arrival.
     at_ingress: u64,
     /// Length of the arrival's egress queue beyond the reserve, with the arrival.
     at_egress: u64,
-    /// Bytes taken from the ingress pool.
+    /// Bytes that the packet takes from the ingress pool.
     ingress: u64,
-    /// Bytes taken from the lossy pool.
+    /// Bytes that the packet takes from the lossy pool.
     egress: u64,
 }

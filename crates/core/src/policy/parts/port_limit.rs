@@ -3,14 +3,14 @@
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Account, Arrival, Bound, DropReason, Verdict};
 
-/// Remainder of a port's limit for `queue`: the limit less the bytes of the port's other queues.
+/// Bytes that `queue` may use: the limit of its port less the bytes of the port's other queues.
 pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     let (port, _) = buffer.port_and_priority(queue);
     limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
 }
 
-/// The test of a policy that limits ports: admit iff the port stays within `limit` with the packet,
-/// and the packet fits into the pool.
+/// The test of a policy that limits ports. A packet is admitted iff the port stays within `limit`
+/// with the packet, and the packet fits into the pool.
 #[inline]
 pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
     if !buffer.fits(arrival.header.size) {
@@ -22,7 +22,7 @@ pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) 
     Verdict::Admit(Account::Shared)
 }
 
-/// The comparison behind a refusal of [`within_port_limit`].
+/// The bound for which [`within_port_limit`] refused a packet.
 pub(crate) fn port_bound(
     arrival: &Arrival,
     reason: DropReason,

@@ -1,5 +1,5 @@
-//! Profiles of queues: the parameter `profiles` of the policies for lossless traffic, resolved for
-//! a switch.
+//! Profiles of queues. The policies for lossless traffic have the parameter `profiles`,
+//! which this module resolves for a switch.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use crate::weight::Weight;
@@ -7,7 +7,7 @@ use bufferlab_params::profiles::{BufferProfile, Direction, ThresholdRule};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
-/// Exceptions to the other parameters.
+/// Parameter `profiles`: exceptions of some queues from the other parameters.
 pub(crate) const PROFILES: ParamInfo = ParamInfo {
     name: "profiles",
     kind: ParamKind::Profiles,
@@ -19,12 +19,12 @@ pub(crate) const PROFILES: ParamInfo = ParamInfo {
           last one applies, key by key (`docs/concepts/lossless.md`).",
 };
 
-/// Limit of a queue's length.
+/// Limit of the length of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// A factor of the free space of its pool.
+    /// The limit is a factor of the free space of the queue's pool.
     Dynamic(Weight),
-    /// A fixed length (bytes).
+    /// The limit is a fixed length (bytes).
     Static(u64),
 }
 
@@ -48,8 +48,8 @@ impl From<ThresholdRule> for Limit {
     }
 }
 
-/// The value for each queue of a side: from the last profile that gives one, otherwise
-/// `general(port, priority)`.
+/// The value for each ingress or egress queue. The last profile that has a value decides.
+/// Without such a profile, the value is `general(port, priority)`.
 pub(crate) fn resolve<T>(
     params: &Params,
     shape: &SwitchShape,
@@ -70,7 +70,7 @@ pub(crate) fn resolve<T>(
     queues.map(value).collect()
 }
 
-/// Refuses profiles with a value that this policy does not use; `unfit` describes the reason.
+/// Refuses profiles with a value that this policy does not use. `unfit` describes the reason.
 pub(crate) fn refuse(
     params: &Params,
     unfit: impl Fn(&BufferProfile) -> Option<&'static str>,
@@ -95,7 +95,7 @@ pub(crate) fn refuse_at_lossy_ingress(
         for port in 0..shape.ports() {
             let is_lossy = |priority: &usize| shape.lossless_at(port) >> priority & 1 == 0;
             let mut queues = (0..shape.queues_per_port).filter(is_lossy);
-            // A profile for all priorities applies only to the priorities that can use it.
+            // A profile for all priorities applies only to the priorities that can use its values.
             if let Some(priority) =
                 queues.find(|&priority| profile.covers(Direction::Ingress, port, priority))
                 && !profile.priorities.is_empty()

@@ -1,11 +1,11 @@
-//! Detection of short flows: parameters shared by several schemes, and the resulting elephant trap.
+//! Detection of short flows: parameters that several schemes share, and their elephant trap.
 
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;
 use crate::policy::interface::BuildError;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Source of the knowledge which flows are short.
+/// Parameter: source from which the policy knows the short flows.
 pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
     kind: ParamKind::Choice(Knowledge::WORDS),
@@ -15,14 +15,15 @@ pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Source of the knowledge which flows are short.
+    /// Source from which a policy knows the short flows.
     pub(crate) enum Knowledge {
         Trap = "trap": "the switch, with a flow table; marks of hosts are ignored",
         Tag = "tag": "hosts, which mark packets `small`",
     }
 }
 
-/// Number of packets up to which a flow is short. ABM's public artifact uses this default for FAB.
+/// Parameter: number of packets up to which a flow is short.
+/// ABM's public artifact uses this default for FAB.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
@@ -31,7 +32,7 @@ pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets.",
 };
 
-/// Packets up to which a flow is short, for a policy with a public artifact.
+/// Parameter: number of packets up to which a flow is short, for a policy with a public artifact.
 pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
@@ -41,7 +42,7 @@ pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
           artifact's limit is 15 too, but it counts the packet before it compares.",
 };
 
-/// Bytes up to which a flow is short.
+/// Parameter: number of bytes up to which a flow is short.
 pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     name: "short_bytes",
     kind: ParamKind::Bytes { min: 0 },
@@ -50,8 +51,8 @@ pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
 };
 
-/// Elephant trap for the `short_packets` and `short_bytes` of a policy; `None` if hosts mark short
-/// flows.
+/// Elephant trap for the `short_packets` and `short_bytes` of a policy.
+/// `None` if hosts mark short flows.
 pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
     match params.choice("short_flows") {
         Knowledge::Trap => {}

@@ -1,12 +1,14 @@
-//! Memory slices that store packets by ingress port: bytes of each queue in each slice.
+//! Memory slices that store packets by ingress port.
+//! The module counts each queue's bytes per slice.
 //!
-//! Chips with several memories store a packet in the memory of its ingress port and account its
-//! ingress queue there. All slices may feed an egress queue, which has an account in each.
+//! Chips with several memories store a packet in the memory of its ingress port,
+//! and account for the packet's ingress queue in that memory.
+//! An egress queue may send packets of all slices, and has an account in each slice.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::SwitchShape;
 
-/// Bytes of ingress queues.
+/// Bytes of ingress queues in a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Bytes of ingress queues outside headroom.
@@ -14,25 +16,24 @@ pub(crate) struct Held {
     pub(crate) headroom: u64,
 }
 
-/// Bytes by queue and slice, if packets of an egress queue are in several slices or of both
-/// classes.
+/// Bytes by queue and slice, if an egress queue has packets of several slices or of both classes.
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     number: usize,
     /// Slice of each ingress queue.
     of_queues: Vec<u16>,
-    /// Egress queues of the switch.
+    /// Number of egress queues of the switch.
     queues: usize,
     /// Bytes of each ingress queue at its last count.
     counted: Vec<Held>,
     /// Bytes of all ingress queues of each slice.
     held: Vec<Held>,
-    /// Lossy bytes by slice, then by egress queue.
+    /// Bytes of lossy packets by slice, then by egress queue.
     lossy: Vec<u64>,
 }
 
 impl Slices {
-    /// Empty slices of a switch.
+    /// The state of a switch whose slices are empty.
     pub(crate) fn new(shape: &SwitchShape) -> Self {
         let number = shape.slices();
         Self {
@@ -45,12 +46,12 @@ impl Slices {
         }
     }
 
-    /// Number of slices.
+    /// Number of slices of the memory.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// The slice of an ingress queue.
+    /// The slice of an ingress queue's packets.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         usize::from(self.of_queues[usize::from(ingress.0)])
@@ -62,14 +63,14 @@ impl Slices {
         self.held[slice]
     }
 
-    /// Bytes of lossy packets of an egress queue in a slice.
+    /// Bytes of an egress queue's lossy packets in a slice.
     #[inline]
     pub(crate) fn lossy(&self, slice: usize, queue: QueueId) -> u64 {
         self.lossy[slice * self.queues + usize::from(queue.0)]
     }
 
-    /// Attributes the change of ingress queue `ingress` to egress queue `queue`. Returns the
-    /// decrease and the increase of the ingress queue (bytes, one of them 0).
+    /// Counts the change of the ingress queue `ingress` as a change of the egress queue `queue`.
+    /// Returns the decrease and the increase of the ingress queue (bytes, one of them 0).
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

@@ -2,10 +2,10 @@
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 
-/// Largest factor: the limit never applies before the pool is full.
+/// Largest factor of the free space. Such a limit never applies before the pool is full.
 const UNLIMITED: f64 = 65_536.0;
 
-/// Alpha of the two main limits.
+/// Parameter: alpha of the two main limits.
 pub(crate) const ALPHA: ParamInfo = ParamInfo {
     name: "alpha",
     kind: ParamKind::RatioPerPriority { min: 1e-6, max: UNLIMITED },
@@ -15,7 +15,7 @@ pub(crate) const ALPHA: ParamInfo = ParamInfo {
           for lossy ones, which drop, of the egress lossy pool. SONiC writes dynamic_th = log2 alpha.",
 };
 
-/// Size of the lossy egress pool, b_eo.
+/// Parameter: size b_eo of the lossy egress pool.
 pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
     name: "lossy_pool",
     kind: ParamKind::Ratio { min: 1e-6, max: 64.0 },
@@ -25,7 +25,7 @@ pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
           heuristic 3). Device files whose egress pool is the whole memory need more than 1.",
 };
 
-/// Limit H3 of SONiC's buffer model.
+/// Parameter: limit H3 of SONiC's buffer model.
 pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossy_ingress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -34,7 +34,7 @@ pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     doc: "Factor of a lossy ingress queue: large, so that lossy packets are lost at egress only (heuristic 3).",
 };
 
-/// Limit H2 of SONiC's buffer model.
+/// Parameter: limit H2 of SONiC's buffer model.
 pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossless_egress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -44,7 +44,7 @@ pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
           never reached (heuristic 2). A packet beyond it is lost.",
 };
 
-/// Reserve of an ingress queue, the `size` of a priority group.
+/// Parameter: reserve of an ingress queue, the `size` of a priority group.
 pub(crate) const RESERVED: ParamInfo = ParamInfo {
     name: "reserved",
     kind: ParamKind::Bytes { min: 0 },
@@ -53,7 +53,7 @@ pub(crate) const RESERVED: ParamInfo = ParamInfo {
     doc: "Reserve of each lossless ingress queue, below its threshold (SONiC's `size` of a priority group).",
 };
 
-/// Size of the ingress pool b_in, if it is not all remaining memory.
+/// Parameter: size b_in of the ingress pool, if it is not all remaining memory.
 pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
     name: "ingress_pool",
     kind: ParamKind::Bytes { min: 0 },
@@ -63,7 +63,7 @@ pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
           chip's memory. 0: the buffer less reserves and headroom.",
 };
 
-/// Limit of a port within the pool.
+/// Parameter: limit of a port within the pool.
 pub(crate) const PORT_ALPHA: ParamInfo = ParamInfo {
     name: "port_alpha",
     kind: ParamKind::Ratio { min: 0.0, max: UNLIMITED },

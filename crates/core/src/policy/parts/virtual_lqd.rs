@@ -1,9 +1,9 @@
-//! Virtual queue lengths: the lengths under Longest Queue Drop on the same arrivals, tracked by
-//! counters alone.
+//! Virtual queue lengths: the lengths that Longest Queue Drop would have after the same arrivals.
+//! Counters alone track these lengths.
 //!
-//! Each queue has a counter. An arrival adds its bytes to the counter of its queue, and any excess
-//! over the buffer is taken from the largest counter. Packets are not tracked, so the state is
-//! O(queues).
+//! Each queue has a counter. An arrival adds its bytes to the counter of its queue.
+//! If the counters exceed the buffer, the excess is taken from the largest counter.
+//! Packets are not tracked, so the state is O(queues).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Arrival, Departure, SwitchShape};
@@ -11,7 +11,7 @@ use crate::policy::parts::longest::{Longest, Ties};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
 
-/// The parameter of policies that follow a virtual Longest Queue Drop.
+/// Parameter `idle_thresholds` of policies that follow a virtual Longest Queue Drop.
 pub(crate) const IDLE: ParamInfo = ParamInfo {
     name: "idle_thresholds",
     kind: ParamKind::Choice(Idle::WORDS),
@@ -21,7 +21,7 @@ pub(crate) const IDLE: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Change of a threshold while its real queue is empty.
+    /// Change of a queue's threshold while the real queue is empty.
     enum Idle {
         Drain = "drain":
             "the threshold falls at the port's rate while the port is idle, like the queue of Longest Queue \
@@ -34,13 +34,13 @@ choices! {
 #[derive(Clone, Copy, Debug)]
 struct VirtualPort {
     rate: BitRate,
-    /// Time up to which the virtual port has sent.
+    /// Time up to which the virtual port has sent its packets.
     served_to: Time,
     /// Whether the port is in the list of idle ports.
     is_listed: bool,
 }
 
-/// Thresholds that imitate the queues of Longest Queue Drop.
+/// Thresholds that imitate the queue lengths of Longest Queue Drop.
 #[derive(Clone, Debug)]
 pub(crate) struct VirtualLqd {
     lengths: Longest,
@@ -50,12 +50,12 @@ pub(crate) struct VirtualLqd {
     queues_per_port: u16,
     idle: Idle,
     ports: Vec<VirtualPort>,
-    /// Ports with virtual packets but no real ones.
+    /// Ports that have virtual packets but no real packets.
     idle_ports: Vec<u16>,
 }
 
 impl VirtualLqd {
-    /// State for a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
+    /// The empty state of a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
     pub(crate) fn new(params: &Params, shape: &SwitchShape, stream: &str) -> Self {
         let port = |&rate: &BitRate| VirtualPort { rate, served_to: Time::ZERO, is_listed: false };
         Self {
@@ -80,8 +80,8 @@ impl VirtualLqd {
         self.lengths.set(queue, bytes);
     }
 
-    /// Records an arrival. Returns whether Longest Queue Drop would refuse it, because its own
-    /// queue is the longest in a full buffer.
+    /// Records an arrival. Returns whether Longest Queue Drop would refuse it,
+    /// because the arrival's own queue is the longest in a full buffer.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let size = u64::from(arrival.header.size);
         if size > self.capacity {
@@ -104,7 +104,7 @@ impl VirtualLqd {
         is_refused
     }
 
-    /// Records the departure of a real packet.
+    /// Records that a real packet departs.
     pub(crate) fn depart(&mut self, departure: &Departure, buffer: &Buffer) {
         let rest = match self.idle {
             Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
@@ -137,9 +137,9 @@ impl VirtualLqd {
         self.idle_ports.push(port);
     }
 
-    /// Serves the virtual queues of ports that have no real packet, in the order of priority. A
-    /// packet leaves the buffer when its transmission starts; its virtual bytes leave evenly while
-    /// the packet before it is on the wire.
+    /// Serves the virtual queues of ports that have no real packet, in the order of priority.
+    /// A packet leaves the buffer when its transmission starts.
+    /// Its virtual bytes leave evenly while the packet before it is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

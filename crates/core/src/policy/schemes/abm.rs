@@ -1,10 +1,10 @@
 //! Active Buffer Management: Dynamic Thresholds scaled by the number of congested queues and by
 //! each queue's drain rate.
 //!
-//! Limits queue i of priority p to `T = α_p · γ_i / n_p · (B − Q)`: n_p is the number of congested
-//! queues of the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets
-//! that hosts sent before any feedback (`unscheduled`) use a separate, large α. n_p and γ are
-//! refreshed at intervals.
+//! Queue i of priority p has the limit `T = α_p · γ_i / n_p · (B − Q)`.
+//! n_p is the number of congested queues of the priority.
+//! γ_i is the queue's drain rate as a fraction of the fastest port. Packets that hosts sent before
+//! any feedback (`unscheduled`) use a separate, large α. The policy updates n_p and γ at intervals.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::hardware::AlphaSteps;
@@ -19,7 +19,6 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "abm",
     aliases: &["active-buffer-management"],
@@ -80,7 +79,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Source of drain rates.
+    /// Source of the drain rates that the policy uses.
     enum DrainRates {
         Measured = "measured":
             "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
@@ -106,13 +105,13 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Abm::new(params, shape)))
 }
 
-/// Active Buffer Management.
+/// The policy Active Buffer Management.
 #[derive(Clone, Debug)]
 pub struct Abm {
     tracker: Tracker,
     drain_rate: DrainRate,
     headroom_per_port: u64,
-    /// The common pool: B less all headroom.
+    /// The common pool: the buffer B less all headroom.
     pool: CommonPool,
 }
 
@@ -130,7 +129,7 @@ impl Abm {
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
-            // Priority p is queue p of every port.
+            // Priority p uses queue p of every port.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),

@@ -1,8 +1,9 @@
 //! ABM approximated by a control plane on a switch that only has Dynamic Thresholds.
 //!
-//! Every interval I the control plane reads the queues' lengths and byte counters and sets `α_i :=
-//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Useful if the hardware
-//! cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100 round trips.
+//! Every interval I the control plane reads the queues' lengths and byte counters and
+//! sets `α_i := α_p · γ_i / n_p`. Between two updates the data plane admits packets
+//! by `T = α_i (B − Q)`. The scheme is useful if the hardware cannot be changed.
+//! The paper finds that intervals of up to 100 round trips give most of ABM's benefit.
 //!
 //! Source: ABM, sections 3.4 and 4.4.
 
@@ -20,7 +21,6 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry.
 pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "abm-dt",
     aliases: &["abm-on-dt"],
@@ -73,7 +73,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Length that the control plane compares with the thresholds.
+    /// Queue length that the control plane compares with the thresholds.
     enum Length {
         Sample = "sample": "the queue's length at the time of the update",
         Watermark = "watermark": "the peak length met by an arrival since the last update",
@@ -84,7 +84,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(AbmOnDt::new(params, shape)))
 }
 
-/// Dynamic Thresholds with alphas that a control plane sets by ABM's formula.
+/// Dynamic Thresholds whose alphas a control plane sets by ABM's formula.
 #[derive(Clone, Debug)]
 pub struct AbmOnDt {
     tracker: Tracker,

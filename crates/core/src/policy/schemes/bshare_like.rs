@@ -1,15 +1,14 @@
-//! BShare-like (reconstructed): a limit on queueing delay, equal for all queues, instead of a limit
-//! on length.
+//! BShare-like (reconstructed): a limit of the queueing delay, not of the length,
+//! equal for all queues.
 //!
-//! A packet is admitted iff its queue, with the packet, drains within a limit D: (q + len)/μ ≤ D,
-//! where μ is the queue's drain rate. D shrinks as the buffer fills: α_p · (B − Q) over the rate of
-//! the fastest port; or it is a fixed time. A queue that shares its port, or whose port is slow,
-//! gets space in proportion to its drain rate.
+//! A packet is admitted iff its queue, with the packet, drains within a limit D:
+//! (q + len)/μ ≤ D, where μ is the queue's drain rate. D is α_p · (B − Q) over the rate
+//! of the fastest port, so it shrinks as the buffer fills. D may also be a fixed time.
+//! A queue that shares its port, or whose port is slow, gets space in proportion to its drain rate.
 //!
-//! Of BShare (2026) only the idea is known: thresholds limit queueing delay instead of length.
-//! Everything else is reconstructed: the form of D, the measurement of μ and its lower bound. With
-//! D in proportion to the free space this is ABM's threshold without the number of congested
-//! queues.
+//! Only the idea of BShare (2026) is known: thresholds limit queueing delay instead of length.
+//! The form of D, the measurement of μ and its lower bound are reconstructed. With D in proportion
+//! to the free space, the threshold is ABM's threshold without the number of congested queues.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -78,27 +77,27 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Drain rate μ as a fraction of the fastest port, in force since the last update.
+    /// Drain rate μ of the queue as a fraction of the fastest port, since the last update.
     rate: Weight,
-    /// Factor α·μ of the free space.
+    /// Factor α·μ by which the free space is multiplied.
     factor: Weight,
-    /// Bytes sent since the last update.
+    /// Bytes that the queue sent since the last update.
     sent: u64,
     /// Whether a packet has waited behind another packet since the last update, so that the
     /// measured drain rate is valid.
     waited: bool,
 }
 
-/// Thresholds on queueing delay.
+/// The policy with limits of the queueing delay.
 #[derive(Clone, Debug)]
 pub struct BshareLike {
     /// Alpha by priority.
     alphas: Vec<Weight>,
-    /// Bytes that the fastest port sends within the fixed delay limit; 0: no fixed limit.
+    /// Bytes that the fastest port sends within the fixed limit of the delay. 0: no fixed limit.
     fixed: u64,
     fastest: BitRate,
     least_rate: Weight,
-    /// Rate of each port as a fraction of the fastest.
+    /// Rate of each port as a fraction of the fastest port.
     port_rates: Vec<Weight>,
     queues: Vec<QueueState>,
     interval: Time,
@@ -132,7 +131,7 @@ impl BshareLike {
         }
     }
 
-    /// Length limit D·μ of a queue (bytes).
+    /// Length limit D·μ of the queue `queue` (bytes).
     #[inline]
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let state = &self.queues[usize::from(queue.0)];
@@ -177,7 +176,8 @@ impl Policy for BshareLike {
             let queue = QueueId(index as u16);
             let (port, priority) = buffer.port_and_priority(queue);
             let port_rate = self.port_rates[usize::from(port)];
-            // If no packet waited, the drain rate is unknown, and a new burst gets the port's rate.
+            // If no packet waited, the drain rate is unknown, and a new burst gets the rate
+            // of its port.
             state.rate = if state.waited {
                 Weight::from_fraction(state.sent, full).clamp(self.least_rate.times(port_rate), port_rate)
             } else {

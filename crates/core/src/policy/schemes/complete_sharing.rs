@@ -1,4 +1,4 @@
-//! Complete Sharing: every packet is admitted while the buffer has room.
+//! Complete Sharing: every packet is admitted while the buffer has space.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -22,7 +22,7 @@ fn build(_: &Params, _: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     Ok(Box::new(CompleteSharing))
 }
 
-/// Admits iff Q + len ≤ B.
+/// Admits a packet iff Q + len ≤ B.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CompleteSharing;
 

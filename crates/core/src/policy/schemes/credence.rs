@@ -1,10 +1,10 @@
 //! Credence: FollowLQD with a predictor of the packets that Longest Queue Drop would lose.
 //!
-//! Credence never evicts. A packet within its threshold is stored unless the predictor expects
-//! Longest Queue Drop to drop it. While all queues are short, Credence stores the packet in any
-//! case, so that a bad predictor costs little. With perfect predictions the policy has the
-//! worst-case guarantee of Longest Queue Drop. With bad predictions it still has the guarantee of
-//! Complete Sharing.
+//! Credence never evicts. The policy stores a packet within its threshold unless the
+//! predictor expects Longest Queue Drop to drop the packet. While all queues are short,
+//! Credence stores the packet in any case, so that a bad predictor costs little.
+//! With perfect predictions the policy has the worst-case guarantee of Longest Queue Drop.
+//! With bad predictions it still has the guarantee of Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -53,7 +53,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Kind of predictor.
+    /// Predictor of the packets that Longest Queue Drop would drop.
     enum Predictor {
         Lqd = "lqd":
             "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the \
@@ -67,21 +67,21 @@ choices! {
 enum Oracle {
     Lqd,
     Constant(bool),
-    /// Prediction for every arrival in order, and the number of arrivals so far.
+    /// One prediction for each arrival in order, and the number of arrivals so far.
     Table(Vec<bool>, usize),
 }
 
-/// FollowLQD with predictions.
+/// FollowLQD with a predictor of drops.
 #[derive(Clone, Debug)]
 pub struct Credence {
     thresholds: VirtualLqd,
-    /// Lengths of the real queues.
+    /// Lengths of the real queues, not of the virtual queues.
     lengths: Longest,
     queues: u64,
     oracle: Oracle,
     error_rate: f64,
     errors: RandomStream,
-    /// Number of arrivals that the oracle decided, and how many of them it dropped.
+    /// Number of arrivals that the predictor decided, and how many of these arrivals it dropped.
     asked: u64,
     predicted: u64,
 }
@@ -106,16 +106,16 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th arrival, whether it is stored or not; beyond the list, no
-    /// drop. With the drops of a run of Longest Queue Drop on the same arrivals, this is the
-    /// perfect oracle of the paper.
+    /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not.
+    /// Beyond the list it predicts no drop. With the drops of a run of Longest Queue Drop on the
+    /// same arrivals, the list is the perfect oracle of the paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }
     }
 
-    /// The prediction for this arrival: `true` for a drop. Called once for every arrival, so that
-    /// random errors do not depend on the policy's decisions.
+    /// The prediction for an arrival: `true` for a drop. The policy calls this once for every
+    /// arrival, so that random errors do not depend on the policy's decisions.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,
@@ -137,7 +137,7 @@ impl Policy for Credence {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        // True if the longest queue is shorter than B/N.
+        // The condition is true if the longest queue is shorter than B/N.
         if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }
@@ -168,12 +168,12 @@ impl Policy for Credence {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold as of the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold at the last arrival or departure. The next arrival first adds its own bytes.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }
 
-    /// Reports values of the whole switch; the queue does not matter.
+    /// Reports state of the whole switch, for any queue.
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);

@@ -34,12 +34,13 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(DynamicThreshold::new(&alphas)))
 }
 
-/// Admits iff q + len ≤ α·(B − Q) and Q + len ≤ B, with Q before the packet.
+/// Admits a packet iff q + len ≤ α·(B − Q) and Q + len ≤ B. Q does not include the packet.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// Alpha shared by all priorities, if they are equal; avoids a lookup.
+    /// Alpha of all priorities, if they have one alpha.
+    /// With this field, the policy needs no lookup.
     common: Option<Weight>,
-    /// Alpha by priority; the array is always filled.
+    /// Alpha by priority. The array is always filled.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
@@ -64,7 +65,7 @@ impl DynamicThreshold {
         self.common.unwrap_or_else(|| self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT])
     }
 
-    /// Whether q + len ≤ α·(B − Q), where q is `length`.
+    /// Whether q + len ≤ α·(B − Q), where the queue length q is `length`.
     #[inline(always)] // On the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
         length + u64::from(arrival.header.size) <= self.alpha(arrival.priority).apply(buffer.shared_free())

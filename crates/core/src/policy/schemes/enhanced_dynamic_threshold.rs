@@ -1,13 +1,14 @@
 //! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is exempt from the
 //! dynamic threshold for a while.
 //!
-//! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A
-//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped. A
-//! port is controlled again when `c1` packets leave in a row, when `tm2` expires, or when the
-//! buffer overflows. Helps short bursts; does not limit the space of overloaded ports.
+//! A *controlled* port may use `α (B − Q)`, an *uncontrolled* port `B / (uncontrolled ports)`.
+//! A port becomes uncontrolled when `c2` net packets are stored within `tm1` and no
+//! packet is dropped. A port is controlled again when `c1` packets leave in a row,
+//! when `tm2` expires, or when the buffer overflows. The scheme helps short bursts,
+//! but does not limit the space of overloaded ports.
 //!
-//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are
-//! reconstructed from their description in the TDT paper.
+//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available.
+//! The rules are reconstructed from their description in the TDT paper.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -72,9 +73,9 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// Smallest frame of Ethernet without its check sequence (bytes), rounded.
+/// Smallest Ethernet frame without its check sequence (bytes), rounded.
 const SMALLEST_PACKET: u64 = 64;
-/// Bytes in 2.1 ms at 1 Gb/s.
+/// Bytes that a port of 1 Gb/s sends in 2.1 ms.
 const WINDOW_BYTES: u64 = 262_500;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -90,16 +91,16 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PortState {
-    /// Time at which the port became uncontrolled; `None`: it is controlled.
+    /// Time at which the port became uncontrolled. `None`: the port is controlled.
     uncontrolled_since: Option<Time>,
-    /// Net packets stored in the window.
+    /// Net number of packets stored in the window.
     growth: u64,
     window_start: Time,
-    /// Packets sent since a packet was last stored.
+    /// Packets that the port sent since a packet was last stored.
     sent_in_a_row: u64,
 }
 
-/// EDT's thresholds: `α (B − Q)` or `B / n_U`, for all queues of the port together. Reconstructed.
+/// EDT's thresholds: `α (B − Q)` or `B / n_U`, for all queues of a port together. Reconstructed.
 #[derive(Clone, Debug)]
 pub struct EnhancedDynamicThreshold {
     alpha: Weight,
@@ -108,7 +109,7 @@ pub struct EnhancedDynamicThreshold {
     tm1: Time,
     tm2: Time,
     ports: Vec<PortState>,
-    /// Uncontrolled ports, n_U.
+    /// Number n_U of uncontrolled ports.
     uncontrolled: u64,
 }
 
@@ -131,7 +132,7 @@ impl EnhancedDynamicThreshold {
         }
     }
 
-    /// Limit for all queues of `port` together.
+    /// Limit for all queues of `port` together (bytes).
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].uncontrolled_since {
@@ -154,8 +155,8 @@ impl EnhancedDynamicThreshold {
         self.uncontrolled -= u64::from(port.uncontrolled_since.take().is_some());
     }
 
-    /// Ends the uncontrolled state when TM2 expires. There is no timer: the port's next packet
-    /// detects it.
+    /// Ends the uncontrolled state of `port` when TM2 expires.
+    /// The port's next packet detects the end, because there is no timer.
     #[inline]
     fn end_if_too_long(&mut self, port: u16, now: Time) {
         let since = self.ports[usize::from(port)].uncontrolled_since;
@@ -222,7 +223,7 @@ impl Policy for EnhancedDynamicThreshold {
         port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
     }
 
-    /// Probe `state`: 0 controlled, 1 uncontrolled.
+    /// Reports `state` of the queue's port: 0 controlled, 1 uncontrolled.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (index, _) = buffer.port_and_priority(queue);
         let port = &self.ports[usize::from(index)];

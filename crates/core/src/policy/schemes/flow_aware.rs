@@ -1,13 +1,13 @@
 //! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the
 //! first packets of every flow.
 //!
-//! A flow is short until it has sent a given number of packets or bytes, and again after some
-//! silence. Packets of short flows are limited to `α_high (B − Q)`, packets of longer flows to
-//! `α (B − Q)`. Protects short flows and their bursts from long flows in the same queues; ignores
-//! congestion and drain rates.
+//! A flow is short until it has sent a given number of packets or bytes,
+//! and again after some silence. The limit of packets of short flows is `α_high (B − Q)`,
+//! that of longer flows `α (B − Q)`. The scheme protects short flows and their bursts from long
+//! flows in the same queues. It ignores congestion and drain rates.
 //!
-//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, reconstructed from papers that compare with it
-//! and from ABM's public artifact.
+//! The scheme is reconstructed from papers that compare with it and from ABM's public artifact.
+//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -59,13 +59,13 @@ pub struct FlowAwareBuffer {
     /// Alpha by priority.
     alphas: Vec<Weight>,
     short_alpha: Weight,
-    /// Elephant trap, until the switch takes it.
+    /// Elephant trap of the policy, until the switch takes the trap.
     trap: Option<ElephantTrap>,
 }
 
 impl FlowAwareBuffer {
-    /// The policy with `params`, as declared by the registry entry; with `trap` the switch finds
-    /// the short flows itself.
+    /// The policy with `params`, as declared by the registry entry.
+    /// With `trap` the switch finds the short flows itself.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! FollowLQD: never evicts, but limits every queue to its length under Longest Queue Drop.
 //!
-//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals. If Longest Queue Drop
-//! would have cut a queue to make room for others, FollowLQD refuses further packets of that queue.
-//! Stored packets stay.
+//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals.
+//! If Longest Queue Drop would have cut a queue to free space for others,
+//! FollowLQD refuses further packets of that queue. FollowLQD never removes stored packets.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -31,7 +31,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(FollowLqd::new(params, shape)))
 }
 
-/// Admits iff q + len ≤ T, where T is the virtual length with the packet, and Q + len ≤ B.
+/// Admits a packet iff q + len ≤ T, where T is the virtual length with the packet, and Q + len ≤ B.
 #[derive(Clone, Debug)]
 pub struct FollowLqd {
     thresholds: VirtualLqd,
@@ -68,7 +68,7 @@ impl Policy for FollowLqd {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold as of the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold at the last arrival or departure. The next arrival first adds its own bytes.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

@@ -1,8 +1,8 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
-//! A few queues may be long, many may not, and a newly active queue always finds space. Harmonic
-//! never evicts, and its guarantee against the worst case, (2 + ln n), is the best known for such
-//! policies. H_n = 1 + 1/2 + … + 1/n.
+//! Few queues may be long, and a newly active queue always finds space. Harmonic never evicts.
+//! Its worst-case guarantee (2 + ln n) is the best known for policies that never evict.
+//! H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Quantity that the policy limits.
+    /// Lengths that the policy limits.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
@@ -45,13 +45,13 @@ choices! {
     }
 }
 
-/// Harmonic policy: limits queues by their rank.
+/// Harmonic policy: the limit of a queue depends on its rank by length.
 #[derive(Clone, Debug)]
 pub struct Harmonic {
     limit: Limit,
-    /// B/(i·H_n) for i = 1, 2, …, n, rounded down (bytes).
+    /// Shares B/(i·H_n) for i = 1, 2, …, n, rounded down (bytes).
     shares: Vec<u64>,
-    /// Queues by length, longest first.
+    /// Queues in the order of their lengths, longest first.
     order: Vec<QueueId>,
     /// Position of each queue in `order`.
     place: Vec<u16>,
@@ -63,7 +63,7 @@ impl Harmonic {
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let n = shape.queues();
         let harmonic_number: f64 = (1..=n).map(|i| 1.0 / i as f64).sum();
-        // Sums and quotients of IEEE numbers are equal on every machine. Adding a billionth of a
+        // Sums and quotients of IEEE numbers are equal on every machine. The added billionth of a
         // byte keeps an exact quotient from being rounded down to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
@@ -75,14 +75,14 @@ impl Harmonic {
     }
 
     /// Maximum length of `queue` at which all inequalities are true. Every inequality bounds
-    /// lengths from above, so larger lengths break one and smaller lengths break none.
+    /// lengths from above: a larger length breaks an inequality, and a smaller length breaks none.
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let others =
             self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.shared_queue_bytes(other));
         match self.limit {
-            // The i-th inequality forbids more than i − 1 queues longer than share i. It binds if
-            // the other queues already are that many: if the (i − 1)-th longest of them is longer
-            // than share i.
+            // The i-th inequality forbids more than i − 1 queues longer than share i.
+            // The inequality limits the queue if i − 1 other queues already are longer, that is,
+            // if the (i − 1)-th longest of the other queues is longer than share i.
             Limit::Rank => {
                 let mut limit = self.shares[0];
                 for (&share, other) in self.shares[1..].iter().zip(others) {
@@ -92,8 +92,8 @@ impl Harmonic {
                 }
                 limit
             }
-            // Together with the i − 1 longest other queues, the queue must stay within the i-th
-            // sum. If it is not among the i longest, the inequality is true anyway.
+            // The queue and the i − 1 longest other queues together must stay within the i-th sum.
+            // If the queue is not among the i longest queues, the inequality is true in any case.
             Limit::Sum => {
                 let (mut allowed, mut held) = (self.shares[0], 0);
                 let mut limit = allowed;
@@ -159,7 +159,7 @@ impl Policy for Harmonic {
         Some(self.limit_of(queue, buffer))
     }
 
-    /// Probe: position of the queue among all queues by length, 1 for the longest.
+    /// Reports the position of the queue among all queues by length, 1 for the longest queue.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rank", f64::from(self.place[usize::from(queue.0)]) + 1.0);
     }

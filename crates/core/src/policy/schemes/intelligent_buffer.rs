@@ -1,15 +1,15 @@
-//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants,
-//! a fast lane for the first packets.
+//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds with fair early drops for
+//! elephants and a fast lane for the first packets of flows.
 //!
 //! Three parts extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes that a
 //! flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a probability that
 //! grows with the excess over a fair share. A controller adjusts the fair share so that queues stay
 //! near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every
-//! flow to queue 0, which the scheduler should serve with strict priority. Protects mice from
-//! elephants within a queue; beyond Dynamic Thresholds it ignores the rest of the buffer.
+//! flow to queue 0, which the scheduler should serve with strict priority. The scheme protects mice
+//! from elephants within a queue. Beyond Dynamic Thresholds it ignores the rest of the buffer.
 //!
-//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488;
-//! constants also from ABM's public artifact. A loose baseline.
+//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003, and Cisco white paper c11-738488.
+//! Some constants are from ABM's public artifact. The policy is a loose baseline.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -188,7 +188,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Unit whose arrivals are compared with the fair share.
+    /// Flow or queue whose arrivals AFD compares with the fair share.
     enum Afd {
         PerFlow = "per_flow": "arrivals of the packet's flow (AFD, white paper)",
         PerQueue = "per_queue": "arrivals of the packet's queue, as the artifact intends",
@@ -201,7 +201,7 @@ choices! {
 }
 
 choices! {
-    /// Times at which AFD's intervals end.
+    /// Times at which the intervals of AFD end.
     enum Updates {
         Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
         Arrivals = "arrivals":
@@ -210,10 +210,10 @@ choices! {
     }
 }
 
-/// Bytes that arrived in the current interval and in the one before.
+/// Bytes that arrived in the current interval and in the interval before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Arrivals {
-    /// Number of the interval of `current`.
+    /// Number of the interval that `current` counts.
     interval: u64,
     current: u64,
     previous: u64,
@@ -231,10 +231,10 @@ impl Arrivals {
     }
 }
 
-/// State of a flow.
+/// State of one flow in the flow table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Bytes sent since the flow was last forgotten.
+    /// Bytes that the flow has sent since the table last forgot it.
     sent: u64,
     arrivals: Arrivals,
 }
@@ -242,16 +242,16 @@ struct Flow {
 /// AFD's state of a queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Bytes per interval that a flow, or the queue, may send.
+    /// Bytes per interval that a flow, or the queue, may send without early drops.
     fair_share: u64,
-    /// Upper limit of the fair share.
+    /// Upper limit of the fair share (bytes per interval).
     cap: u64,
     /// Length of the queue at the last update.
     old_length: u64,
     arrivals: Arrivals,
 }
 
-/// Dynamic Thresholds, ETRAP, AFD and DPP.
+/// The policy with Dynamic Thresholds, ETRAP, AFD and DPP.
 #[derive(Clone, Debug)]
 pub struct IntelligentBuffer {
     alphas: Vec<Weight>,
@@ -260,9 +260,10 @@ pub struct IntelligentBuffer {
     updates: Updates,
     /// Number of the current interval of each port.
     intervals: Vec<u64>,
-    /// Time of the next update, with [`Updates::Timer`].
+    /// Time of the next update. Only [`Updates::Timer`] uses it.
     next_update: Time,
-    /// Start of each port's interval, with [`Updates::Arrivals`]; `None` before the first packet.
+    /// Start of each port's interval. Only [`Updates::Arrivals`] uses it.
+    /// `None` before the first packet.
     began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
@@ -271,14 +272,14 @@ pub struct IntelligentBuffer {
     drop_above: u64,
     elephant_bytes: u64,
     headroom: u64,
-    /// The common pool: B less the headroom.
+    /// The common pool: the buffer B less the headroom.
     pool: CommonPool,
     flows: FlowTable<Flow>,
     queues: Vec<QueueState>,
     random: RandomStream,
-    /// Whether the mark `small` was set by DPP.
+    /// Whether DPP set the mark `small`.
     prioritizes: bool,
-    /// Elephant trap of DPP, until the switch takes it.
+    /// Elephant trap of DPP, until the switch takes the trap.
     first_packets: Option<ElephantTrap>,
 }
 
@@ -330,7 +331,8 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].apply(self.pool.remaining(buffer))
     }
 
-    /// Ends the port's interval at an arrival if it is over, with [`Updates::Arrivals`].
+    /// Ends the port's interval at an arrival if the interval is over.
+    /// Only [`Updates::Arrivals`] uses it.
     #[inline]
     fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
         let began = &mut self.began[usize::from(port)];
@@ -347,7 +349,7 @@ impl IntelligentBuffer {
         }
     }
 
-    /// Adjusts a queue's fair share at the end of an interval.
+    /// Adjusts the fair share of a queue at the end of an interval.
     fn adjust(&mut self, queue: QueueId, buffer: &Buffer) {
         let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
         let state = &mut self.queues[usize::from(queue.0)];
@@ -356,8 +358,8 @@ impl IntelligentBuffer {
         state.old_length = length;
     }
 
-    /// Counts an arrival. Returns whether it belongs to a mouse, and the bytes per interval that
-    /// AFD compares with the fair share.
+    /// Counts an arrival. Returns whether the arrival belongs to a mouse,
+    /// and the bytes per interval that AFD compares with the fair share.
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
         let interval = self.intervals[usize::from(arrival.port)];
@@ -392,8 +394,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // Converts the probability to a queue number: 0 unless the probability is
-                // exactly 1.
+                // Converts the probability to a queue number:
+                // 0 unless the probability is exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
@@ -402,7 +404,7 @@ impl IntelligentBuffer {
     }
 }
 
-/// ⌊m + a2 (q_old − Q_ref) − a1 (q − Q_ref)⌋ within 0 and `cap`, in fixed point.
+/// Fair share ⌊m + a2 (q_old − Q_ref) − a1 (q − Q_ref)⌋ within 0 and `cap`, in fixed point.
 fn adjusted(state: &QueueState, length: u64, reference: u64, gain: Weight, old_gain: Weight) -> u64 {
     let scaled =
         |weight: Weight, length: u64| i128::from(weight.0) * (i128::from(length) - i128::from(reference));
@@ -460,8 +462,8 @@ impl Policy for IntelligentBuffer {
         Some(Classifier::identity(self.alphas.len()).with_trap(trap))
     }
 
-    /// The limit of Dynamic Thresholds. Elephants may be dropped below it; mice may exceed it by
-    /// their headroom.
+    /// The limit of Dynamic Thresholds. AFD may drop elephants below this limit,
+    /// and mice may exceed it by their headroom.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))
@@ -492,10 +494,11 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference the share stays; an empty queue raises it by a tenth of the reference.
+        // At the reference length the share stays.
+        // An empty queue raises the share by a tenth of that length.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));
-        // -1.8 x 100 000 + 1.7 x 50 000.
+        // The change of the share is -1.8 x 100 000 + 1.7 x 50 000.
         assert!(after(200_000, 150_000, 200_000).abs_diff(105_000) <= 1);
         assert_eq!((after(60_000, 100_000, 900_000), after(499_000, 0, 0)), (0, 500_000));
     }

@@ -1,14 +1,14 @@
 //! L2BM-like (reconstructed): Dynamic Thresholds that give less space to queues with long sojourn
 //! times.
 //!
-//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i: s is a queue's recent mean sojourn time, and
-//! the minimum is over all queues with a packet. A queue that drains well keeps the threshold of
-//! Dynamic Thresholds. A queue behind a bottleneck or a pause gets a lower one.
+//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i. A queue's s is its recent mean sojourn time,
+//! and the minimum is over all queues with a packet. A queue that drains well keeps the threshold
+//! of Dynamic Thresholds. A queue behind a bottleneck or a pause gets a lower threshold.
 //!
-//! Of L2BM (ICDCS 2023) only the idea is known: a weight multiplies the dynamic threshold and falls
-//! with the recent mean sojourn time relative to the other queues. The form of w, its lower bound,
-//! the average and its update times are reconstructed. Here the weight applies to egress queues;
-//! L2BM sets the thresholds at which ingress queues pause.
+//! Only the idea of L2BM (ICDCS 2023) is known: a weight multiplies the dynamic threshold.
+//! The weight falls with the queue's recent mean sojourn time relative to the other queues.
+//! The form of w, its lower bound, the average and its update times are reconstructed. This policy
+//! applies the weight to egress queues. L2BM sets the thresholds at which ingress queues pause.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -61,23 +61,23 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Moving average of sojourn times. Zero: no packet has left since an update found the queue
-    /// empty.
+    /// Moving average of the queue's sojourn times. Zero:
+    /// no packet has left since an update found the queue empty.
     sojourn: Time,
-    /// Weight w that the last update computed.
+    /// Weight w of the queue that the last update computed.
     weight: Weight,
-    /// Factor α·w of the free space.
+    /// Factor α·w by which the free space is multiplied.
     factor: Weight,
 }
 
-/// Dynamic Thresholds weighted by sojourn times.
+/// Dynamic Thresholds that sojourn times scale.
 #[derive(Clone, Debug)]
 pub struct L2bmLike {
     /// Alpha by priority.
     alphas: Vec<Weight>,
     gain: Weight,
     least_weight: Weight,
-    /// Time to send the largest packet, by port. Shorter sojourn times count as this time.
+    /// Time to send the largest packet, by port. A shorter sojourn time counts as this time.
     shortest: Vec<Time>,
     queues: Vec<QueueState>,
     interval: Time,
@@ -107,8 +107,8 @@ impl L2bmLike {
         }
     }
 
-    /// Sojourn time s of a queue with a packet. The age of the packet at the head counts, so that a
-    /// queue that does not drain gets a long sojourn time.
+    /// Sojourn time s of a queue with a packet. The time includes the age of the packet at the
+    /// head, so that a queue that does not drain gets a long sojourn time.
     fn sojourn_of(&self, queue: QueueId, now: Time, buffer: &Buffer) -> Option<Time> {
         let head = buffer.peek(queue, End::Head)?;
         let (port, _) = buffer.port_and_priority(queue);
@@ -161,7 +161,7 @@ impl Policy for L2bmLike {
             state.weight = match (least, own) {
                 (Some(least), Some(own)) => Weight::from_fraction(least.0, own.0).max(self.least_weight),
                 _ => {
-                    // An idle queue has no recent average, so forget the old average.
+                    // An idle queue has no recent average, so the policy forgets the old average.
                     state.sojourn = Time::ZERO;
                     Weight::ONE
                 }

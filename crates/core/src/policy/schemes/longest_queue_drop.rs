@@ -1,9 +1,9 @@
 //! Longest Queue Drop: accepts every packet, and drops from the longest queue when the buffer is
 //! full.
 //!
-//! This is the upper reference among practical policies. The policy refuses no packet while there
-//! is space, and no queue keeps space at the expense of shorter ones. Longest Queue Drop needs to
-//! evict, which few chips can; policies that never evict are compared with it.
+//! Longest Queue Drop is the upper reference among practical policies. It refuses no packet
+//! while the buffer has space, and no queue keeps space at the expense of shorter queues.
+//! It must be able to evict, which few chips can. Policies that never evict are compared with it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -34,7 +34,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(LongestQueueDrop::new(params, shape)))
 }
 
-/// Push-out from the longest queue, by bytes.
+/// The policy that evicts from the longest queue, measured in bytes.
 #[derive(Clone, Debug)]
 pub struct LongestQueueDrop {
     lengths: Longest,
@@ -60,9 +60,9 @@ impl LongestQueueDrop {
             if victim == arrival.queue || self.lengths.would_lead(arrival.queue, with_packet, victim) {
                 return Verdict::Drop(DropReason::BufferFull);
             }
-            // The victim is decided once. Several packets may have to leave, and if the arriving
-            // packet were dropped in between, the evictions would be useless. The victim's queue
-            // alone has at least `size` bytes.
+            // The policy chooses the victim once. Several packets may have to leave.
+            // If the policy dropped the arriving packet in between, the evictions would be useless.
+            // The victim's queue alone has at least `size` bytes.
         }
         Verdict::Evict { victim, end: End::Tail }
     }
@@ -96,8 +96,8 @@ impl Policy for LongestQueueDrop {
         self.lengths.set(queue, buffer.shared_queue_bytes(queue));
     }
 
-    /// Current maximum length of the queue: into the free space, and by push-out up to the longest
-    /// other queue.
+    /// Current maximum length of the queue. The queue can fill the free space,
+    /// and grow by push-out up to the longest other queue.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let into_free = buffer.shared_queue_bytes(queue) + buffer.shared_free();
         let others = self.lengths.longest_other_than(queue);

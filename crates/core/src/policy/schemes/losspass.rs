@@ -1,10 +1,10 @@
 //! LossPass: a packet of a microburst replaces a stored packet of a large flow.
 //!
 //! A port keeps small and large flows in different queues. If a packet of a small flow finds the
-//! port's buffer full, it evicts the newest packet of the large-flow queue, on two conditions. The
-//! evicted packet is at least as large, so that one eviction suffices and the decision is O(1). And
-//! the large flows keep their reserve. Large flows can wait for a retransmission; a burst of small
-//! flows would lose its tail and wait for a timeout.
+//! port's buffer full, it evicts the newest packet of the large-flow queue, on two conditions.
+//! The evicted packet must be at least as large, so that one eviction is enough and the decision
+//! is O(1). The large flows must keep their reserve. Large flows can wait for a retransmission.
+//! A burst of small flows would lose its last packets and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
@@ -104,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// The port buffer B of Algorithm 1.
+    /// Definition of the port buffer B of Algorithm 1.
     enum PortBuffer {
         Dynamic = "dynamic":
             "`alpha` times the free space of the shared buffer when a packet arrives (the paper's ns-2 \
@@ -114,7 +114,7 @@ choices! {
 }
 
 choices! {
-    /// Condition under which the reserve of large flows is kept from small ones.
+    /// Condition under which small flows must leave large flows their reserve.
     enum Reserve {
         WhenFull = "when-full":
             "the reserve limits evictions only; small flows may use it while the port buffer has room \
@@ -124,7 +124,7 @@ choices! {
 }
 
 choices! {
-    /// The packet of the large-flow queue that is evicted.
+    /// The packet of the large-flow queue that the policy evicts.
     enum Victim {
         Tail = "tail": "the packet that arrived last",
         Head = "head": "the packet that would leave next, the variant for singly linked lists (section 4.1)",
@@ -132,7 +132,7 @@ choices! {
 }
 
 choices! {
-    /// Packets that may evict other packets.
+    /// Packets that may evict other packets: how the policy finds them.
     enum Classes {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":
@@ -146,8 +146,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     let error = |param, message| Err(BuildError { param, message });
     let (small, large) = (params.count("small_priority"), params.count("large_priority"));
     let queues = shape.queues_per_port as u64;
-    // With one queue per port there are no classes and no evictions; the defaults are interpreted
-    // that way.
+    // A port with one queue has no classes and no evictions.
+    // The policy interprets the defaults in this way.
     let no_classes = queues == 1 && small == 0 && large <= 1;
     if !no_classes {
         for (param, priority) in [("small_priority", small), ("large_priority", large)] {
@@ -199,18 +199,18 @@ enum PortLimit {
     Dynamic(Weight),
 }
 
-/// Counters of one port.
+/// Counters of one port of the switch.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortCounters {
-    /// Arrivals for which a packet was evicted.
+    /// Arrivals for which the policy evicted a packet.
     evictions: u64,
-    /// Arrivals dropped because the victim was smaller than the arrival.
+    /// Arrivals that were dropped because the victim was smaller than the arrival.
     missed_chances: u64,
-    /// Arrivals dropped to keep the reserve of the large flows.
+    /// Arrivals that were dropped to keep the reserve of the large flows.
     kept_reserves: u64,
 }
 
-/// LossPass, with Algorithm 1 corrected.
+/// The policy LossPass, with Algorithm 1 corrected.
 #[derive(Clone, Debug)]
 pub struct LossPass {
     limit: PortLimit,
@@ -221,7 +221,7 @@ pub struct LossPass {
     by_tag: bool,
     printed_line_4: bool,
     small_priority: u8,
-    /// Priority of large flows; `None`: ports have one queue, or no packet may evict.
+    /// Priority of large flows. `None`: ports have one queue, or no packet may evict.
     large_priority: Option<u8>,
     ports: Vec<PortCounters>,
 }
@@ -258,7 +258,7 @@ impl LossPass {
         }
     }
 
-    /// Port buffer B (bytes).
+    /// Port buffer B of Algorithm 1 (bytes).
     #[inline]
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
@@ -267,7 +267,7 @@ impl LossPass {
         }
     }
 
-    /// Whether a packet of `priority` with `tags` may evict, if ports have classes.
+    /// Whether a packet of `priority` with `tags` may evict other packets, if ports have classes.
     #[inline]
     fn is_small(&self, priority: u8, tags: Tags) -> bool {
         let Some(large) = self.large_priority else { return false };
@@ -282,19 +282,19 @@ impl LossPass {
         self.large_priority.map(|priority| buffer.queue_of(port, priority))
     }
 
-    /// Bytes Q_s of the port outside its large-flow queue.
+    /// Bytes Q_s of the port that are not in its large-flow queue.
     fn small_bytes(&self, port: u16, buffer: &Buffer) -> u64 {
         let large = self.large_queue(port, buffer).map_or(0, |queue| buffer.shared_queue_bytes(queue));
         buffer.shared_port_bytes(port).saturating_sub(large)
     }
 
     fn victim<'b>(&self, queue: QueueId, buffer: &'b Buffer) -> Option<&'b Stored> {
-        // E-LP-3: an empty queue has no tail.
+        // An empty queue has no newest packet (erratum E-LP-3).
         let victim = buffer.peek(queue, self.victim_end)?;
         (!self.by_tag || !victim.header.tags.contains(Tags::SMALL)).then_some(victim)
     }
 
-    /// Makes room for a small `arrival` at a full port buffer: lines 3 to 6.
+    /// Frees space for a small `arrival` at a full port buffer: lines 3 to 6 of Algorithm 1.
     #[cold]
     fn make_room(&mut self, arrival: &Arrival, limit: u64, full: DropReason, buffer: &Buffer) -> Verdict {
         let Some(queue) = self.large_queue(arrival.port, buffer) else { return Verdict::Drop(full) };
@@ -307,8 +307,8 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 is true only in a
-        // tie.
+        // The paper prints >= (erratum E-LP-1). That contradicts section 3.2.3,
+        // and with B_l = 0 it is true only in a tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
             counters.kept_reserves += 1;
@@ -323,8 +323,9 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large, so the port's bytes do not grow, even if a dynamic
-            // limit has fallen below them. E-LP-2: the packet is enqueued and not dropped.
+            // The victim was at least as large, so the bytes of the port do not grow.
+            // This is true even if a dynamic limit has fallen below these bytes.
+            // The packet is enqueued and not dropped (erratum E-LP-2).
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
@@ -347,8 +348,8 @@ impl Policy for LossPass {
         if small { self.make_room(arrival, limit, full, buffer) } else { Verdict::Drop(full) }
     }
 
-    /// Port buffer less the bytes of the port's other queues: beyond it a small packet needs a
-    /// victim.
+    /// Length beyond which a small packet needs a victim:
+    /// the port buffer less the bytes of the port's other queues.
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         let (limit, own) = (self.port_limit(buffer), buffer.shared_queue_bytes(queue));
@@ -371,7 +372,7 @@ impl Policy for LossPass {
             .if_binding()
     }
 
-    /// Counters of the queue's port.
+    /// Reports the counters of the queue's port.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (port, _) = buffer.port_and_priority(queue);
         let counters = self.ports[usize::from(port)];

@@ -1,4 +1,4 @@
-//! Sharing with maximum queue lengths: every queue shares the buffer, up to a fixed length.
+//! Sharing with maximum queue lengths: every queue may use the buffer up to a fixed length.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -30,7 +30,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let (queues, capacity) = (shape.queues() as u64, shape.capacity);
     let limit = match params.bytes("limit") {
-        // Integer arithmetic for ⌊B / √N⌋ = ⌊√(B² / N)⌋.
+        // Integer arithmetic computes ⌊B / √N⌋ = ⌊√(B² / N)⌋.
         0 => (u128::from(capacity) * u128::from(capacity) / u128::from(queues)).isqrt() as u64,
         bytes => bytes,
     };
@@ -49,7 +49,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(MaximumQueue { limit }))
 }
 
-/// Admits iff q + len ≤ T and Q + len ≤ B, with one constant T.
+/// Admits a packet iff q + len ≤ T and Q + len ≤ B, with one constant T.
 #[derive(Clone, Copy, Debug)]
 struct MaximumQueue {
     /// Limit T of every queue (bytes).

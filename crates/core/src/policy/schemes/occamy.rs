@@ -1,12 +1,12 @@
-//! Occamy: generous Dynamic Thresholds for admission, and later expulsion of packets from
-//! over-allocated queues.
+//! Occamy: generous Dynamic Thresholds for admission, and later expulsion of packets from queues
+//! with too much space.
 //!
-//! Dynamic Thresholds must keep space free for queues that become active later, because they can
-//! only wait until a long queue drains. Occamy admits with a large α, so that little is kept free,
-//! and reclaims space actively. Whenever the memory has spare bandwidth, it drops the head of a
-//! queue that is longer than its threshold, in round robin. A token bucket in cell operations
-//! measures the spare bandwidth. Helps bursts beside long queues at high utilisation; loses packets
-//! that had been admitted.
+//! Dynamic Thresholds must keep space free for queues that become active later,
+//! because they can only wait until a long queue drains. Occamy admits with a large α, so that
+//! little space stays free, and reclaims space actively. Whenever the memory has spare bandwidth,
+//! it drops the packet at the head of a queue that is longer than its threshold, in round robin.
+//! A token bucket in cell operations measures the spare bandwidth. The scheme helps bursts beside
+//! long queues at high utilisation. It loses packets that it had admitted.
 //!
 //! Source: Occamy, EuroSys 2025, as implemented in its public artifact.
 
@@ -81,11 +81,11 @@ choices! {
     }
 }
 
-/// One operation in units of the bucket, in which a rate in operations per second times picoseconds
-/// is exact.
+/// One operation in units of the bucket. In these units a rate in operations per second times
+/// picoseconds is exact.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest rate and bucket: far beyond any memory, and small enough that no product overflows.
+/// Largest refill rate and bucket: far beyond any memory, but no product overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -99,33 +99,33 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Occamy::new(params, shape)))
 }
 
-/// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in round robin,
-/// as far as the token bucket allows.
+/// Admits like Dynamic Thresholds. Expels the heads of queues above `α_p (B − Q)` in round robin,
+/// while the token bucket has tokens.
 ///
-/// As in the artifact the bucket may go below zero: a departure always takes its operations, and an
-/// expulsion begins whenever the bucket is not below zero.
+/// As in the artifact, the bucket may be below zero: a departure always takes its operations,
+/// and an expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
     /// Alpha by priority.
     alphas: Vec<Weight>,
     smallest_alpha: Weight,
     cell_bytes: u64,
-    /// Refill rate of the bucket (operations per second).
+    /// Refill rate of the token bucket (operations per second).
     cell_rate: u64,
-    /// Maximum number of tokens in the bucket.
+    /// Maximum number of tokens in the bucket, in units of 1 / [`OPERATION`].
     bucket: i128,
     charge_writes: bool,
     queues: u16,
-    /// Tokens as of `refilled_at`, in units of 1 / [`OPERATION`].
+    /// Tokens of the bucket at the time `refilled_at`, in units of 1 / [`OPERATION`].
     tokens: i128,
     refilled_at: Time,
-    /// Queue at which the next search begins.
+    /// Queue at which the next search for a victim begins.
     next: u16,
-    /// Whether a queue may be above its threshold; only a stored packet can cause that.
+    /// Whether a queue may be above its threshold. Only a stored packet can cause such a state.
     suspicious: bool,
     /// Time at which the bucket is back at zero, while an expulsion may be pending.
     retry: Option<Time>,
-    /// Packets expelled by queue, for the probe.
+    /// Packets expelled from each queue, for the probe.
     expelled: Vec<u64>,
 }
 
@@ -147,7 +147,7 @@ impl Occamy {
             0 => {
                 let bits: u128 = shape.port_rates.iter().map(|rate| u128::from(rate.0)).sum();
                 let sides = if charge_writes { 2 } else { 1 };
-                // 1.1 times the line rate in bytes, converted to cells.
+                // The rate is 1.1 times the line rate in bytes, converted to cells.
                 let rate = bits * 11 * sides / (80 * u128::from(cell_bytes));
                 rate.clamp(1, u128::from(LARGEST)) as u64
             }
@@ -242,7 +242,8 @@ impl Policy for Occamy {
             return None;
         }
         self.refill(now);
-        // All queues together are within the smallest threshold, so none is above its own.
+        // All queues together are within the smallest threshold,
+        // so no queue is above its own threshold.
         let mut victim = None;
         if buffer.shared_occupancy() > self.smallest_alpha.apply(buffer.shared_free()) {
             if self.tokens < 0 {
@@ -266,14 +267,14 @@ impl Policy for Occamy {
         self.retry
     }
 
-    // The switch polls for expulsions after every timeout, so no other action is needed.
+    // The switch asks for expulsions after every timeout, so no other action is needed.
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.threshold_of(priority, buffer))
     }
 
-    /// Probe: `tokens` in operations, as of the last departure or expulsion.
+    /// Reports `tokens` in operations, at the last departure or expulsion.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("tokens", self.tokens as f64 / OPERATION as f64);
         sink("expelled", self.expelled[usize::from(queue.0)] as f64);
@@ -319,8 +320,8 @@ mod tests {
         for _ in 0..26 {
             policy.spend(1_500);
         }
-        // 8 cells each: 208 of 200 operations. 8 operations take 145.45... ns at 55 million per
-        // second.
+        // Each packet has 8 cells, so 208 of 200 operations were used. 8 operations take 145.45...
+        // ns at 55 million per second.
         assert_eq!(policy.tokens, -8 * OPERATION);
         assert_eq!(policy.repaid_at(), Time(145_455));
         policy.refill(Time(145_454));

@@ -1,19 +1,19 @@
 //! Plasticine: Dynamic Thresholds divided by the number of congested queues of the *priority*,
 //! scaled by the drain rate.
 //!
-//! Limits queue i of class c to `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3). A priority is a group of
-//! classes: a high priority is one class (one queue of every port), the low priority has all other
-//! classes. N_p counts congested queues of the whole group, γ_i is the drain rate of the queue as a
-//! fraction of the fastest port. So a priority is bounded for any number of queues and classes, and
-//! room is left for bursts. The bound protects a high-priority burst from low-priority queues
-//! elsewhere.
+//! Queue i of class c has the limit `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3).
+//! A priority is a group of classes: a high priority is one class (one queue of every port), the
+//! low priority has all other classes. N_p is the number of congested queues of the whole group.
+//! γ_i is the drain rate of the queue as a fraction of the fastest port.
+//! So a priority is bounded for any number of queues and classes, and space is left for bursts.
+//! The bound protects a high-priority burst from low-priority queues of other ports.
 //!
-//! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues,
-//! and α is chosen by packet: short flows have a larger one in the same queue. A mark of the host
-//! or an elephant trap identifies short flows.
+//! With one queue per port (section 4.1, second registry entry of this file), γ is 1,
+//! N counts all congested queues, and α depends on the packet: packets of short flows have a larger
+//! α in the same queue. A mark of the host or an elephant trap identifies short flows.
 //!
-//! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which
-//! groups by queue of the port.
+//! Source: Plasticine, Eq. 3 and section 4.1. The module counts queues and measures drain rates as
+//! ABM does, but ABM groups queues by their number within the port.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -32,7 +32,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry: several queues per port.
+/// Registry entry for several queues per port.
 pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
     name: "plasticine",
     aliases: &["plasticine-multi"],
@@ -54,7 +54,7 @@ pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Registry entry: one queue per port.
+/// Registry entry for one queue per port.
 pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
     name: "plasticine-single",
     aliases: &["plasticine-single-queue"],
@@ -85,7 +85,7 @@ const CONGESTION: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Condition for a queue to be congested.
+    /// Condition for a queue to count as congested.
     enum Congestion {
         Threshold = "threshold": "when the queue reaches `congested_share` of its threshold, as in ABM",
         Bytes = "bytes": "when the queue is longer than `congested_bytes`, as in the paper's hardware",
@@ -159,14 +159,14 @@ fn criterion(params: &Params) -> Criterion {
     }
 }
 
-/// Plasticine, for several queues per port or for one queue per port.
+/// The policy Plasticine, for several queues per port or for one queue per port.
 #[derive(Clone, Debug)]
 pub struct Plasticine {
     tracker: Tracker,
     drain_rate: DrainRate,
-    /// Marks of packets that use the second α; none with several queues per port.
+    /// Marks of packets that use the second α. `None` with several queues per port.
     short: Option<Tags>,
-    /// Elephant trap, until the switch takes it.
+    /// Elephant trap of the policy, until the switch takes the trap.
     trap: Option<ElephantTrap>,
     queues_per_port: usize,
 }
@@ -194,14 +194,14 @@ impl Plasticine {
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
     }
 
-    /// The policy with `params`, as declared by the registry entry `plasticine-single`; with `trap`
-    /// the switch finds the short flows itself.
+    /// The policy with `params`, as declared by the registry entry `plasticine-single`.
+    /// With `trap` the switch finds the short flows itself.
     #[must_use]
     pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         let priorities = shape.queues_per_port;
         let settings = Settings {
-            // The threshold of long flows decides about congestion: no queue of long flows comes
-            // near the threshold of short flows.
+            // The threshold of long flows decides about congestion,
+            // because no queue of long flows gets near the threshold of short flows.
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("short_alpha")); priorities],
             group_of: vec![0; priorities],

@@ -1,19 +1,19 @@
-//! Plasticine as its paper implements it on a programmable (PISA) switch: thresholds by shifts,
-//! from register arrays that SYNC packets refresh.
+//! Plasticine as its paper implements it on a programmable (PISA) switch.
+//! Shifts compute the thresholds from register arrays that SYNC packets refresh.
 //!
-//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress
-//! pipeline learns a queue's length, from the packets that leave it. SYNC packets carry lengths
-//! from egress to ingress, one register entry per pass. An ingress decision reads one entry of each
-//! array and shifts:
+//! The ingress pipeline decides before a packet is stored, but cannot see queues.
+//! Only the egress pipeline learns a queue's length, from the packets that leave the queue.
+//! SYNC packets copy lengths from egress to ingress, one register entry per pass.
+//! An ingress decision reads one entry of each array and shifts:
 //!
 //! ```text
 //! s = Shift[alpha, N_Priority, N_Port] = round(-log2(alpha / (N_Priority * N_Port)))
 //! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
 //! ```
 //!
-//! Even with fresh registers, thresholds are only within a factor of √2 of Plasticine's. All
-//! registers lag: by the time that a packet waits in its queue, and by a whole round of SYNC
-//! passes. Use this policy to measure the cost of the approximation.
+//! Even with fresh registers, thresholds differ from Plasticine's by a factor of up to √2.
+//! All registers lag: by the time that a packet waits in its queue,
+//! and by a whole round of SYNC passes. Use this policy to measure the cost of the approximation.
 //!
 //! Source: Plasticine, section 5.
 
@@ -101,7 +101,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Length that a departing packet writes to the egress register.
+    /// Length that a departing packet writes to the egress register of its queue.
     enum EgressLength {
         Enqueue = "enqueue": "the length that the packet met when it was stored (enq_qdepth), as old as its \
               wait",
@@ -139,17 +139,17 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 ///
 /// No logarithm is needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α,
 /// that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are equal on
-/// every machine; logarithms may differ. `n_p` and `n_o` count as at least one.
+/// every machine, but logarithms may differ. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
     let square = ratio * ratio;
-    // The exponent is the floor of log2(x²); s is half of it, rounded up: 2s − 1 <= e.
+    // The exponent e is the floor of log2(x²). Half of it, rounded up, is s, because 2s − 1 <= e.
     let exponent = ((square.to_bits() >> 52) as i32) - 1_023;
     (exponent + 1).div_euclid(2) as i8
 }
 
-/// `remaining` shifted right by `s`, or left if `s` is negative, without overflow.
+/// The value `remaining` shifted right by `s`, or left if `s` is negative, without overflow.
 #[inline]
 const fn shifted(remaining: u64, s: i8) -> u64 {
     if s >= 64 || remaining == 0 {
@@ -166,12 +166,12 @@ const fn shifted(remaining: u64, s: i8) -> u64 {
 /// State of the SYNC packet for N_Port or N_Priority: its position and its count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counting {
-    /// Position in the order in which the packet visits queues.
+    /// Position of the packet in the order of the queues that it visits.
     position: usize,
     count: u16,
 }
 
-/// Plasticine's registers and tables.
+/// The policy with Plasticine's registers and tables.
 #[derive(Clone, Debug)]
 pub struct PlasticinePisa {
     capacity: u64,
@@ -182,27 +182,27 @@ pub struct PlasticinePisa {
     active_above: u64,
     enqueue_length: bool,
     zero_when_empty: bool,
-    /// Shift of the threshold by priority, congested queues (from 0) and active queues (from 0).
+    /// Shift of the threshold by priority, number of congested queues and number of active queues.
     shift_table: Vec<i8>,
     counted: usize,
-    /// Ingress registers: copies of the queues' lengths.
+    /// Ingress registers with copies of the queues' lengths.
     lengths: Vec<u64>,
-    /// Ingress register: free bytes, according to the copies.
+    /// Ingress register with the free bytes, according to the copied lengths.
     remaining: u64,
-    /// Ingress registers: active queues by port.
+    /// Ingress registers with the number of active queues of each port.
     n_port: Vec<u16>,
-    /// Ingress registers: congested queues by group.
+    /// Ingress registers with the number of congested queues of each group.
     n_priority: Vec<u16>,
-    /// Egress registers: the length that the last packet of each queue wrote.
+    /// Egress registers with the length that the last packet of each queue wrote.
     egress: Vec<u64>,
-    /// Queue lengths that stored packets met on arrival, by queue, oldest first; packets carry them
-    /// as metadata.
+    /// Queue lengths that stored packets found on arrival, by queue, oldest first.
+    /// Packets carry these lengths as metadata.
     met: Vec<VecDeque<u64>>,
-    /// Queue that the SYNC packet for lengths reads next, and the sum in its header.
+    /// Queue that the SYNC packet for lengths reads next, and the sum in the packet's header.
     sync_length: (usize, u64),
     sync_port: Counting,
     sync_priority: Counting,
-    /// Queues in the order of the SYNC packet for priorities: group by group.
+    /// Queues in the order in which the SYNC packet for priorities visits them: group by group.
     by_group: Vec<usize>,
     pass_period: Time,
     next_pass: Time,
@@ -255,7 +255,7 @@ impl PlasticinePisa {
         }
     }
 
-    /// Threshold T computed by the ingress pipeline.
+    /// Threshold T that the ingress pipeline computes.
     #[inline]
     fn limit(&self, port: usize, priority: usize) -> u64 {
         let congested = usize::from(self.n_priority[self.group_of[priority]]).min(self.counted);
@@ -273,7 +273,7 @@ impl PlasticinePisa {
         let sum = sum + length;
         self.sync_length = (queue + 1, sum);
         if queue + 1 == self.egress.len() {
-            // The sum of copies of different ages may exceed the buffer.
+            // The sum may exceed the buffer, because the copied lengths have different ages.
             self.remaining = self.capacity.saturating_sub(sum);
             self.sync_length = (0, 0);
         }
@@ -301,13 +301,13 @@ impl PlasticinePisa {
 impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        // The traffic manager behind the ingress pipeline has no threshold, only the size of its
-        // memory.
+        // The traffic manager behind the ingress pipeline has no threshold.
+        // Only the size of its memory limits it.
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
-        // The paper compares "higher than", without the size of the packet.
+        // The paper compares with "higher than", without the size of the packet.
         if limit > self.lengths[usize::from(arrival.queue.0)] {
             Verdict::Admit(Account::Shared)
         } else {
@@ -344,8 +344,8 @@ impl Policy for PlasticinePisa {
         }
     }
 
-    /// Threshold computed by the ingress pipeline, which compares it with its copy of the length
-    /// (`probe`) instead of the current length.
+    /// Threshold that the ingress pipeline computes. The pipeline compares the threshold with its
+    /// copy of the length (`probe`) instead of the current length.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         Some(self.limit(usize::from(port), usize::from(priority)))
@@ -358,7 +358,7 @@ impl Policy for PlasticinePisa {
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
         let held = self.lengths[usize::from(arrival.queue.0)];
-        // The test is "higher than": a queue at the limit has no room for a single byte.
+        // The test is "higher than", so a queue at the limit has no space for a single byte.
         Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
             .if_binding()
     }

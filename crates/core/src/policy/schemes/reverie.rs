@@ -1,8 +1,8 @@
 //! Reverie: one pool for lossless and lossy traffic, with thresholds on low-pass filtered lengths.
 //!
-//! Lossless queues are counted at ingress, lossy queues at egress, every packet once. A packet is
-//! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. Beyond it the switch
-//! drops a lossy packet; a lossless packet pauses its sender and goes to headroom.
+//! Lossless queues are counted at ingress, lossy queues at egress, and every packet once.
+//! A packet is admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. Beyond Γ,
+//! the switch drops a lossy packet. A lossless packet beyond Γ pauses its sender and uses headroom.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
@@ -104,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
     PROFILES,
 ];
 
-/// A flag that is off in the paper's reading and on in the artifact's reading.
+/// A flag that is off in the paper's reading and on in the artifact's reading of the policy.
 const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -116,7 +116,7 @@ const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
 }
 
 choices! {
-    /// Events that update the filter.
+    /// Events that update the filter of a queue.
     enum Updates {
         Events = "events":
             "every packet that is stored, leaves or is refused (the paper states only t - dt)",
@@ -139,35 +139,36 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 struct Filter {
     /// Filtered length q̂ in 2⁻³² bytes.
     length: u64,
-    /// Contribution of the queue to the sum behind n_p.
+    /// Contribution of the queue to the sum from which n_p is computed.
     level: u64,
     /// Length of the queue since its last event (bytes), and the time up to which the filter has
-    /// followed it, with [`Updates::Time`].
+    /// followed this length. Only [`Updates::Time`] uses the pair.
     held: u64,
     at: Time,
 }
 
-/// Clock of the filter with [`Updates::Time`].
+/// Clock of the filter, which only [`Updates::Time`] uses.
 #[derive(Clone, Debug)]
 struct Clock {
     decay: Decay,
-    /// Length of a time step, by port.
+    /// Length of a time step of the filter, by port.
     steps: Vec<Time>,
 }
 
-/// Rules in which the public code deviates from the paper. Each one is a parameter, and profile
-/// `artifact` has them all.
+/// Rules in which the public code deviates from the paper.
+/// Each rule is a parameter, and profile `artifact` has all of them.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// Only departures update the filter, which never exceeds the length ([`Updates::Departures`]).
+    /// Only departures update the filter, which never exceeds the
+    /// queue's length ([`Updates::Departures`]).
     departures_only: bool,
-    /// Count headroom in the length of a lossless queue.
+    /// The length of a lossless queue includes its headroom.
     headroom_counts: bool,
     /// The test of a lossy packet includes the packet's size.
     size_counts: bool,
-    /// A lossless packet that passes its test may exceed the pool.
+    /// A lossless packet that passes the policy's test may exceed the pool.
     lossless_skips_pool: bool,
-    /// Compare whole bytes, as an integer program does.
+    /// The policy compares whole bytes, as an integer program does.
     whole_bytes: bool,
 }
 
@@ -183,7 +184,7 @@ impl Rules {
     }
 }
 
-/// Reverie's policy for lossless and lossy queues.
+/// The policy Reverie for lossless and lossy queues.
 #[derive(Clone, Debug)]
 pub struct Reverie {
     lossless: Lossless,
@@ -195,21 +196,21 @@ pub struct Reverie {
     rules: Rules,
     clock: Option<Clock>,
     congested_share: Weight,
-    /// Length from which a queue counts in full, with `fraction`.
+    /// Length from which a queue counts in full as congested, if queues count by fractions.
     full: Option<u64>,
     queues_per_port: usize,
-    /// Egress queues of the switch.
+    /// Number of egress queues of the switch.
     queues: usize,
-    /// Filters by slice and egress queue (lossy), then by ingress queue (lossless).
+    /// Filters by slice: first of egress queues (lossy), then of ingress queues (lossless).
     filters: Vec<Filter>,
     /// Alpha by priority.
     alphas: Vec<Weight>,
-    /// Sum of levels by slice and priority.
+    /// Sum of the queues' levels by slice and priority.
     levels: Vec<u64>,
-    /// Current α/n by slice and priority.
+    /// Current factor α/n by slice and priority.
     weights: Vec<Weight>,
-    /// Alpha of lossy packets tagged `unscheduled`, if it differs, and this alpha divided by n, by
-    /// slice and priority.
+    /// Alpha of lossy packets tagged `unscheduled`, if it is a separate alpha,
+    /// and this alpha divided by n, by slice and priority.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
@@ -217,14 +218,14 @@ impl Reverie {
     /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
-    /// The parameter that leaves no room in the buffer.
+    /// Returns the parameter that leaves no space in the buffer.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         refuse(params, |profile| {
             let has = profile.threshold.is_some() || profile.reserved.is_some();
             has.then_some("reverie has one pool without reserves and an `alpha` of every priority: a profile may have headroom, xon and xon_offset")
         })?;
-        // A lossy queue's filter follows its egress length, which must not include lossless
-        // packets.
+        // A lossy queue's filter follows its egress length,
+        // which must not include lossless packets.
         if (0..shape.ports()).any(|port| shape.lossless_at(port) != shape.lossless) {
             let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
             return Err(BuildError { param: "headroom", message: message.to_owned() });
@@ -247,7 +248,7 @@ impl Reverie {
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
             rules: Rules::new(params),
-            // If gamma is 0, the filter does not depend on time.
+            // The filter does not depend on time if gamma is 0.
             clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
                 decay: Decay::new(params.ratio("gamma")),
                 steps: shape
@@ -274,19 +275,19 @@ impl Reverie {
         })
     }
 
-    /// Threshold Γ of a priority in a slice (bytes), Eq. 6.
+    /// Threshold Γ (Eq. 6) of a priority in a slice (bytes).
     #[must_use]
     pub fn limit(&self, slice: usize, priority: u8, buffer: &Buffer) -> u64 {
         self.weights[self.in_slice(slice, priority)].apply(self.free(slice, buffer))
     }
 
-    /// Index of values by slice and priority.
+    /// Index of an entry in arrays by slice and priority.
     #[inline]
     fn in_slice(&self, slice: usize, priority: u8) -> usize {
         slice * self.queues_per_port + usize::from(priority)
     }
 
-    /// Factor α/n for a packet of a priority; favoured lossy packets have a different factor.
+    /// Factor α/n for a packet of a priority. Favoured lossy packets have a different factor.
     #[inline]
     fn weight_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
         let place = self.in_slice(slice, priority);
@@ -301,7 +302,7 @@ impl Reverie {
         self.weight_of(slice, priority, is_lossless, tags).apply(self.free(slice, buffer))
     }
 
-    /// Free space b* − q* of a slice.
+    /// Free space b* − q* of a slice's pool.
     fn free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held = match &self.slices {
             None => lossless::pool_occupancy(buffer),
@@ -310,7 +311,7 @@ impl Reverie {
         self.pools[slice].saturating_sub(held)
     }
 
-    /// Current occupancy q*, even if thresholds lag.
+    /// Current occupancy q* of a slice's pool, even if thresholds lag.
     fn held(&self, slice: usize, buffer: &Buffer) -> u64 {
         match &self.slices {
             None => lossless::pool_held(buffer),
@@ -318,7 +319,7 @@ impl Reverie {
         }
     }
 
-    /// Headroom in use of a slice.
+    /// Headroom in use in a slice (bytes).
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         match &self.slices {
             None => buffer.used(Account::Headroom),
@@ -362,13 +363,13 @@ impl Reverie {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Quantities compared for a lossless queue with the filtered `length`.
+    /// Numbers that decide about a lossless queue with the filtered length `length`.
     fn standing(&self, slice: usize, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let room = self.pools[slice].saturating_sub(self.held(slice, buffer));
         Standing { length, limit, room, used: self.headroom_used(slice, buffer) }
     }
 
-    /// Filtered length q̂ of a lossy queue (bytes), Eq. 5, of all slices together.
+    /// Filtered length q̂ (Eq. 5) of a lossy queue in all slices together (bytes).
     #[must_use]
     pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
         let of_slice = |slice: usize| self.filters[slice * self.queues + usize::from(queue.0)].length;
@@ -381,7 +382,7 @@ impl Reverie {
         self.pools.len() * self.queues
     }
 
-    /// Filtered length q̂ of a lossless queue (bytes), Eq. 5.
+    /// Filtered length q̂ (Eq. 5) of a lossless queue (bytes).
     #[must_use]
     pub fn filtered_lossless(&self, ingress: IngressId) -> f64 {
         Weight(self.filters[self.first_lossless() + usize::from(ingress.0)].length).as_f64()
@@ -412,7 +413,7 @@ impl Reverie {
         (self.first_lossless() + usize::from(ingress.0), length)
     }
 
-    /// Updates the filter at `place` to the present time, with [`Updates::Time`].
+    /// Updates the filter at `place` to the present time. Only [`Updates::Time`] uses it.
     #[inline]
     fn follow(&mut self, place: usize, now: Time) {
         let Some(clock) = &self.clock else { return };
@@ -438,8 +439,8 @@ impl Reverie {
         if self.rules.departures_only { next.min(length << 32) } else { next }
     }
 
-    /// Records an event of the queue at `place`, of `priority` in `slice`, that leaves `length`
-    /// bytes in the queue.
+    /// Records an event of the queue at `place`, of `priority` in `slice`.
+    /// After the event, the queue has `length` bytes.
     fn observe(
         &mut self,
         (place, length): (usize, u64),
@@ -450,7 +451,7 @@ impl Reverie {
         let next = self.moved(place, length, now);
         let bytes = next >> 32;
         let level = match self.full {
-            // With time, the filter of an idle queue fades without events.
+            // With [`Updates::Time`], the filter of an idle queue fades without events.
             Some(_) if self.clock.is_some() && length == 0 => 0,
             Some(full) => bytes.min(full),
             None => {
@@ -474,9 +475,9 @@ impl Reverie {
         }
     }
 
-    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. This value exceeds ⌊Γ⌋ by a
-    /// number of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`]
-    /// rounds both.
+    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up.
+    /// If this value exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
+    /// [`Rules::whole_bytes`] rounds q̂ and Γ.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -485,7 +486,7 @@ impl Reverie {
     }
 
     /// Whether the queue passes the test of Eq. 4, exact to the filter's 2⁻³² bytes unless
-    /// [`Rules`] state otherwise. The size of a lossless packet never counts.
+    /// [`Rules`] state otherwise. The test never includes the size of a lossless packet.
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);
@@ -494,7 +495,7 @@ impl Reverie {
 }
 
 impl Reverie {
-    /// Recounts both queues of a packet after a change.
+    /// Recounts the ingress and the egress queue of a packet after a change.
     #[inline]
     fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if let Some(slices) = &mut self.slices {
@@ -564,8 +565,8 @@ impl Policy for Reverie {
         self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
-    // A refusal also moves the filter: else an empty queue with a large q̂ could never store a
-    // packet.
+    // A refusal also updates the filter. Otherwise an empty queue with a large q̂ could never
+    // store a packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         if self.rules.departures_only {
             return;

@@ -1,8 +1,8 @@
 //! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, applied at ingress to
 //! lossless queues and at egress to lossy queues.
 //!
-//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends
-//! on the arriving packet (Reverie's issue 3).
+//! Packets tagged `unscheduled` use a large α, even lossless packets.
+//! So the pause of a queue depends on the arriving packet (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
@@ -87,7 +87,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Time at which the number of congested queues is updated.
+    /// Time at which the policy updates the number of congested queues.
     enum CongestionUpdate {
         Interval = "interval": "once per `update_interval`",
         Arrival = "arrival": "with every packet that arrives (the artifact)",
@@ -95,7 +95,7 @@ choices! {
 }
 
 choices! {
-    /// Source of drain rates.
+    /// Source of the drain rates that the policy uses.
     enum SonicDrainRate {
         Measured = "measured":
             "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
@@ -117,13 +117,14 @@ fn is_immediate(params: &Params) -> bool {
         && matches!(params.choice("congestion_update"), CongestionUpdate::Arrival)
 }
 
-/// Active Buffer Management on SONiC.
+/// The policy Active Buffer Management on SONiC's buffer model.
 #[derive(Clone, Debug)]
 pub struct SonicAbm {
     pools: Pools,
-    /// Trackers of the ingress queues by slice; lossless queues count.
+    /// Trackers of the ingress queues by slice. They count only lossless queues.
     ingress: Vec<Tracker>,
-    /// Trackers of the egress queues by slice, with their bytes in that slice; lossy queues count.
+    /// Trackers of the egress queues by slice, with the queues' bytes in that slice.
+    /// They count only lossy queues.
     egress: Vec<Tracker>,
     /// Whether the congestion count n changes with every arrival.
     immediate: bool,
@@ -134,7 +135,7 @@ impl SonicAbm {
     /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
-    /// The parameter that leaves no room in the buffer.
+    /// Returns the parameter that leaves no space in the buffer.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         refuse(params, |profile| {
             let has = profile.threshold.is_some();
@@ -178,8 +179,8 @@ impl SonicAbm {
     }
 }
 
-/// Length by which an ingress queue counts as congested (bytes): its bytes in the pool; in the
-/// artifact also its headroom.
+/// Length by which an ingress queue counts as congested (bytes): its bytes in the pool.
+/// In the artifact the length includes headroom.
 fn counted_length(pools: &Pools, immediate: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
     if immediate { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
 }
@@ -267,7 +268,7 @@ impl Policy for SonicAbm {
             let length = counted_length(&self.pools, self.immediate, ingress, buffer);
             self.ingress[self.pools.slice_of(ingress)].arrived(QueueId(ingress.0), length);
         }
-        // Threshold for a packet that is not favoured: the next packet is unknown.
+        // Threshold for a packet that is not favoured, because the next packet is unknown.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
         self.pools.demand(ingress, limit, buffer)
     }

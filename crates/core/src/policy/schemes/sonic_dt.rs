@@ -1,9 +1,9 @@
 //! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress,
 //! lossy at egress.
 //!
-//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a
-//! lossy egress queue drops beyond `α (b_eo − q_eo)`. Every packet is counted in an ingress pool,
-//! or headroom, and in an egress pool.
+//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom.
+//! A lossy egress queue drops packets beyond `α (b_eo − q_eo)`.
+//! Every packet is counted in an ingress pool, or headroom, and in an egress pool.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
@@ -74,18 +74,18 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(SonicDt::new(params, shape)?))
 }
 
-/// Dynamic Thresholds on SONiC.
+/// The policy Dynamic Thresholds on SONiC's buffer model.
 #[derive(Clone, Debug)]
 pub struct SonicDt {
     pools: Pools,
-    /// Room in which every arrival is admitted to the pool and no sender is paused.
+    /// Bounds below which every arrival is admitted to the pool and no sender is paused.
     ample: Ample,
     /// Limits of ingress queues for lossless packets.
     pause_limits: Vec<Limit>,
     /// Limits of egress queues for lossy packets.
     drop_limits: Vec<Limit>,
-    /// Alpha for a port's ingress queues together in the pool; the queues' own limits are factors
-    /// of the result.
+    /// Alpha that limits a port's ingress queues together in the pool.
+    /// The limits of the queues are factors of the result.
     port_alpha: Option<Weight>,
     accounting: Accounting,
 }
@@ -94,7 +94,8 @@ impl SonicDt {
     /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
-    /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
+    /// Returns the parameter that leaves no space in the buffer,
+    /// or a profile that does not fit the switch.
     pub fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let alphas = congestion::weights(params, "alpha", shape.queues_per_port);
         let limits = |direction, name: &str, for_lossless: bool| {
@@ -130,8 +131,8 @@ impl SonicDt {
         })
     }
 
-    /// Whether an arrival of `size` bytes finds so much room that it is admitted to the shared
-    /// pool, and that it may bypass an empty queue. A sufficient condition that is quick to check.
+    /// Whether an arrival of `size` bytes finds so much space that it is admitted to the shared
+    /// pool, and that it may bypass an empty queue. The condition is sufficient and quick to check.
     #[inline(never)] // On the hot path of this policy; other policies need the registers.
     pub(crate) fn has_ample_room(
         &self,
@@ -147,7 +148,7 @@ impl SonicDt {
             && !self.pools.lossless.is_paused(ingress)
     }
 
-    /// Like [`Policy::on_enqueue`], but takes only the ids that it needs.
+    /// Records a stored packet like [`Policy::on_enqueue`], but takes only the ids that it needs.
     #[inline(never)] // As `has_ample_room`.
     pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
@@ -156,13 +157,13 @@ impl SonicDt {
         }
     }
 
-    /// Like [`Policy::on_dequeue`], but takes only the ids that it needs.
+    /// Records a sent packet like [`Policy::on_dequeue`], but takes only the ids that it needs.
     #[inline(never)] // As `has_ample_room`.
     pub(crate) fn note_sent(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
     }
 
-    /// Threshold T of a lossless ingress queue (bytes), beyond which it pauses its sender.
+    /// Threshold T of a lossless ingress queue (bytes). Beyond T, the queue pauses its sender.
     #[must_use]
     #[inline]
     pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
@@ -195,15 +196,15 @@ impl SonicDt {
         self.pools.demand(ingress, limit, buffer)
     }
 
-    /// Threshold T of an egress queue for lossy packets from `ingress` (bytes), beyond which they
-    /// are dropped.
+    /// Threshold T of an egress queue for lossy packets from `ingress` (bytes).
+    /// Beyond T, the queue drops these packets.
     #[must_use]
     #[inline]
     pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {
         self.drop_limit(queue, self.pools.lossy_free(self.pools.slice_of(ingress)))
     }
 
-    /// Threshold of an egress queue if `free` bytes of the lossy pool are free.
+    /// Threshold of an egress queue when the lossy pool has `free` free bytes.
     #[inline]
     fn drop_limit(&self, queue: QueueId, free: u64) -> u64 {
         self.accounting.expressible(self.drop_limits[usize::from(queue.0)].at_free(free))
@@ -257,7 +258,7 @@ impl Policy for SonicDt {
 
     #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // Check this first, because most packets in most networks are lossy.
+        // The policy checks this first, because most packets in most networks are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }

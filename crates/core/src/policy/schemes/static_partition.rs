@@ -48,8 +48,8 @@ fn build(part: Part, shape: &SwitchShape, parts: usize) -> Result<Box<dyn Policy
     Ok(Box::new(StaticPartition { part, limit }))
 }
 
-/// A fixed share for every queue or every port: ⌊B/parts⌋ bytes. The shares never exceed the
-/// buffer, so the physical limit never binds.
+/// A fixed share of ⌊B/parts⌋ bytes for every queue or every port.
+/// The shares never exceed the buffer, so the size of the memory never limits a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticPartition {
     part: Part,

@@ -1,14 +1,15 @@
 //! Traffic-aware Dynamic Thresholds: every port detects bursts and long-lived overload from its own
 //! packets, and changes its limit.
 //!
-//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its
-//! queue grew by `nec` packets without a drop: `B / (ports in absorption)`, so that one burst may
-//! use the whole buffer. *Evacuation*, after `dc` drops: `B / n`, so that a port with lasting
-//! overload frees space for others. Protects short bursts from ports with lasting overload. The
-//! policy uses no timers, only counters of packets stored, sent and dropped.
+//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`.
+//! *Absorption*, when its queue grew by `nec` packets without a drop:
+//! its limit is `B / (ports in absorption)`, so that one burst may use the whole buffer.
+//! *Evacuation*, after `dc` drops: its limit is `B / n`, so that a port with lasting overload
+//! frees space for other ports. The scheme protects short bursts from ports with lasting overload.
+//! The policy uses no timers, only counters of packets stored, sent and dropped.
 //!
-//! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1
-//! ([`TrafficAware`]).
+//! Source: TDT, Huang, Wang, Cui, ToN 2022, section V.
+//! Erratum E-TDT-1 corrects the counter DEC ([`TrafficAware`]).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -32,7 +33,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     build: &build,
 };
 
-/// Limit of a counter, derived if it is 0.
+/// Parameter: limit of a counter. The policy derives the limit if the parameter is 0.
 const fn limit(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -150,7 +151,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(TrafficAware::new(params, shape)))
 }
 
-/// Control state of a port; the paper's two output bits are (absorption, evacuation).
+/// Control state of a port. The paper's two output bits are (absorption, evacuation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     #[default]
@@ -173,7 +174,8 @@ struct Limits {
 impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
-        // Round to nearest, as the paper does: 1 MB are 667 packets, a sixteenth of them 42.
+        // Counts round to the nearest packet, as in the paper:
+        // 1 MB is 667 packets, a sixteenth of them 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),
@@ -194,29 +196,29 @@ impl Limits {
     }
 }
 
-/// The decision module of one port.
+/// The state machine of one port, the paper's decision module.
 #[derive(Clone, Copy, Debug, Default)]
 struct DecisionModule {
     state: State,
-    /// Net packets stored since the last drop or restart.
+    /// Net number of packets stored since the last drop or restart.
     nec: u64,
-    /// Packets sent since `nec` started.
+    /// Packets that the port sent since `nec` started.
     oc1: u64,
-    /// Packets sent in the absorption state.
+    /// Packets that the port sent in the absorption state.
     oc2: u64,
-    /// Packets sent since the last arrival.
+    /// Packets that the port sent since the last arrival.
     dec: u64,
-    /// Drops in the normal state of the port.
+    /// Number of drops in the normal state of the port.
     dc: u64,
 }
 
-/// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the
-/// port together.
+/// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state,
+/// for all queues of a port together.
 ///
-/// According to the paper, DEC counts packets sent "between two enqueued packets". An evacuating
-/// port is above its limit and drops every arrival. So no packet is enqueued between three
-/// departures, and evacuation ends immediately. Here a dropped arrival also resets the counter,
-/// unless `literal_dec` is set.
+/// According to the paper, DEC counts packets sent "between two enqueued packets".
+/// An evacuating port is above its limit and drops every arrival.
+/// So no packet is enqueued between three departures, and evacuation ends immediately.
+/// In this policy a dropped arrival also resets the counter, unless `literal_dec` is set.
 #[derive(Clone, Debug)]
 pub struct TrafficAware {
     alpha: Weight,
@@ -225,7 +227,7 @@ pub struct TrafficAware {
     any_drop_ends_absorption: bool,
     keep_drop_count: bool,
     ports: Vec<DecisionModule>,
-    /// Number of ports in the absorption state, n_A.
+    /// Number n_A of ports in the absorption state.
     absorbing: u64,
 }
 
@@ -244,15 +246,15 @@ impl TrafficAware {
         }
     }
 
-    /// Limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower bound
-    /// (bytes).
+    /// Limits that the policy uses, given or derived: NEC, OC1, OC2, DEC and DC (packets),
+    /// then the lower bound (bytes).
     #[must_use]
     pub fn limits(&self) -> [u64; 6] {
         let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
         [nec, oc1, oc2, dec, dc, lb]
     }
 
-    /// Limit for all queues of `port` together.
+    /// Limit for all queues of `port` together (bytes).
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].state {
@@ -262,7 +264,7 @@ impl TrafficAware {
         }
     }
 
-    /// Enters `state` with all counters at 0.
+    /// Sets the state of `port` to `state` and all its counters to 0.
     #[cold]
     fn enter(&mut self, port: u16, state: State) {
         let port = &mut self.ports[usize::from(port)];
@@ -342,7 +344,8 @@ impl Policy for TrafficAware {
         }
         port.dc += 1;
         if port.dc >= self.limits.dc {
-            // A port below the lower bound has no excess to evacuate: other ports fill the buffer.
+            // A port below the lower bound has no excess space to free,
+            // because other ports fill the buffer.
             let evacuates = buffer.shared_port_bytes(arrival.port) >= self.limits.lb;
             port.dc = 0;
             if evacuates {
@@ -360,7 +363,7 @@ impl Policy for TrafficAware {
         port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
     }
 
-    /// Probe `state`: 0 normal, 1 absorption, 2 evacuation.
+    /// Reports `state` of the queue's port: 0 normal, 1 absorption, 2 evacuation.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (index, _) = buffer.port_and_priority(queue);
         let port = &self.ports[usize::from(index)];
@@ -409,11 +412,11 @@ mod tests {
 
     #[test]
     fn the_papers_switch_has_the_papers_limits() {
-        // TDT section VI-A: 42, 42, 1344 (2 B is 1334), 3, 333.
+        // TDT section VI-A has the limits 42, 42, 1344 (2 B is 1334), 3, 333.
         assert_eq!(limits(&[], 1_000_000, 16), [42, 42, 1_334, 3, 333, 31_250]);
         let paper = [("oc2", ParamValue::Count(1_344))];
         assert_eq!(limits(&paper, 1_000_000, 16)[2], 1_344);
-        // Section VI-C: 3 MB, 2000 packets.
+        // Section VI-C of TDT has 3 MB, that is 2000 packets.
         assert_eq!(limits(&[], 3_000_000, 16), [125, 125, 4_000, 3, 1_000, 93_750]);
     }
 

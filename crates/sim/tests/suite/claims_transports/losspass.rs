@@ -1,18 +1,19 @@
-//! LossPass, section 4: a port with eviction fills its link like a port that marks only at the end
-//! of the buffer.
+//! Claims of LossPass, section 4: a port with eviction fills its link like a port that marks only
+//! at the end of the buffer.
 
 use super::run::{Run, run};
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
 
-/// Marking threshold of the whole port buffer (84 packets), in one queue for all.
+/// Changes that set the marking threshold to the whole port buffer (84 packets),
+/// in one queue for all flows.
 const MARKS_AT_THE_END: &[(&str, &str)] = &[
     ("switch.policy", "es"),
     ("transport.memcached.data_priority", "1"),
     ("switch.ecn.threshold", "127176 B"),
 ];
 
-/// Goodput of the two iperf flows alone (Mb/s), from 1 to 11 s.
+/// Goodput of the two iperf flows without other traffic, from 1 to 11 s (Mb/s).
 fn goodput(run: &Run) -> f64 {
     run.goodput(1.0, 11.0).iter().take(2).sum()
 }

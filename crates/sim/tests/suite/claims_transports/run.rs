@@ -1,5 +1,5 @@
-//! Results of runs that the claims need: shipped scenarios with changes. Each run is done once and
-//! shared by all claims.
+//! Results of runs that the claims need: shipped scenarios with changes.
+//! Each run is done once, and all claims share its result.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow,
@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Rows of a run, in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// Progress of each flow: instant (ns), payload delivered.
+    /// Progress of each flow: pairs of an instant (ns) and the payload delivered
+    /// until then (bytes).
     progress: BTreeMap<u64, Vec<(u64, u64)>>,
 }
 
@@ -47,7 +48,8 @@ impl RunSink for Run {
 }
 
 impl Run {
-    /// Goodput of every flow between two instants (s), in Mb/s, in order of the flows' starts.
+    /// Goodput of every flow between two instants (Mb/s), in the order of the flows' starts.
+    /// `from` and `until` are in seconds.
     pub(crate) fn goodput(&self, from: f64, until: f64) -> Vec<f64> {
         let at = |samples: &[(u64, u64)], seconds: f64| {
             let instant = (seconds * 1e9).round() as u64;
@@ -60,7 +62,7 @@ impl Run {
     }
 }
 
-/// Jain's index of fairness.
+/// Jain's index of fairness of a list of values.
 pub(crate) fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())

@@ -17,7 +17,7 @@ fn dctcp(name: &str) -> Arc<Run> {
     run("tdt-fig13.toml", &[("switch.policy", &policy(name))])
 }
 
-/// Jain's index of the ten flows in every window of 100 ms from `from` (tenths of a second) to the
+/// Jain's index of the ten flows in every window of 100 ms, from `from` (tenths of a second) to the
 /// end at 2 s.
 fn windows(run: &Run, from: u32) -> Vec<f64> {
     (from..20).map(|n| jain(&run.goodput(f64::from(n) / 10.0, f64::from(n + 1) / 10.0))).collect()
@@ -56,9 +56,9 @@ claims! {
         )
     }
 
-    // "TDT encounters larger fluctuation than DT, resulting in a 0.98 fairness index at around
-    // 0.5s" (section VI-E) compares the two policies. Here the runs are the same, so nothing is
-    // compared.
+    // "TDT encounters larger fluctuation than DT,
+    // resulting in a 0.98 fairness index at around 0.5s" (section VI-E) compares the two policies.
+    // In these tests both runs are equal, so there is no comparison.
     Vacuous "TDT-F13-1" tdt_f13_1_dctcp_fluctuates_under_tdt_as_under_dt ("TDT fluctuates more, 0.98 around 0.5 s (criterion: TDT's least index of 0.4 to 0.6 s below DT's, and at least 0.85)") {
         let [dt, tdt] = ["dt", "tdt"].map(|name| windows(&dctcp(name), 4)[..2].to_vec());
         Finding::new(

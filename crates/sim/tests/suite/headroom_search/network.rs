@@ -7,58 +7,58 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::path::Path;
 
-/// h0 sends to h1 by switch s0, or by s1 and s0; h2 at s0 sends to both. The tested cable ends at
-/// s0's port 0.
+/// A network in which h0 sends to h1 through switch s0, or through s1 and s0,
+/// and h2 at s0 sends to h0 and h1. The tested cable ends at s0's port 0.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
-    /// Number of lossless priorities, from 0 on; the next priority is lossy.
+    /// Number of lossless priorities, from 0 on. The next priority is lossy.
     pub(super) priorities: u8,
-    /// Rate of arrivals at s0.
+    /// Rate at which packets arrive at s0.
     pub(super) arrivals: BitRate,
-    /// Rate of pause frames.
+    /// Rate at which pause frames leave s0.
     pub(super) frames: BitRate,
     /// Delay of the tested cable.
     pub(super) delay: Time,
-    /// Reaction time of the cable's sender.
+    /// Reaction time of the sender on the tested cable.
     pub(super) reaction: Time,
     /// Smallest packet on the wire (bytes).
     pub(super) smallest: u32,
     /// Largest packet on the wire (bytes).
     pub(super) largest: u32,
-    /// Cell size (bytes); 1 for no cells.
+    /// Size of a memory cell (bytes). 1: no cells.
     pub(super) cell: u32,
     /// Bytes of a frame that the buffer does not charge.
     pub(super) uncharged: u32,
-    /// Whether pauses expire after the fewest quanta that suffice.
+    /// Whether pauses expire after the smallest sufficient number of quanta.
     pub(super) quanta: bool,
-    /// Refresh interval of thresholds, if they are stale.
+    /// Refresh interval of thresholds. `None`: thresholds are current.
     pub(super) refresh: Option<Time>,
-    /// Name of the policy.
+    /// Name of the buffer policy.
     pub(super) policy: &'static str,
     /// Whether headroom is reserved only per port.
     pub(super) by_port: bool,
-    /// Whether the paused sender is a switch; otherwise it is a host.
+    /// Whether the paused sender is a switch. Otherwise it is a host.
     pub(super) through_switch: bool,
-    /// Number of packets of maximum size that the queue stores before it pauses.
+    /// Number of packets of maximum size that the queue stores before it pauses its sender.
     pub(super) threshold: u64,
-    /// Distance from the pause threshold down to the resume threshold, in packets of maximum size.
+    /// Distance from the pause threshold down to the resume threshold (packets of maximum size).
     pub(super) hysteresis: u64,
-    /// Rate of the cable to h1; `None` if h1 receives almost no packets.
+    /// Rate of the cable to h1. `None` if h1 receives almost no packets.
     pub(super) drain: Option<BitRate>,
 }
 
-/// Random element of `list`.
+/// Draws a random element of `list`.
 pub(super) fn pick<T: Copy>(random: &mut RandomStream, list: &[T]) -> T {
     list[random.below(list.len() as u64) as usize]
 }
 
-/// Random number below a random element of `list`.
+/// Draws a random number below a random element of `list`.
 fn up_to(random: &mut RandomStream, list: &[u64]) -> u64 {
     let bound = pick(random, list);
     random.below(bound)
 }
 
-/// Size of s1's pool (bytes), so large that s1 pauses no sender.
+/// Size of the pool of s1 (bytes), so large that s1 pauses no sender.
 const PLENTY: u64 = 1_000_000_000;
 
 impl Network {
@@ -93,7 +93,7 @@ impl Network {
         }
     }
 
-    /// The tested cable in the terms of the model.
+    /// The tested cable as the headroom model describes it.
     pub(super) fn cable(&self) -> PausedCable {
         PausedCable {
             arrivals: self.arrivals,
@@ -116,8 +116,8 @@ impl Network {
         self.hysteresis.min(self.threshold) * u64::from(self.largest)
     }
 
-    /// Cables and switches of the network as a scenario without traffic; headroom and buffers are
-    /// still provisional.
+    /// Cables and switches of the network as a scenario without traffic.
+    /// Headroom and buffers are still provisional.
     fn base(&self) -> Result<Scenario, Failure> {
         let lossless: Vec<_> = (0..self.priorities).map(|priority| priority.to_string()).collect();
         let (switches, chain) = match self.through_switch {
@@ -161,12 +161,13 @@ impl Network {
         Ok(scenario)
     }
 
-    /// Scenario with these packets, and with the model's headroom less `less` bytes at the tested
-    /// port.
+    /// Scenario with these packets, and with the model's headroom less `less` bytes at
+    /// the tested port.
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;
         for spec in &mut scenario.switches {
-            // Set any number of bytes: the model first checks only whether headroom is set.
+            // The scenario may have any number of bytes, because the model first checks only
+            // whether headroom is set.
             if let Some(pfc) = spec.pfc.as_mut().filter(|_| self.quanta) {
                 pfc.quanta = Some(u16::MAX);
             }
@@ -194,7 +195,7 @@ impl Network {
             set(&mut spec.policy_params, "headroom", ParamValue::BytesPerPort(list.into()));
             set(&mut spec.policy_params, "xon_offset", ParamValue::Bytes(self.xon_offset()));
             if self.policy == "sonic-dt" {
-                // The packet that triggers the pause crosses the threshold and goes to headroom.
+                // The packet that triggers the pause crosses the threshold and uses headroom.
                 let threshold = if index == 0 { self.threshold * packet + 1 } else { PLENTY / 2 };
                 set(&mut spec.policy_params, "lossless_static_threshold", ParamValue::Bytes(threshold));
             }
@@ -208,7 +209,7 @@ impl Network {
     }
 }
 
-/// Packets with their send times; their class is their priority.
+/// Packets with their send times. The class of a packet is its priority.
 #[derive(Debug)]
 struct Replayed {
     packets: Vec<FlowSpec>,

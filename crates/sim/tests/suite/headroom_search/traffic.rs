@@ -4,7 +4,7 @@ use super::network::{Network, pick};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// Largest number of packets of the sender in a run.
+/// Largest number of packets that the sender sends in a run.
 const PACKETS: u64 = 400;
 /// Ratio of the noise's bytes in a run to the bytes in flight during a pause.
 const ROUNDS: u64 = 12;
@@ -24,8 +24,8 @@ fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowS
     }
 }
 
-/// Noise: packets of random sizes in random order, with gaps, in both directions, and lossy
-/// packets.
+/// Noise: packets of random sizes in random order, with gaps, in both directions.
+/// Some packets are lossy.
 pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpec> {
     let cable = network.cable();
     let (worst, priorities) = (cable.packets.worst(), network.priorities);
@@ -70,13 +70,13 @@ pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpe
 
 /// Attack with the worst case. The first packet leaves, and the queue fills up to its threshold.
 /// The next packet triggers a pause just after one of the largest packets has begun on the way
-/// back. The sender starts as many packets as it can before it obeys, all of the size that occupies
-/// most per byte. The last one started is one of the largest.
+/// back. The sender starts as many packets as it can before it obeys the pause, all of the size
+/// that occupies most memory per byte. The last packet that it starts is one of the largest.
 pub(super) fn attack(network: &Network) -> Vec<FlowSpec> {
     let cable = network.cable();
     let time_of = |wire: u32| network.arrivals.serialization(u64::from(wire));
     let before = network.threshold + 2;
-    // A switch on the way first stores each packet; from then on it sends without a gap.
+    // A switch on the way first stores each packet. After that it sends without a gap.
     let first_hop = if network.through_switch {
         BitRate::gbps(800).serialization(u64::from(network.largest)) + Time::from_ns(1)
     } else {

@@ -3,46 +3,46 @@
 use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
-/// Largest number of ports, or queues of a port, in a calculation: above any real switch, and the
-/// product of both fits a `u32`.
+/// Largest number of ports, or of queues of a port, in a calculation.
+/// It is above any real switch, and the product of both numbers fits a `u32`.
 pub(in crate::calculators) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
-/// Equal congested queues.
+/// A group of congested queues that are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::calculators) struct CongestedGroup {
-    /// Number of queues.
+    /// Number of congested queues in the group.
     pub(super) count: u32,
-    /// Priority of the queues; in ABM, queues of one priority share its alpha.
+    /// Priority of the queues. In ABM, queues of one priority share its alpha.
     pub(super) priority: u32,
-    /// Alpha of each queue.
+    /// Alpha of each queue of the group.
     pub(super) alpha: f64,
     /// Drain rate of each queue before the burst, divided by the port rate.
     pub(super) gamma_before: f64,
-    /// Drain rate of each during the burst, divided by the port rate: lower if the burst uses the
-    /// same port.
+    /// Drain rate of each queue during the burst, divided by the port rate.
+    /// It is lower if the burst uses the queue's port.
     pub(super) gamma: f64,
 }
 
-/// Queues that receive the burst, each on a separate port.
+/// Queues that receive the burst, each queue on a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::calculators) struct BurstGroup {
-    /// Number of queues.
+    /// Number of queues that receive the burst.
     pub(super) count: u32,
-    /// Priority; `None` is a priority without congested queues.
+    /// Priority of the burst. `None` is a priority without congested queues.
     pub(super) priority: Option<u32>,
     /// Alpha of the burst: the alpha of the high priority, or of unscheduled packets.
     pub(super) alpha: f64,
-    /// Drain rate of each queue, divided by the port rate.
+    /// Drain rate of each queue of the burst, divided by the port rate.
     pub(super) gamma: f64,
-    /// Arrival rate at each queue (bits/s).
+    /// Rate at which the burst arrives at each of its queues (bits/s).
     pub(super) rate_bps: f64,
 }
 
-/// The switch, its congested queues and the burst.
+/// The switch, its congested queues and the burst that arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::calculators) struct BurstState {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub(super) buffer_bytes: f64,
     /// Rate of every port (bits/s).
     pub(super) port_rate_bps: f64,
@@ -52,50 +52,50 @@ pub(in crate::calculators) struct BurstState {
     pub(super) congested_ports: u32,
     /// Number of congested queues on each port that receives the burst.
     pub(super) queues_beside_burst: u32,
-    /// Congested queues.
+    /// Groups of congested queues of the switch.
     pub(super) groups: Vec<CongestedGroup>,
-    /// Queues and ports of the burst.
+    /// Queues that receive the burst.
     pub(super) burst: BurstGroup,
-    /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
+    /// Fraction of a full port buffer that packets of large flows occupy (LossPass).
     pub(super) tau: f64,
 }
 
-/// A switch with identical ports, as described on the command line.
+/// A switch with identical ports, as the command line describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::calculators) struct EvenSwitch {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub(in crate::calculators) buffer_bytes: f64,
     /// Rate of every port (bits/s).
     pub(in crate::calculators) port_rate_bps: f64,
-    /// Ports.
+    /// Number of ports of the switch.
     pub(in crate::calculators) ports: u32,
     /// Number of queues of each port.
     pub(in crate::calculators) queues: u32,
     /// Number of ports with congested queues.
     pub(in crate::calculators) congested: u32,
-    /// Congested queues on each congested port; they share the port evenly.
+    /// Number of congested queues on each congested port. The queues share the port evenly.
     pub(in crate::calculators) congested_queues: u32,
     /// Number of priorities, assigned in turn to the congested queues of a port.
     pub(in crate::calculators) priorities: u32,
     /// Alpha of the congested queues.
     pub(in crate::calculators) alpha: f64,
-    /// Number of ports that receive a burst, on one queue each.
+    /// Number of ports that receive a burst, each in one queue.
     pub(in crate::calculators) burst_ports: u32,
     /// Number of congested queues on each port that receives the burst.
     pub(in crate::calculators) queues_beside_burst: u32,
     /// Alpha of the burst.
     pub(in crate::calculators) burst_alpha: f64,
-    /// Whether the burst has priority 0 like the congested queues; otherwise its priority has no
-    /// other congested queue.
+    /// Whether the burst has priority 0 like the congested queues.
+    /// Otherwise the burst's priority has no other congested queue.
     pub(in crate::calculators) same_priority: bool,
-    /// Arrival rate at each port of a burst (bits/s).
+    /// Rate at which the burst arrives at each of its ports (bits/s).
     pub(in crate::calculators) rate_bps: f64,
-    /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
+    /// Fraction of a full port buffer that packets of large flows occupy (LossPass).
     pub(in crate::calculators) tau: f64,
 }
 
 impl EvenSwitch {
-    /// The queues of this switch.
+    /// State of this switch when the burst arrives.
     ///
     /// # Errors
     /// Returns the errors of [`Self::check`]. Also refuses a burst that is not faster than the
@@ -153,8 +153,8 @@ impl EvenSwitch {
         at_most("priorities", priorities, most, "the congested queues of a port").map(drop)
     }
 
-    /// The congested queues of `ports` ports with `per_port` each: queue k of a port has priority k
-    /// modulo the number of priorities.
+    /// Groups of the congested queues of `ports` ports with `per_port` queues each.
+    /// Queue k of a port has priority k modulo the number of priorities.
     fn groups(
         &self,
         ports: u32,
@@ -172,10 +172,10 @@ impl EvenSwitch {
 }
 
 impl BurstState {
-    /// Refuses an invalid state; every state from [`EvenSwitch::state`] passes.
+    /// Refuses an invalid state. Every state from [`EvenSwitch::state`] is valid.
     ///
     /// # Errors
-    /// The first input out of range.
+    /// Returns the first input that is out of range.
     pub(super) fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
@@ -210,23 +210,23 @@ impl BurstState {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
 
-    /// The burst's arrival rate (port rates).
+    /// The burst's arrival rate at a queue (port rates).
     pub(super) fn rate_ratio(&self) -> f64 {
         self.burst.rate_bps / self.port_rate_bps
     }
 
-    /// Number of all queues that are congested before the burst.
+    /// Number of all queues that were congested before the burst.
     pub(super) fn congested_queues(&self) -> u32 {
         self.groups.iter().map(|group| group.count).sum()
     }
 
-    /// Number of queues of `priority` that are congested before the burst.
+    /// Number of queues of `priority` that were congested before the burst.
     pub(super) fn congested_of(&self, priority: u32) -> u32 {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
-    /// The state for a policy that limits ports: a congested port counts as one queue that drains
-    /// at the port rate.
+    /// The state for a policy that limits ports.
+    /// A congested port counts as one queue that drains at the port rate.
     pub(super) fn by_port(&self) -> Self {
         let group = self.groups.first().filter(|_| self.congested_ports > 0);
         let port = |group: &CongestedGroup| CongestedGroup {
@@ -238,7 +238,7 @@ impl BurstState {
         Self { groups: group.map(port).into_iter().collect(), ..self.clone() }
     }
 
-    /// Bytes that a port sends in `seconds`.
+    /// Bytes that a port sends in `seconds` seconds.
     pub(super) fn port_bytes(&self, seconds: f64) -> f64 {
         seconds * self.port_rate_bps / 8.0
     }

@@ -1,5 +1,5 @@
-//! Burst tolerance of policies whose old queues are at their threshold: the transient analysis, in
-//! units of the port rate.
+//! Burst tolerance of policies whose old queues are at their threshold,
+//! by the transient analysis in units of the port rate.
 
 use super::state::BurstState;
 use super::{Policy, plural};
@@ -7,11 +7,12 @@ use crate::calculators::{Derivation, bytes, number, rate, seconds};
 use crate::forms::transient::{NewQueues, OldQueues, Regime, Touch, case_1_limit, first_touch};
 use crate::forms::{Domain, abm};
 
-/// Omegas of every group before and during the burst, its drain rates, and the omega of the burst.
+/// Omegas of every group before and during the burst, the groups' drain rates,
+/// and the omega of the burst.
 fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
     let all = state.congested_queues();
-    // Congested queues that share a priority's alpha, including those that the burst adds.
-    // Plasticine counts per group of priorities: all congested queues are in the low group.
+    // The count has congested queues that share a priority's alpha, including queues that the burst
+    // adds. Plasticine counts per group of priorities: all congested queues are in the low group.
     let counted = |priority: u32| match policy {
         Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
         _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),
@@ -45,7 +46,7 @@ fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueu
     Ok((old.collect::<Domain<_>>()?, new))
 }
 
-/// Time of the first loss (seconds), and bytes stored by other queues when the burst arrived.
+/// Time of the first loss (seconds), and bytes that other queues stored when the burst arrived.
 pub(super) fn thresholds(
     state: &BurstState,
     policy: Policy,
@@ -64,7 +65,7 @@ pub(super) fn thresholds(
     Ok((touch.time, state.buffer_bytes - state.port_bytes(free)))
 }
 
-/// Factors of the free buffer (omegas), for every group of queues.
+/// Factors of the free buffer (omegas) for every group of queues.
 fn omegas(
     state: &BurstState,
     policy: Policy,
@@ -90,8 +91,8 @@ fn omegas(
     }
 }
 
-/// Adds the buffer's state when the burst arrives: the sum of the omegas and the free buffer
-/// (seconds of the port).
+/// Adds the state when the burst arrives: the sum of the omegas and the free buffer (seconds
+/// of the port).
 fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), derivation: &mut Derivation) {
     let (all, free) = (state.buffer_bytes, state.port_bytes(free));
     derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
@@ -105,7 +106,8 @@ fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), deriva
     }
 }
 
-/// Adds which queues follow their falling threshold, and how fast the buffer fills.
+/// Adds to the derivation which queues follow their falling threshold,
+/// and how fast the buffer fills.
 fn regime(alone: bool, limit: f64, touch: &Touch, derivation: &mut Derivation) {
     let regime = match touch.regime {
         _ if alone => "no queue was congested",
@@ -122,7 +124,8 @@ fn regime(alone: bool, limit: f64, touch: &Touch, derivation: &mut Derivation) {
     derivation.step("occupancy grows at X", formula, "", slope, "ABM Eqs. 30, 39");
 }
 
-/// Adds the time at which the burst reaches its threshold, and the bytes that have arrived by then.
+/// Adds to the derivation the time at which the burst reaches its threshold,
+/// and the bytes that arrived before.
 fn first_loss(state: &BurstState, new: &NewQueues, free: f64, touch: &Touch, derivation: &mut Derivation) {
     let (growth, time) = (number(new.growth()), seconds(touch.time));
     let (free, slope) = (seconds(free), number(touch.occupancy_slope));
@@ -148,7 +151,7 @@ fn first_loss(state: &BurstState, new: &NewQueues, free: f64, touch: &Touch, der
     derivation.step("arrived", "r b t1", numbers, bytes(state.port_bytes(touch.arrived)), "ABM Eq. 42");
 }
 
-/// Formula of a queue's omega, in symbols.
+/// Formula of omega for a queue, in symbols.
 const fn omega_formula(policy: Policy) -> &'static str {
     match policy {
         Policy::ActiveBufferManagement => "alpha / n_p * gamma",
@@ -161,8 +164,8 @@ const fn omega_formula(policy: Policy) -> &'static str {
     }
 }
 
-/// The formula of omega with its numbers; the count is derived from omega. Empty where omega is
-/// alpha.
+/// The formula of omega with its numbers. The count is derived from omega.
+/// The text is empty if omega equals alpha.
 fn factors(policy: Policy, alpha: f64, gamma: f64, omega: f64) -> String {
     if !matches!(policy, Policy::ActiveBufferManagement | Policy::Plasticine) {
         return String::new();

@@ -15,14 +15,14 @@ use bufferlab_params::Params;
 use bufferlab_params::profiles::Direction;
 use std::ops::Range;
 
-/// Sum of reserves; saturates, because reserves may be absurdly large.
+/// Sum of reserves. It saturates, because a scenario may name absurdly large reserves.
 fn total(reserves: &[u64]) -> u64 {
     reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
 }
 
-/// Refuses reserves that would count a packet twice: reserves of lossless egress queues, whose pool
-/// is the whole buffer. Also refuses reserves of lossy ingress queues if packets in minimums of
-/// egress queues need no ingress pool.
+/// Refuses reserves that would count a packet twice. These are reserves of lossless egress queues,
+/// whose pool is the whole buffer. They are also reserves of lossy ingress queues,
+/// if packets in minimums of egress queues need no ingress pool.
 fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     let minimums = shape.accounting.queue_minimums;
     refuse(params, |profile| {
@@ -45,16 +45,16 @@ fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildErro
     })
 }
 
-/// Reserved bytes of a slice.
+/// Reserved bytes of one slice.
 struct SetAside {
     /// Reserves of the slice's ingress queues.
     reserves: u64,
     headroom: u64,
-    /// Guaranteed minimums of all egress queues.
+    /// Minimums of all egress queues together.
     minimums: u64,
 }
 
-/// The pools of a slice.
+/// Computes the pool sizes of a slice.
 fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes, BuildError> {
     let slices = shape.slices() as u64;
     let capacity = shape.capacity / slices;
@@ -101,8 +101,8 @@ fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes
     Ok(Sizes { ingress, lossy: lossy - of_lossy, lossless_egress: capacity })
 }
 
-/// Limit of each queue: the threshold of its profile if its class is `for_lossless`, otherwise
-/// `general`.
+/// Limit of each queue: the threshold of the queue's profile if its class is `for_lossless`,
+/// otherwise `general`.
 fn limits(
     params: &Params,
     shape: &SwitchShape,
@@ -128,7 +128,8 @@ impl Pools {
     /// Builds the pools from the parameters of the policies on SONiC's model.
     ///
     /// # Errors
-    /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
+    /// Returns the parameter that leaves no space in the buffer,
+    /// or a profile that does not fit the switch.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let lossless = Lossless::new(params, shape)?;
         let dynamic = match params.choice(HEADROOM_MODE.name) {
