@@ -10,13 +10,13 @@ const FIGURES: &str = include_str!("../../../claims/figures.csv");
 /// A figure or table of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperFigure {
-    /// Name of the paper in experiment ids: abm.
+    /// Name of the paper in the ids of experiments, such as `abm`.
     pub paper: String,
     /// Name of the figure in the paper: `Fig. 6` or `Table 1`.
     pub figure: String,
     /// Content of the figure in one line.
     pub shows: String,
-    /// Reason why there is nothing to reproduce; empty if there is.
+    /// Reason why the figure has nothing to reproduce; otherwise empty.
     pub conceptual: String,
 }
 
@@ -36,11 +36,11 @@ impl CsvRow for PaperFigure {
 /// A reference to a figure or table: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FigureRef {
-    /// Whether the place is a table of the paper.
+    /// Whether the reference is to a table of the paper.
     pub is_table: bool,
     /// Number of the figure or table.
     pub number: u32,
-    /// Letter of the panel; `None`: the whole figure.
+    /// Letter of the panel; `None` for the whole figure.
     pub letter: Option<char>,
 }
 
@@ -96,7 +96,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
     found
 }
 
-/// Parses a number with optional letters: `12` has none, `9b-c` has b and c.
+/// Parses a number with optional letters: `12` has none, `9b-c` has the letters b and c.
 fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let number = word[..end].parse().ok()?;
@@ -108,18 +108,19 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     }
 }
 
-/// The name that experiments have for a paper of the ledger: `abm` for `ABM (SIGCOMM 2022)`.
+/// Returns a paper's name in experiments from its name in the ledger: `abm` for `ABM (SIGCOMM
+/// 2022)`.
 #[must_use]
 pub fn name_of(paper: &str) -> String {
     paper.split(' ').next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether a row's paper is the one that experiments call `name`.
+/// Whether experiments call the paper of a ledger row `name`.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
     name_of(&row.claim.paper) == name
 }
 
-/// Returns the rows of the statements about the shown figures, judged by the places that they name.
+/// Returns the rows of the statements about some figures. The places that a row names decide.
 pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);
@@ -128,8 +129,8 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> V
     ledger.rows.iter().filter(about).collect()
 }
 
-/// Every figure and table of a paper (`abm`) with the experiment that shows it, as a table in
-/// Markdown.
+/// Formats a Markdown table of every figure and table of a paper (`abm`), with the experiment that
+/// shows each of them.
 ///
 /// # Errors
 /// If the table of figures is damaged.
@@ -150,14 +151,14 @@ pub fn figures_markdown(
         };
         let rows = statements(ledger, &figure.paper, &shown);
         let tests = rows.iter().filter(|row| row.test.is_some()).count();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ =
             writeln!(text, "| {} | {} | {here} | {} | {tests} |", figure.figure, figure.shows, rows.len());
     }
     Ok(text)
 }
 
-/// Returns the experiments that show a figure or panels of it.
+/// Returns the experiments that show a figure or some of its panels.
 pub fn showing<'a>(
     experiments: &'a [Experiment],
     figure: &'a PaperFigure,
