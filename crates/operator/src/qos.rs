@@ -1,9 +1,9 @@
 //! Marking and schedulers of a configuration, as the simulated switch has them, and the parts that
-//! it cannot have.
+//! the simulated switch cannot have.
 //!
-//! Semantics follow SAI: thresholds of a colour are valid only if the colour is enabled, `ecn` says
-//! which colours are marked instead of dropped, and min = max is a step. Simulated packets are
-//! green and ECN-capable.
+//! Semantics follow SAI. Thresholds of a colour are valid only if the colour is enabled. `ecn`
+//! selects the colours that are marked instead of dropped, and min = max is a step. Simulated
+//! packets are green and ECN-capable.
 
 use crate::model::{Model, PRIORITIES};
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
@@ -16,14 +16,14 @@ const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 /// Colour of all simulated packets.
 const GREEN: usize = 0;
 
-/// Marking of green packets in one queue.
+/// Marking ramp for green packets in one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ramp {
-    /// No packet is marked up to this length (bytes).
+    /// Queue length up to which no packet is marked (bytes).
     min: u64,
-    /// Every packet is marked above this length (bytes).
+    /// Queue length above which every packet is marked (bytes).
     max: u64,
-    /// Probability at `max` (percent).
+    /// Probability of marking at the length `max` (percent).
     percent: u64,
 }
 
@@ -32,7 +32,7 @@ struct Ramp {
 enum Action {
     Nothing,
     Mark(Ramp),
-    /// Random drops, because ECN does not cover the colour.
+    /// WRED drops packets at random, because ECN does not cover the colour.
     Drop(Ramp),
 }
 
@@ -43,7 +43,7 @@ fn marks(profile: &WredProfile, colour: &str) -> bool {
 
 fn action(profile: &WredProfile, colour: usize) -> Action {
     let thresholds = &profile.colours[colour];
-    // SAI's defaults: a colour is not enabled, its thresholds are 0, and the probability is 100.
+    // By SAI's defaults, a colour is not enabled, its thresholds are 0, and the probability is 100.
     if !thresholds.enabled.as_ref().is_some_and(|enabled| enabled.value) {
         return Action::Nothing;
     }
@@ -57,29 +57,29 @@ fn action(profile: &WredProfile, colour: usize) -> Action {
     if marks(profile, COLOURS[colour]) { Action::Mark(ramp) } else { Action::Drop(ramp) }
 }
 
-/// The profile of a queue of a port.
+/// Returns the WRED profile of a port's queue.
 fn profile<'c>(config: &'c Config, port: &str, queue: u8) -> Option<&'c WredProfile> {
     let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
     config.wred.get(&setting.wred.as_ref()?.value)
 }
 
-/// Marking of the simulated switch: by priority, the same on all ports.
+/// Marking of the simulated switch: by priority, equal on all ports.
 pub(crate) struct Marking {
     by_priority: BTreeMap<u8, Ramp>,
-    /// Probability at the upper threshold (percent), the same for all priorities.
+    /// Probability of marking at the upper threshold (percent), equal for all priorities.
     percent: u64,
     /// Parts of the configuration that are not simulated, in sentences.
     notes: Vec<String>,
 }
 
 impl Marking {
-    /// No marking.
+    /// Returns a marking that marks no packet.
     pub(crate) fn none() -> Self {
         Self { by_priority: BTreeMap::new(), percent: 100, notes: Vec::new() }
     }
 
-    /// Marking of most ports, for each priority. The probability of the first lossless priority
-    /// applies, or else that of the first lossy priority.
+    /// Returns the marking that most ports have, for each priority. The probability is that of the
+    /// first lossless priority, or else of the first lossy priority.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let mut found = Self::none();
         for queue in 0..PRIORITIES as u8 {
@@ -88,7 +88,7 @@ impl Marking {
                 let of_port = profile(config, &port.name, queue);
                 *actions.entry(of_port.map_or(Action::Nothing, |own| action(own, GREEN))).or_default() += 1;
             }
-            // The first of equal numbers is the one that does most.
+            // Of actions with equal numbers of ports, the action with the largest effect counts.
             let usual = actions.iter().max_by_key(|(action, ports)| (**ports, **action));
             let Some((usual, ports)) = usual.map(|(action, ports)| (*action, *ports)) else { continue };
             if actions.len() > 1 {
@@ -131,7 +131,7 @@ impl Marking {
         }
     }
 
-    /// Notes about yellow and red packets, and about packets that cannot be marked.
+    /// Adds notes about yellow and red packets, and about packets that cannot be marked.
     fn note_colours(&mut self, config: &Config, model: &Model) {
         let mut used: BTreeMap<&str, &WredProfile> = BTreeMap::new();
         for (port, queue) in model.ports.iter().flat_map(|port| (0..PRIORITIES as u8).map(move |q| (port, q)))
@@ -168,7 +168,7 @@ impl Marking {
         }
     }
 
-    /// Parts that are not simulated, in sentences.
+    /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -177,13 +177,13 @@ impl Marking {
         self.by_priority.contains_key(&priority)
     }
 
-    /// Probability at the upper threshold, 0 to 1.
+    /// Probability of marking at the upper threshold, from 0 to 1.
     fn probability(&self) -> f64 {
         self.percent as f64 / 100.0
     }
 
-    /// Thresholds of every priority. Priorities without marking have some, too, because the list
-    /// has no gaps.
+    /// Formats the thresholds of every priority. Priorities without marking also have thresholds,
+    /// because the list has no gaps.
     fn thresholds(&self) -> Vec<String> {
         let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
         let of = |queue: u8| {
@@ -231,9 +231,9 @@ fn described(action: Action) -> String {
     }
 }
 
-/// The scheduler of the simulated switch: the same on all ports.
+/// Scheduler of the simulated switch, equal on all ports.
 pub(crate) struct Schedule {
-    /// Groups as TOML; absent without any scheduler.
+    /// Groups of the scheduler as TOML; absent without any scheduler.
     pub(crate) groups: Option<String>,
     /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) notes: Vec<String>,
@@ -243,9 +243,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,
-    /// By packets, with this weight.
+    /// The scheduler serves the queue by packets, with this weight.
     Packets(u32),
-    /// By bytes, with this weight.
+    /// The scheduler serves the queue by bytes, with this weight.
     Bytes(u32),
 }
 
@@ -261,7 +261,7 @@ fn service(scheduler: Option<&Scheduler>) -> Service {
 }
 
 impl Schedule {
-    /// The scheduler that most ports have.
+    /// Returns the scheduler that most ports have.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let own = |port: &str, queue: u8| {
             let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
@@ -303,7 +303,7 @@ impl Schedule {
     }
 }
 
-/// Notes about weights and rates that are not simulated.
+/// Adds notes about weights and rates that are not simulated.
 fn note_values(config: &Config, used: &BTreeSet<String>, notes: &mut Vec<String>) {
     for (name, scheduler) in config.schedulers.iter().filter(|(name, _)| used.contains(*name)) {
         if let Some(weight) = scheduler.weight.as_ref().filter(|weight| !(1..=100).contains(&weight.value)) {
@@ -323,8 +323,8 @@ fn note_values(config: &Config, used: &BTreeSet<String>, notes: &mut Vec<String>
     }
 }
 
-/// Groups of the scheduler: first the strict queues, with the highest number first, then the others
-/// by weight.
+/// Formats the groups of the scheduler. The strict queues come first, by decreasing number, then
+/// the other queues by weight.
 fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
     let numbered = || services.iter().enumerate();
     let strict = numbered().filter(|(_, service)| **service == Service::Strict);

@@ -95,8 +95,8 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
     assert!(of(Traffic { duration_seconds: Some(-1.0), ..traffic }).contains("duration of -1"));
 }
 
-/// A port has the number of the configuration on every switch, and a cable is no longer than the
-/// configured cables of both ends.
+/// Every switch has the port numbers of the configuration, and no cable is longer than the
+/// configured cables of its two ends.
 #[test]
 fn a_leaf_spine_uses_every_port_of_every_switch() {
     let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
