@@ -1,4 +1,4 @@
-//! `[host]` and `[output]`: how hosts send, and what is recorded.
+//! Tables `[host]` and `[output]`: how hosts send, and which data a run records.
 
 use super::Kind;
 use super::declare::table;
