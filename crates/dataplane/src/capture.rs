@@ -52,7 +52,7 @@ pub(crate) struct Held {
     pub(crate) limit: Option<u64>,
 }
 
-/// Kind of loss of a frame.
+/// Kind of loss of a frame in the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
     /// The switch refused the frame or removed it from its queue, as `event` states.
@@ -66,7 +66,7 @@ pub(crate) enum Loss {
 pub(crate) enum Departure {
     /// The interface took the frame; the value is its mark, if any.
     Sent(Option<Mark>),
-    /// The interface refused the frame.
+    /// The egress interface refused the frame.
     Refused,
 }
 
@@ -94,7 +94,7 @@ enum CaptureEvent {
     Lost { origin: Origin, loss: Loss },
     /// A frame was lost after its arrival had been written to the capture.
     LostLate { loss: Loss },
-    /// The frame left the switch.
+    /// The frame left the switch through a port.
     Left(Departure),
 }
 

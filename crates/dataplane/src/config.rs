@@ -16,7 +16,7 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A port of the switch.
+/// A port of the switch, as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
     /// Name of the port's interface.
@@ -56,7 +56,7 @@ pub struct SwitchFile {
     /// Scenario of the switch: one switch with a host at every port. A host has the name of the
     /// interface, and its link the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
-    /// The ports of the switch.
+    /// Ports that the file describes.
     pub ports: Vec<PortSpec>,
     /// Settings of the switch besides the buffer.
     pub forwarding: Forwarding,

@@ -1,5 +1,5 @@
-//! The decisions of a switch. Input are arrivals with their times; output are verdicts, marks and
-//! departures. The driver has no clock and no sockets.
+//! Driver of a switch, which decides about packets. Its inputs are arrivals with their times; its
+//! outputs are verdicts, marks and departures. The driver has no clock and no sockets.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, Policy, PolicyFailure, QueueId,
@@ -232,7 +232,7 @@ impl Driver {
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 
-    /// Sends all stored packets.
+    /// Sends all packets that the switch stores.
     pub fn finish<W: PacketEvents>(&mut self, events: &mut W) {
         while let Some(end) = self.next_end() {
             self.advance(end, events);

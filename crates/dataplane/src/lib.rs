@@ -7,7 +7,7 @@
 //!                 time stamp                                     virtual clocks of the ports
 //! ```
 //!
-//! [`Driver`] decides about packets. Its input are arrivals with their times; its output are
+//! [`Driver`] decides about packets. Its inputs are arrivals with their times; its outputs are
 //! verdicts, marks and departures. The driver has no clock and no sockets, so its answers are equal
 //! in a test, in a replay and behind interfaces. The rest is a thin shell: [`frame`] reads headers,
 //! [`AddressTable`] learns addresses, [`Pipeline`] connects them, and [`Opened::run`] moves frames

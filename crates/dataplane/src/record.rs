@@ -154,7 +154,7 @@ impl RecordWriter {
     /// Ends the record.
     ///
     /// # Errors
-    /// The first error of any row.
+    /// The first error of any row in the record.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),

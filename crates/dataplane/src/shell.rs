@@ -60,7 +60,7 @@ pub struct RunOptions<'a> {
 /// Result of a run of the switch.
 #[derive(Debug)]
 pub struct Summary {
-    /// Duration of the run.
+    /// Duration of the switch's run.
     pub ran: Time,
     /// Time zero of the switch by the system clock (ns since 1970).
     pub epoch_ns: u64,
@@ -80,7 +80,7 @@ pub struct Summary {
     pub capture: std::io::Result<Option<CaptureReport>>,
     /// Remarks that users need before they trust the lateness.
     pub notes: Vec<String>,
-    /// Final state of the pipeline.
+    /// Final state of the switch's pipeline.
     pub pipeline: Pipeline,
 }
 

@@ -25,7 +25,7 @@ pub struct PortSnapshot {
 pub struct QueueSnapshot {
     /// Number of the queue's port.
     pub port: u16,
-    /// Priority of the queue at the port.
+    /// Priority of the queue at its port.
     pub priority: u8,
     /// Size of the packets stored in the queue (bytes).
     pub bytes: u64,

@@ -160,7 +160,7 @@ impl Answer {
     }
 }
 
-/// A simulated chip behind the protocol.
+/// Executor of requests: a simulated chip behind the protocol.
 #[derive(Debug)]
 pub struct Executor {
     bench: Bench,

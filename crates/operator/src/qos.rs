@@ -239,7 +239,7 @@ pub(crate) struct Schedule {
     pub(crate) notes: Vec<String>,
 }
 
-/// Service of one queue.
+/// Service that the scheduler gives to one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,

@@ -91,7 +91,7 @@ impl Traffic {
 
 /// Traffic for a model in numbers.
 pub(crate) struct Planned {
-    /// Lossless priority, if the traffic uses one.
+    /// Priority of lossless traffic; `None` if the traffic is lossy only.
     pub(crate) lossless: Option<u8>,
     /// Priority of the queue for lossy packets.
     pub(crate) lossy: u8,

@@ -54,15 +54,15 @@ impl Default for Settings {
 /// A priority group or queue that the tuner watches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
-    /// Name of the member's port.
+    /// Name of the port with the group or queue.
     pub port: String,
-    /// Number of the group or queue.
+    /// Number of the group or queue at its port.
     pub index: u8,
-    /// Whether the member is a priority group.
+    /// Whether the member is a priority group, not a queue.
     pub group: bool,
 }
 
-/// A profile whose alpha is tuned.
+/// A buffer profile whose alpha is tuned.
 #[derive(Clone, Debug)]
 pub struct Tracked {
     /// Name of the profile.
@@ -91,7 +91,7 @@ pub struct Decision {
     pub from: i8,
     /// Exponent of alpha after the change.
     pub to: i8,
-    /// Reason for the change.
+    /// Reason for the change of alpha.
     pub reason: String,
 }
 
@@ -233,7 +233,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
     })
 }
 
-/// Use of a profile in one interval, from the counters.
+/// Use of a buffer profile in one interval, from the counters.
 struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the congested queues, as a fraction of the line rate.

@@ -67,7 +67,7 @@ pub struct GroupVector {
     pub minimum: u64,
     /// Number of packets at which a lone group pauses.
     pub pause: Point,
-    /// Number of the first lost packet.
+    /// Number of the first packet that the group loses.
     pub loss: Point,
     /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
@@ -100,7 +100,7 @@ pub struct QueueVector {
     pub profile: String,
     /// Number of the queue, and a DSCP that maps to it.
     pub queue: (u8, u8),
-    /// Number of the first lost packet.
+    /// Number of the first packet that the queue loses.
     pub loss: Point,
 }
 
@@ -115,7 +115,7 @@ pub struct Vectors {
     pub cell_bytes: u64,
     /// Number of slices of the memory.
     pub slices: u64,
-    /// Size of the packets (bytes).
+    /// Size of the packets in the counts (bytes).
     pub packet_bytes: u64,
     /// Vectors of the lossless groups by profile.
     pub groups: Vec<GroupVector>,

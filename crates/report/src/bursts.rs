@@ -14,7 +14,7 @@ const BINS: usize = 9;
 /// Statistics of the open-loop flows of a traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BurstGroup {
-    /// Traffic class of the bursts.
+    /// Traffic class of the group's bursts.
     pub class: String,
     /// Number of bursts with a known result: all packets arrived, or some were lost.
     pub bursts: u64,
@@ -101,7 +101,7 @@ impl BurstBin {
 /// Queueing delays of a class's packets in switches, over all queues.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DelayGroup {
-    /// Traffic class of the packets.
+    /// Traffic class of the measured packets.
     pub class: String,
     /// Number of the class's packets that the switches sent.
     pub packets: u64,

@@ -57,11 +57,11 @@ pub enum Caveat {
         /// Seeds that the policy lacks.
         missing: Vec<u64>,
     },
-    /// Planned runs of the folder that are missing or incomplete.
+    /// The folder lacks planned runs, or has incomplete ones.
     MissingRuns {
-        /// Folders of the missing runs.
+        /// Names of the missing runs' folders.
         missing: Vec<String>,
-        /// Number of planned runs.
+        /// Number of planned runs of the folder.
         planned: usize,
     },
     /// Statistics exclude flows and queries of the warm-up; all other numbers cover the whole run.

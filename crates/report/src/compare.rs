@@ -29,7 +29,7 @@ pub struct MetricComparison {
 /// Values of one metric of one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    /// Label of the policy.
+    /// Label of the policy that has the values.
     pub policy: String,
     /// Value for every seed, in the order of [`Comparison::seeds`]; `None` for a missing seed.
     pub values: Vec<Option<f64>>,

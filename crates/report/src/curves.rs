@@ -30,7 +30,7 @@ pub struct CurveAxis {
     pub names: Vec<(f64, String)>,
 }
 
-/// A line of a chart.
+/// A line of a curve chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveLine {
     /// Name of the line in the legend.
@@ -86,7 +86,7 @@ pub struct CurvePanel {
     pub x: CurveAxis,
     /// Vertical axis of the chart.
     pub y: CurveAxis,
-    /// Lines of the chart.
+    /// Lines that the chart draws.
     pub lines: Vec<CurveLine>,
     /// Reference values from other sources, drawn in the chart.
     pub marks: Vec<CurveMark>,
@@ -105,7 +105,7 @@ pub struct PageTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A page of charts and tables.
+/// A page of curve charts and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvesPage {
     /// Heading of the page.
@@ -123,7 +123,7 @@ pub struct CurvesPage {
     pub caveats: Vec<(CaveatRecord, String)>,
     /// Links to related pages: path and name.
     pub links: Vec<(String, String)>,
-    /// Interactive explorer, for readers with JavaScript.
+    /// Interactive explorer of the page, for readers with JavaScript.
     pub explorer: Option<Explorer>,
     /// Whether the explorer is above the charts instead of at the end. This suits charts that show
     /// only an extract of the results.

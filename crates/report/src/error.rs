@@ -45,7 +45,7 @@ pub enum ReportError {
         /// Description of the problem with the encoding.
         problem: String,
     },
-    /// A chart cannot be drawn as a picture.
+    /// A chart cannot be drawn as a PNG picture.
     #[error("cannot draw \"{title}\": {problem}")]
     Picture {
         /// Title of the chart that cannot be drawn.

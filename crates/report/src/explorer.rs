@@ -78,7 +78,7 @@ pub struct ExplorerMetric {
 /// A cell of the explorer: mean over seeds, and change against the first scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExplorerCell {
-    /// Mean and interval over the seeds.
+    /// Mean of the metric, and its interval over the seeds.
     pub estimate: Estimate,
     /// Relative change against the first scheme, paired by seed; `None` if no change can be
     /// computed.

@@ -41,7 +41,7 @@ struct ComparisonFile<'a> {
     format: &'static str,
     /// Version of the file format: 1.
     format_version: u32,
-    // Needed to restore the order for a report made from the folder alone.
+    // The order of the policies is needed for a report that is made from the folder alone.
     /// Labels of the schemes; the first scheme is the baseline.
     policies: &'a [String],
     /// Every seed that at least one scheme ran.

@@ -45,7 +45,7 @@ pub enum SentenceKind {
 /// A sentence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// Kind of the sentence.
+    /// Kind of the sentence: difference, open question or fact.
     pub kind: SentenceKind,
     /// Text of the sentence, with a full stop.
     pub text: String,
@@ -58,7 +58,7 @@ pub struct Judgement {
     pub metric: String,
     /// Label of the judged scheme.
     pub policy: String,
-    /// Rank of the metric by importance, from 0.
+    /// Rank of the metric by importance in findings, from 0.
     pub rank: usize,
     /// Change against the baseline; `None` if the baseline's mean is zero.
     pub change: Option<Change>,
@@ -165,7 +165,7 @@ fn importance(metric: &Metric) -> Option<u8> {
 struct Look {
     /// Index of the metric among the judged metrics.
     metric: usize,
-    /// Index of the scheme, at least 1.
+    /// Index of the scheme in the comparison, at least 1.
     policy: usize,
     /// Mean of the paired differences.
     difference: Estimate,

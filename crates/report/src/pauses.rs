@@ -107,7 +107,7 @@ pub struct Deadlock {
     /// Names of the switches in the direction of the traffic. Each switch is paused by the next
     /// switch, and the last by the first.
     pub members: Vec<String>,
-    /// Start of the deadlock (ns).
+    /// Start of the deadlock in simulated time (ns).
     pub since_ns: u64,
 }
 
@@ -128,9 +128,9 @@ pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportErro
 /// A priority of a link that was paused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PausedLink {
-    /// Node that sends the pause frames.
+    /// Name of the node that sends the pause frames.
     pub(crate) by: String,
-    /// Node that is paused.
+    /// Name of the node that is paused.
     pub(crate) paused: String,
     pub(crate) parallel: u16,
     pub(crate) priority: u8,
@@ -140,7 +140,7 @@ pub(crate) struct PausedLink {
     pub(crate) total_ns: u64,
     /// Number of pauses that began while the parent link in the tree paused `by`; 0 for a root.
     pub(crate) passed_on: u64,
-    /// Depth of the link in the tree.
+    /// Depth of the paused link in the tree of pauses.
     pub(crate) depth: usize,
 }
 

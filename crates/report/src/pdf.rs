@@ -39,7 +39,7 @@ impl Page {
                 Node::Group(inner) => self.group(inner, transform, opacity),
                 Node::Path(path) if path.is_visible() => self.path(path, transform, opacity),
                 Node::Text(text) => self.group(text.flattened(), transform, opacity),
-                // Charts contain no images.
+                // The charts contain no images.
                 Node::Path(_) | Node::Image(_) => {}
             }
         }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Summary of one run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// Policy of the run.
+    /// Name and parameters of the run's policy.
     pub policy: PolicyHead,
     /// Seed of the run.
     pub seed: u64,
@@ -197,7 +197,7 @@ pub struct QueueLoss {
 /// Occupancy of a switch's buffer in percent of the buffer, weighted by time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchOccupancy {
-    /// Name of the switch.
+    /// Name of the switch with the buffer.
     pub switch: String,
     /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,

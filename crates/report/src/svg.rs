@@ -25,7 +25,7 @@ use crate::format::wrapped;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Width of the drawing area of a chart.
+/// Width of a chart's drawing area.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
 /// Width of a character of the chart font at 12 units, slightly overestimated.
@@ -33,7 +33,7 @@ const CHARACTER: f64 = 6.9;
 /// Distance between two lines of an axis title.
 const TITLE_LINE: f64 = 14.0;
 
-/// Drawing style of a series.
+/// Drawing style of a chart's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// The series is drawn as a line.
@@ -70,7 +70,7 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// A series of points in a chart.
+/// A series of points that a chart draws.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -86,7 +86,7 @@ pub(crate) struct Segment {
     pub(crate) from: f64,
     pub(crate) to: f64,
     pub(crate) name: String,
-    /// Whether the bar is drawn as an outline.
+    /// Whether the bar of the strip is drawn as an outline.
     pub(crate) hollow: bool,
 }
 

@@ -682,6 +682,6 @@ fn the_page_of_metrics_has_every_line_of_the_table() {
     ));
 }
 
-/// Marks the generated block of `docs/reference/metrics.md`.
+/// Marker before the generated block of `docs/reference/metrics.md`.
 const METRICS_BEGIN: &str = "<!-- metrics: begin; cargo xtask generate report -->";
 const METRICS_END: &str = "<!-- metrics: end -->";

@@ -147,12 +147,12 @@ pub struct Axis {
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis.
+/// A value on an axis of the experiment.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
-    /// Label of the value in tables and expressions.
+    /// Label of the axis value in tables and expressions.
     pub label: String,
-    /// Position of the value in charts.
+    /// Position of the axis value in charts.
     pub x: f64,
     /// Overrides of scenario keys for this axis value.
     pub set: Overrides,
@@ -259,7 +259,7 @@ pub struct Condition {
     pub at_most: Option<f64>,
     /// Value of the effect if nothing differs; `None` if the statement is that nothing differs.
     pub neutral: Option<f64>,
-    /// The paper's value of the effect.
+    /// Value of the effect in the paper.
     pub paper: Option<f64>,
     /// Whether pages show the effect in percent.
     pub percent: bool,

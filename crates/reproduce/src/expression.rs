@@ -117,7 +117,7 @@ pub enum ValueError {
     /// The axis has no value with this label.
     #[error("axis \"{axis}\" has no {label}")]
     Place {
-        /// Name of the axis.
+        /// Name of the axis without the value.
         axis: String,
         /// Label of the missing axis value.
         label: String,
@@ -165,7 +165,7 @@ pub enum ExpressionError {
 /// Checks the syntax of an expression and compiles it.
 ///
 /// # Errors
-/// The syntax error with its position.
+/// The syntax error, with its position in the expression.
 pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
     plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
@@ -181,9 +181,9 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// A numeric constant.
+    /// The constant is a number.
     Number(f64),
-    /// Label of an axis value.
+    /// The constant is the label of an axis value.
     Label(&'a str),
 }
 

@@ -38,7 +38,7 @@ impl CsvRow for PaperFigure {
 pub struct FigureRef {
     /// Whether the reference is to a table of the paper.
     pub is_table: bool,
-    /// Number of the figure or table.
+    /// Number of the figure or table in the paper.
     pub number: u32,
     /// Letter of the panel; `None` for the whole figure.
     pub letter: Option<char>,

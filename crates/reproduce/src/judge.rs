@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct Measured {
     /// Effect over the seeds, or the reason why the effect has no value.
     pub estimate: Result<Estimate, ExpressionError>,
-    /// Verdict on the condition.
+    /// Verdict on the condition by its effect and its guards.
     pub verdict: Verdict,
     /// Result as text: value, interval, band, the paper's value, and the objection of a guard.
     pub text: String,
@@ -35,9 +35,9 @@ pub struct Measured {
 /// A statement with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict over all conditions.
+    /// Verdict on the statement, from all of its conditions.
     pub verdict: Verdict,
     /// Results of the statement's conditions.
     pub conditions: Vec<Measured>,
@@ -237,7 +237,7 @@ fn in_words(condition: &Condition, estimate: &Estimate) -> String {
     text
 }
 
-/// Formats a number with three digits.
+/// Formats a number with three significant digits.
 fn number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 4) };
     let text = format!("{value:.*}", digits as usize);

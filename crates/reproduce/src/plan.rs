@@ -26,7 +26,7 @@ pub struct Point {
 pub struct Plan {
     /// Experiment that the plan belongs to.
     pub experiment: Arc<Experiment>,
-    /// Scale of the runs.
+    /// Scale of the runs: quick or paper.
     pub scale: ScaleName,
     /// Reading of details that the paper leaves open; `None` for the profile in the scenario.
     pub profile: Option<Profile>,
@@ -61,7 +61,7 @@ impl Plan {
     /// the scale or the reading are skipped.
     ///
     /// # Errors
-    /// If none of the experiments has them.
+    /// If none of the experiments has the scale or the reading.
     pub fn all<'a>(
         experiments: impl IntoIterator<Item = &'a Experiment>,
         scale: ScaleName,

@@ -41,13 +41,13 @@ pub const MOST_LATENESS_US: f64 = 1_000.0;
 pub struct RealRecord {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict from real packets.
+    /// Verdict on the statement from real packets.
     pub verdict: Verdict,
     /// Measured result with real packets, as text.
     pub measured: String,
     /// Number of repetitions per point of the plan.
     pub repetitions: u64,
-    /// Verdict from simulations of the same network.
+    /// Verdict on the statement from simulations of an equal network.
     pub simulated: Verdict,
     /// Measured result in the simulator, as text.
     pub simulated_measured: String,
@@ -157,9 +157,9 @@ pub(crate) fn recorded() -> Result<Vec<RealRecord>, ReproduceError> {
 /// An experiment that ran with real hosts and in the simulator.
 #[derive(Clone, Debug)]
 pub struct RealStudy {
-    /// Results with real hosts.
+    /// Results of the runs with real hosts.
     pub real: Results,
-    /// Results of the same scenarios in the simulator.
+    /// Results of the runs in the simulator, with equal scenarios.
     pub simulated: Results,
 }
 

@@ -1,4 +1,4 @@
-//! Rules for verdicts on statements.
+//! Rules that give verdicts on statements.
 //!
 //! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
 //! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule covers
@@ -23,7 +23,7 @@ use std::fmt;
 pub enum Verdict {
     /// The statement holds, and the effect has about the paper's size.
     Strong,
-    /// The statement holds.
+    /// The statement holds as printed.
     Pass,
     /// The statement fails as printed, but holds as corrected.
     Corrected,
@@ -35,7 +35,7 @@ pub enum Verdict {
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,
-    /// The statement does not hold.
+    /// The statement does not hold in the runs.
     Fail,
     /// No run can decide the statement.
     NotCheckable,
@@ -119,7 +119,7 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
 ];
 
 impl Verdict {
-    /// Number of verdicts.
+    /// Number of different verdicts.
     pub const COUNT: usize = 11;
     /// All verdicts, ordered from the best to the worst.
     pub const ALL: [Self; Self::COUNT] = {

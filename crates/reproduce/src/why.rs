@@ -55,7 +55,7 @@ pub struct Trial {
 pub struct Ablation {
     /// Statement that the ablation checks.
     pub claim: ClaimCheck,
-    /// Differences between the readings.
+    /// Differences between the two readings of the experiment.
     pub changes: Vec<Change>,
     /// Trial without changes: the paper's reading.
     pub base: Trial,
@@ -162,7 +162,7 @@ pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     Plan { points, ..plan }
 }
 
-/// Returns the plan with some changes applied.
+/// Returns the plan with some of the changes applied.
 pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     let mut extra = plan.extra.clone();
     for change in made {
@@ -203,7 +203,7 @@ pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes of the artifact's reading.
+/// Returns the changes that make the artifact's reading.
 fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
     let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
@@ -312,7 +312,7 @@ pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     into
 }
 
-/// Formats a value as TOML.
+/// Formats a configuration value as TOML.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("\"{text}\""),

@@ -110,7 +110,7 @@ pub enum InitialWindow {
     /// The first window is the bandwidth-delay product of the host's rate and the base round trip,
     /// rounded up to a segment.
     BandwidthDelay,
-    /// The first window is the whole flow.
+    /// The first window is the size of the whole flow.
     Whole,
 }
 
@@ -227,7 +227,7 @@ impl PartialEq for WorkloadSpec {
 /// Switches at which a run records data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedSwitches {
-    /// The run records data at all switches of the network.
+    /// The run records data of every switch in the network.
     All,
     /// The run records data at one switch (index into the topology).
     One(u32),

@@ -9,7 +9,7 @@ use std::fmt;
 /// Reason why a text is not a value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterTextError {
-    /// The text is not a quantity of this dimension.
+    /// The text is not a quantity of the parameter's dimension.
     Quantity(QuantityError, Dimension),
     /// The text is not a number.
     Number,

@@ -27,11 +27,12 @@ pub use output::{json, sarif, text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Packets that must not be lost can be lost, or a setting has no effect.
+    /// The severity is an error: packets that must not be lost can be lost, or a setting has no
+    /// effect.
     Error,
-    /// The setting works, but probably not as its author expects.
+    /// The severity is a warning: the setting works, but probably not as its author expects.
     Warning,
-    /// A property that operators should know.
+    /// The severity is a hint: a property that operators should know.
     Info,
 }
 

@@ -148,9 +148,9 @@ pub struct HeadroomRow {
     pub speed_mbps: u64,
     /// Length of the row's cables (metres).
     pub cable_metres: f64,
-    /// Headroom in the file (bytes).
+    /// Headroom of the row in the file (bytes).
     pub published: u64,
-    /// Headroom by the calculation (bytes).
+    /// Headroom of the row by the calculation (bytes).
     pub computed: u64,
     /// Explanation of the difference; empty if published and computed headroom are equal.
     pub why: String,
@@ -168,7 +168,7 @@ impl HeadroomRow {
 /// Comparison of all rows of a lookup file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// Inputs of the calculation.
+    /// Inputs that the calculation used.
     pub inputs: &'static Inputs,
     /// Compared rows, in the order of the file.
     pub rows: Vec<HeadroomRow>,

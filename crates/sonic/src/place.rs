@@ -58,7 +58,7 @@ impl fmt::Display for ConfigPlace {
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// The value itself.
+    /// The configuration value.
     pub value: T,
     /// Place of the value in the files.
     pub place: ConfigPlace,
@@ -76,7 +76,7 @@ pub enum Weight {
 /// A value that the reader did not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Whether the reader omits the value.
+    /// Whether the problem makes the reader omit the value.
     pub weight: Weight,
     /// Place of the value in the files.
     pub place: ConfigPlace,

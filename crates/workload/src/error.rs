@@ -28,7 +28,7 @@ impl Error for CustomError {
     }
 }
 
-/// Compares the messages, because causes cannot be compared.
+/// The comparison uses the messages, because causes cannot be compared.
 impl PartialEq for CustomError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
@@ -98,7 +98,7 @@ pub enum SourceError {
         fan_in: u32,
         /// Host number of the client with the fewest servers.
         client: u32,
-        /// Number of servers of that client.
+        /// Number of servers of this client.
         available: usize,
     },
     /// The on-off sources have no pair of hosts.

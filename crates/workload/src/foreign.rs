@@ -7,7 +7,7 @@
 use crate::flow_list::unpacked;
 use std::io::Read;
 
-/// A file format of another tool.
+/// A file format of another simulator or tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
     /// Name of the format, such as "an htsim connection matrix (.cm)".

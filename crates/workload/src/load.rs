@@ -1,4 +1,4 @@
-//! Flow arrival rate for a given load.
+//! Computes the rate of flow arrivals for a given load.
 
 /// Computes the mean number of flow arrivals per second and host that offer `load`.
 ///

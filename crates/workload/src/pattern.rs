@@ -55,7 +55,7 @@ impl Racks {
         Ok(this)
     }
 
-    /// All hosts, in the order of their slots.
+    /// Returns all hosts, in the order of their slots.
     pub(crate) fn hosts(&self) -> &[u32] {
         &self.hosts
     }
@@ -70,7 +70,7 @@ impl Racks {
         self.starts[rack]..self.starts[rack + 1]
     }
 
-    /// Rack to which `slot` belongs.
+    /// Returns the rack that `slot` belongs to.
     pub(crate) fn rack_of(&self, slot: usize) -> usize {
         self.rack_of[slot] as usize
     }

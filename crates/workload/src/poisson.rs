@@ -24,7 +24,7 @@ pub struct PoissonParams<'a> {
     /// Mean number of flows per second that every host starts, or zero for none; see
     /// [`crate::arrivals_per_second_per_host`].
     pub flows_per_second_per_host: f64,
-    /// Distribution of flow sizes.
+    /// Distribution of the sizes of the source's flows.
     pub sizes: SizeDistribution,
     /// Class of the source's flows: [`FlowSpec::class`].
     pub class: u16,

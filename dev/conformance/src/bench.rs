@@ -16,15 +16,15 @@ pub enum Outcome {
     Dropped(DropReason),
     /// The device sent a packet.
     Sent(Transmission),
-    /// The port has nothing to send.
+    /// The port has no packet that it may send.
     Idle,
-    /// The operation has no answer.
+    /// The operation gives no answer.
     Done,
 }
 
 /// A device under test, with an independent account of its expected content.
 pub struct Bench {
-    /// The device under test.
+    /// The device that the bench tests.
     pub device: Box<dyn Device>,
     now: Time,
     gap: Time,
@@ -199,7 +199,7 @@ impl Bench {
         self.removed
     }
 
-    /// Current time of the bench.
+    /// Current time of the bench's clock.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now

@@ -9,7 +9,7 @@
 use bufferlab_pages::Pending;
 use std::path::Path;
 
-/// Verdict on a claim.
+/// Verdict on a claim of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The measured values meet the criterion.
@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Word for the verdict in the table.
+    /// Word for the verdict in the table of findings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Finding {
     }
 }
 
-/// A statement of a paper.
+/// A statement of a paper that a test checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     /// Number of the claim in the table of claims: `TDT-E3-1`.

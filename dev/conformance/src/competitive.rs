@@ -127,13 +127,13 @@ pub fn standings(
 pub struct TimedPacket {
     /// Arrival time of the packet.
     pub at: Time,
-    /// Egress port of the packet.
+    /// Number of the packet's egress port.
     pub port: u16,
     /// Index of the packet's queue within the port.
     pub priority: u8,
     /// Size of the packet (bytes).
     pub size: u32,
-    /// Tags of the packet.
+    /// Tags of the packet at the switch.
     pub tags: Tags,
     /// Number of the packet's flow.
     pub flow: u32,
@@ -142,7 +142,7 @@ pub struct TimedPacket {
 /// Arrivals with times and sizes; ports send at their rate.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// Configuration of the switch.
+    /// Configuration of the switch for the arrivals.
     pub config: SwitchConfig,
     /// Arriving packets in order of time.
     pub packets: Vec<TimedPacket>,
@@ -260,7 +260,7 @@ impl Slotted {
         self.slots.iter().map(Vec::len).sum()
     }
 
-    /// Creates a packet of these arrivals.
+    /// Creates a unit packet with this number for a port.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
         Packet { id, header: Header::new(UNIT as u32), egress_port: port, ..Packet::default() }

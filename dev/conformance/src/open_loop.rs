@@ -10,9 +10,9 @@ use bufferlab_units::{BitRate, Time};
 /// A source of packets of one size at a constant rate, from `start` (included) to `end` (excluded).
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Egress port of the packets.
+    /// Number of the packets' egress port.
     pub port: u16,
-    /// Priority of the packets.
+    /// Priority of the source's packets.
     pub priority: u8,
     /// Sending rate of the source, with headers.
     pub rate: BitRate,
@@ -56,7 +56,7 @@ pub struct Loss {
     pub occupancy: u64,
 }
 
-/// Record of a queue's losses and delays.
+/// Record of the losses and delays in a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Losses of packets that the switch refused.
@@ -72,7 +72,7 @@ pub struct Record {
 /// A switch under load from open-loop sources.
 #[derive(Debug)]
 pub struct OpenLoop {
-    /// The switch under load.
+    /// The switch that receives the load.
     pub switch: Switch<Box<dyn Policy>>,
     /// Sources of packets; simultaneous packets arrive in the order of their sources.
     pub sources: Vec<Source>,

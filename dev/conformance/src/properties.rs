@@ -58,7 +58,7 @@ pub struct Violation {
     pub script: Box<Script>,
     /// Index of the operation after which the violation is visible.
     pub at: usize,
-    /// Description of the violation.
+    /// Description of the violation in plain words.
     pub what: String,
 }
 

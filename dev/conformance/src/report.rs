@@ -136,7 +136,7 @@ pub struct Check {
     pub claim: String,
     /// Number of scripts that the check has run.
     pub trials: u64,
-    /// Finding of the check.
+    /// Finding of the check on the claim.
     pub finding: Finding,
 }
 

@@ -6,7 +6,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 /// An operation on a device under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A packet arrives for a queue.
+    /// A packet arrives at the switch for a queue.
     Arrive {
         /// Index of the queue: port × queues per port + priority.
         queue: u16,
@@ -15,7 +15,7 @@ pub enum Operation {
         /// Tags of the packet.
         tags: Tags,
     },
-    /// A port requests a packet to send.
+    /// A port requests the next packet to send.
     Depart {
         /// Index of the port that requests a packet.
         port: u16,
@@ -38,7 +38,7 @@ pub enum Operation {
 pub struct Script {
     /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Time that passes before each operation.
+    /// Time that passes before each operation of the script.
     pub gap: Time,
     /// A smaller and a larger alpha, for the check of monotonicity.
     pub alphas: (f64, f64),

@@ -39,7 +39,7 @@ struct FrameOrder {
     number: u64,
 }
 
-/// The capture file of a port.
+/// Capture file of a port.
 struct PortFile<W: Write> {
     name: String,
     capture: Capture<W>,
@@ -47,7 +47,7 @@ struct PortFile<W: Write> {
     frames: u64,
 }
 
-/// The capture files of all ports.
+/// Capture files of all ports.
 pub(super) struct Files<W: Write> {
     ports: Vec<PortFile<W>>,
     numbers: u64,

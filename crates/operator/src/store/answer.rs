@@ -17,7 +17,7 @@ pub struct Limits {
     pub bytes: usize,
     /// Largest number of elements of an answer, over all depths.
     pub elements: usize,
-    /// Largest depth of lists within lists.
+    /// Largest depth of nested lists in an answer.
     pub nesting: usize,
     /// Largest length of a line, such as an error's (bytes).
     pub line: usize,

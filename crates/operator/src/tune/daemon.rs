@@ -45,7 +45,7 @@ pub enum DaemonEvent {
     Fault {
         /// Text of the error message.
         message: String,
-        /// Number of consecutive faults.
+        /// Number of consecutive faults so far.
         in_a_row: u32,
     },
 }

@@ -13,7 +13,7 @@ pub(super) fn key(profile: &str) -> String {
     format!("BUFFER_PROFILE|{profile}")
 }
 
-/// Outcome of restoring a profile.
+/// Outcome of restoring a profile to its configured value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
     /// The configured value was read back. `changed` means that the profile had another value
@@ -28,7 +28,7 @@ pub(super) enum Back {
 pub(super) struct Wanted<'a> {
     pub(super) profile: &'a str,
     pub(super) configured: i8,
-    /// Values that the tuner wrote, or may have written.
+    /// Values of the profile that the tuner wrote, or may have written.
     pub(super) ours: &'a BTreeSet<i8>,
     /// Whether a write of the tuner may still be delayed. Writing the configured value makes the
     /// delayed write void, even if the profile already has the configured value.

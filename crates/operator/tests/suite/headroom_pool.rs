@@ -106,7 +106,7 @@ impl Framework {
         if detected { Ok(at) } else { Err(format!("{probe} of {flow:?}: no point up to {high}")) }
     }
 
-    /// Runs the search over all flows.
+    /// Runs the search for the headroom pool over all flows.
     fn headroom_pool(&mut self, flows: &[(u16, u8)]) -> End {
         let (mut pause, mut drop, mut sum) = (self.pool, self.pool, 0);
         for (groups, &flow) in flows.iter().enumerate() {

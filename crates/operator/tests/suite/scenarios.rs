@@ -73,7 +73,7 @@ fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
         WhatIf::new("w", (&config, &model), Some((&larger, &other)), &traffic).expect("the same ports");
     assert_eq!(plan.choices[1].label, CHANGED);
     let loaded = load(&plan, 1);
-    // The pool has whole cells of 256 B.
+    // The headroom pool has whole cells of 256 B.
     assert!(loaded.resolved.contains("headroom_pool = \"999.936 KB\""), "{}", loaded.resolved);
     assert!(loaded.resolved.contains("kmin = \"300 KB\""), "{}", loaded.resolved);
     let shorter = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));

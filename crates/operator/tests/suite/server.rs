@@ -49,7 +49,7 @@ impl Server {
         &self.address
     }
 
-    /// Writes a hash through a separate client.
+    /// Writes a hash to the server through a separate client.
     pub(crate) fn write(&self, database: Database, key: &str, fields: &[(&str, &str)]) {
         let mut store = bufferlab_operator::store::Store::new(&self.address);
         for (name, value) in fields {

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 /// Number of points of a distribution's curve.
 const CURVE_POINTS: usize = 160;
-/// Maximum number of classes with a separate chart.
+/// Maximum number of traffic classes with a separate chart.
 const CLASSES_SHOWN: usize = 5;
 
 /// Returns the charts of this module for separate files. Each chart has the style of its series and
@@ -229,7 +229,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
 
 pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
-    // A single policy cannot be compared.
+    // A page of a single policy has no comparison.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {

@@ -17,7 +17,7 @@
   // The initial schemes are the first ones, up to the number of styles.
   const usual = [...schemes.keys()].slice(0, STYLES);
 
-  // --- state and address ---
+  // State of the explorer, and its address.
 
   function initial() {
     return {
@@ -67,7 +67,7 @@
     history.replaceState(null, "", "#" + to);
   }
 
-  // --- numbers ---
+  // Numbers of the cells as text.
 
   function number(value) {
     if (!Number.isFinite(value)) return "–";
@@ -114,7 +114,7 @@
   }
   const visible = () => [...schemes.keys()].filter((at) => state.shown.has(at) && !(state.change && at === 0));
 
-  // --- elements ---
+  // Elements of the page.
 
   const SVG = "http://www.w3.org/2000/svg";
   function make(name, attributes, ...children) {
@@ -151,7 +151,7 @@
       make("svg:g", { class: style(scheme) }, hollow ? null : make("svg:path", { class: "line", d: "M1 6H29" }), point));
   }
 
-  // --- axes ---
+  // Axes of the chart.
 
   const STEPS = [1, 2, 2.5, 5, 10];
   function roundStep(rough) {
@@ -198,7 +198,7 @@
     return { ticks, at: (value) => Math.log(Math.max(value, low) / low) / Math.log(top / low) };
   }
 
-  // --- chart ---
+  // Drawing of the chart.
 
   function yTitle() {
     const title = metrics[state.metric].title;
@@ -310,7 +310,7 @@
     return line(["scheme", axes[state.x].title, yTitle(), "lower end of the interval", "upper end of the interval", "seeds"]) + rows.join("");
   }
 
-  // --- controls ---
+  // Controls of the explorer.
 
   const canLogX = () => {
     const known = axes[state.x].positions;
@@ -367,7 +367,7 @@
       check("vertical logarithmic", () => state.logY && !state.change, (on) => (state.logY = on), () => !state.change)),
   );
 
-  // --- layout ---
+  // Layout of the explorer.
 
   const caption = make("p", { "aria-live": "polite" });
   const drawing = make("figure", { class: "chart" });

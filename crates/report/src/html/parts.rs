@@ -10,7 +10,7 @@ use maud::{Markup, html};
 /// Content of a section below its heading, with the numbers that its width depends on.
 pub(super) struct Body {
     pub(super) markup: Markup,
-    /// Number of charts in the section.
+    /// Number of charts that the section has.
     pub(super) charts: usize,
     /// Whether a part of the section needs the whole width of the page.
     pub(super) wide: bool,

@@ -114,7 +114,7 @@ struct Choice {
     name: String,
     buffer_bytes: u64,
     lost_packets: u64,
-    /// Number of switches with samples.
+    /// Number of switches that have samples.
     sampled: usize,
     /// Name and losses of a switch without samples that lost more packets than the chosen switch.
     elsewhere: Option<(String, u64)>,
@@ -328,7 +328,7 @@ struct Steps {
     of_two: fn(u64, u64) -> u64,
     cells: Vec<Option<u64>>,
     held: Option<u64>,
-    /// Number of columns filled so far.
+    /// Number of columns of the chart that are filled so far.
     reached: usize,
 }
 

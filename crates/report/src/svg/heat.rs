@@ -17,15 +17,15 @@ const SHADES: (f64, f64) = (0.06, 0.84);
 pub struct HeatMap {
     /// Caption of the heat map.
     pub title: String,
-    /// Title of the horizontal axis, with its unit.
+    /// Title of the heat map's horizontal axis, with its unit.
     pub x_title: String,
     /// Names of the grid's columns.
     pub columns: Vec<String>,
-    /// Title of the vertical axis, with its unit.
+    /// Title of the heat map's vertical axis, with its unit.
     pub y_title: String,
     /// Names of the grid's rows.
     pub rows: Vec<String>,
-    /// Title of the values, with their unit.
+    /// Title of the heat map's values, with their unit.
     pub value_title: String,
     /// Values by row and column; `None` for a cell without a value.
     pub values: Vec<Vec<Option<f64>>>,

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimelineRow {
     pub(crate) name: String,
-    /// Depth in the tree of rows, shown as indentation.
+    /// Depth of the row in the tree of rows, shown as indentation.
     pub(crate) depth: usize,
     /// CSS class of the row's bars.
     pub(crate) class: String,

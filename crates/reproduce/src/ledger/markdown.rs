@@ -167,7 +167,7 @@ fn line(row: &LedgerRow) -> String {
     )
 }
 
-/// Describes a result with real packets.
+/// Describes a statement's result with real packets.
 fn real(record: &RealRecord) -> String {
     format!(
         "{}: {} (`{}`, {}, {}, `{}`)",

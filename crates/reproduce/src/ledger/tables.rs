@@ -59,7 +59,7 @@ pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
 pub struct Claim {
     /// Number of the statement: paper, place, count.
     pub id: String,
-    /// Name of the paper.
+    /// Name of the paper that makes the statement.
     pub paper: String,
     /// Figure, table or section with the statement.
     pub figure_table_section: String,
@@ -139,7 +139,7 @@ pub struct TestEvidence {
 pub struct Record {
     /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict on the statement.
+    /// Verdict on the statement that the runs give.
     pub verdict: Verdict,
     /// Measured result as text.
     pub measured: String,

@@ -1,4 +1,4 @@
-//! Kinds of values that tables share.
+//! Kinds of values that several tables of the format share.
 
 use super::Kind;
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;

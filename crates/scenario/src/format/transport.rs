@@ -17,7 +17,7 @@ use bufferlab_transport::rdma::Recovery;
 use bufferlab_units::Time;
 
 table! {
-    /// A named transport configuration.
+    /// A transport: a named configuration that carries flows.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TransportSpec read as TransportKeys;
     static TRANSPORT = "[[transport]]",

@@ -178,7 +178,7 @@ impl ScenarioCheck<'_> {
         }
     }
 
-    /// Warns about changes of cables that have no effect.
+    /// Warns about changes of cables that have no effect on the network.
     fn warn_about_changes(&self) {
         let Scenario { duration, drain, .. } = self.scenario;
         let end = Time(duration.0.saturating_add(drain.0));

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A limit on the way of a packet that can bind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Name of the limit.
+    /// Name of the limit in tables.
     pub name: String,
     /// Name of the limit's profile.
     pub profile: String,
@@ -70,7 +70,7 @@ pub struct Wred {
 pub struct Way {
     /// Number of the traffic class.
     pub class: u8,
-    /// DSCP values that map to the class.
+    /// DSCP values that map to the traffic class.
     pub dscp: Vec<u8>,
     /// Priority group of the class at ingress.
     pub group: Option<u8>,

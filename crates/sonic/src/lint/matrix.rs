@@ -69,7 +69,7 @@ struct Column {
     /// Field of the entry that the column is about; empty for the entry itself.
     field: &'static str,
     numbers: Numbers,
-    /// Whether the cell has a value.
+    /// Function that returns whether the cell has a value.
     has: fn(&Config, &PortName, u8) -> bool,
     /// Function that returns the gap of an empty cell, if the cell's meaning needs a value.
     needs: fn(&Traffic<'_>, &PortName, u8) -> Option<Gap>,

@@ -18,7 +18,7 @@ pub enum Rule {
     TwoLevels,
 }
 
-/// A family of chips.
+/// A family of switch chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
     /// Name of the family on the command line.
@@ -27,7 +27,7 @@ pub struct Chip {
     pub family: Option<ChipFamily>,
     /// Name of the family in words.
     pub title: &'static str,
-    /// Size of a cell (bytes); 1 if the chip counts bytes.
+    /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
     /// Number of memory slices, which share no memory.
     pub slices: u64,

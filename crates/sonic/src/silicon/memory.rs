@@ -9,7 +9,7 @@ use serde::Serialize;
 /// A term of the sum that gives the shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// Name of the term.
+    /// Name of the term in the sum.
     pub name: String,
     /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,

@@ -23,7 +23,7 @@ pub struct GroupPoint {
     pub profile: String,
     /// Speed of the ports (Mb/s), if known.
     pub speed_mbps: Option<u64>,
-    /// Cable of the ports (metres), if known.
+    /// Length of the ports' cables (metres), if known.
     pub cable_metres: Option<f64>,
     /// Names of the ports with the profile.
     pub ports: Vec<String>,
@@ -33,7 +33,7 @@ pub struct GroupPoint {
     pub minimum: u64,
     /// Exponent of the group's alpha; absent for a static limit.
     pub dynamic_th: Option<i8>,
-    /// Occupancy at which the group pauses.
+    /// Occupancy at which the group pauses the sender.
     pub pause: u64,
     /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
     /// slice.
@@ -72,7 +72,7 @@ pub struct HeadroomPool {
 pub struct Prediction {
     /// Name of the chip family.
     pub chip: &'static str,
-    /// Size of a cell (bytes).
+    /// Size of a memory cell (bytes).
     pub cell_bytes: u64,
     /// Number of slices of the memory.
     pub slices: u64,

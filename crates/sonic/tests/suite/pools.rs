@@ -54,7 +54,8 @@ fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
     assert_eq!(prediction.shared, 19_230 - 4 * 441 - 4 * 776);
     let group = &prediction.groups[0];
     assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
-    // Minimums of queues are subtracted from neither pool: 2,000,000 B are 9,615 cells.
+    // Minimums of queues are subtracted neither from the ingress nor from the egress pool:
+    // 2,000,000 B are 9,615 cells.
     let queue = &prediction.queues[0];
     assert_eq!((queue.shared, queue.drop), (9_615, 8 + 6_410 + 1));
     assert!(prediction.headroom_pools.is_empty(), "{:?}", prediction.headroom_pools);

@@ -64,7 +64,7 @@ pub(crate) struct LimitedLines<R> {
     place: CsvState,
 }
 
-/// Position of the next byte in a line of CSV.
+/// Parser state: position of the next byte in a line of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CsvState {
     LineStart,

@@ -34,7 +34,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
 pub struct FlowListWorkload {
     /// Origin of the flows, as text for people.
     pub file: String,
-    /// Flows of the list.
+    /// Flows that the workload sends.
     pub flows: Vec<FlowSpec>,
     /// Names of the classes; [`FlowSpec::class`] is an index into this list.
     pub classes: Vec<String>,

@@ -1,4 +1,4 @@
-//! Flow size distributions that the field uses.
+//! Flow size distributions that publications in this field use.
 //!
 //! The numbers come from the cited publications and from the data files that their authors
 //! released.

@@ -198,7 +198,7 @@ pub enum PacketProblem {
         "priority {priority} is beyond queues_per_port = {queues}, counted from 0; raise `queues_per_port`, or set priority = \"transport\""
     )]
     NoSuchQueue {
-        /// Priority of the packet.
+        /// Priority of the invalid packet.
         priority: u8,
         /// Number of queues of a port.
         queues: u8,

@@ -47,7 +47,7 @@ impl Link {
     /// Returns the link type with this number.
     ///
     /// # Errors
-    /// Advice, for unsupported link types.
+    /// Advice to the user, if the link type is not supported.
     pub(super) fn new(number: u32) -> Result<Self, &'static str> {
         match number {
             1 => Ok(Self::Ethernet),

@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     }
 }
 
-/// State of reading a capture.
+/// State of the reader of a capture.
 struct Capture<'a> {
     path: &'a Path,
     trace: RawTrace,

@@ -91,9 +91,9 @@ pub enum VectorEvent {
 pub struct Step {
     /// Number of the step's line in the file, from 1.
     pub line: usize,
-    /// Time of the step, if given.
+    /// Time of the step; `None` for the time of the last step.
     pub at: Option<Time>,
-    /// Event of the step.
+    /// Event of the step, if any.
     pub event: VectorEvent,
     /// Number of repetitions of the event.
     pub repeat: u64,

@@ -42,7 +42,7 @@ pub enum LoadError {
 pub struct Mismatch {
     /// File and line of the step with the expectation.
     pub place: String,
-    /// Name of the case.
+    /// Name of the case in the vector file.
     pub case: String,
     /// Number of the step in the case, from 1.
     pub step: usize,

@@ -13,7 +13,7 @@ const PROBE_TOLERANCE: f64 = 1e-6;
 /// languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
-    /// Time of the operation.
+    /// Time of the elementary operation.
     pub now: Time,
     /// Kind of the operation: [`VectorEvent::Arrive`] or [`VectorEvent::Depart`].
     pub event: VectorEvent,

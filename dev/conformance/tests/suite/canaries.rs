@@ -234,7 +234,7 @@ enum Defect {
     Reorders,
     /// A port does not send at every fifth poll.
     Lazy,
-    /// Pause frames have no effect.
+    /// Pause frames have no effect on the switch.
     IgnoresPauses,
 }
 

@@ -40,17 +40,17 @@ enum Defect {
     None,
     AnswersLossesLikeMarks,
     AnswersTimeoutsLikeMarks,
-    /// The observation window ends a segment early.
+    /// The observation window of the control ends a segment early.
     EndsEarly,
-    /// Every ACK is an observation window.
+    /// The control takes every ACK as an observation window.
     EndsAlways,
     /// The control counts ACKs instead of segments.
     CountsAcks,
-    /// The window grows even if it may not.
+    /// The control's window grows even if it may not.
     AlwaysGrows,
     /// The control cuts the window by alpha instead of alpha / 2.
     CutsDeep,
-    /// The window falls below two segments.
+    /// The window of the control falls below two segments.
     HasNoFloor,
     /// The gain of the control ignores its parameter.
     IgnoresItsGain,

@@ -76,11 +76,11 @@ enum Defect {
     KeepsBackOff,
     IgnoresSacks,
     IgnoresMarks,
-    /// A SACK without new cumulative data restarts the timer.
+    /// A SACK without new cumulative data restarts the sender's timer.
     RestartsTimerOnSacks,
     /// The SYN-ACK gives no sample of the round-trip time.
     IgnoresSynAckRtt,
-    /// Every retransmission is sent twice.
+    /// The sender sends every retransmission twice.
     RepeatsRetransmissions,
     /// A timeout does not reduce the window.
     IgnoresTimeouts,
@@ -198,7 +198,7 @@ enum Deafness {
     BlursMarks,
     /// The receiver does not acknowledge a duplicate.
     IgnoresDuplicates,
-    /// The delayed ACK is due one microsecond late.
+    /// The receiver sends the delayed ACK one microsecond late.
     IsLate,
 }
 

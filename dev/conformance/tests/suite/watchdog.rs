@@ -40,9 +40,9 @@ enum Defect {
     None,
     /// The watchdog counts interrupted waiting as continuous.
     RemembersInterruptions,
-    /// A pause in force does not prolong a storm.
+    /// A pause in force does not prolong a storm of the watchdog.
     RestoresWhilePaused,
-    /// Pause frames do not prolong a storm.
+    /// Pause frames do not prolong a storm of the watchdog.
     RestoresDespiteFrames,
     /// The watchdog sees a storm in an empty queue.
     SeesEmptyQueues,
