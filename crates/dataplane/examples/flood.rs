@@ -38,7 +38,7 @@ mod linux {
         let rate = number("--rate", 0)?;
         let hostile = words.iter().any(|word| word == "--hostile");
         let flags = SockFlag::SOCK_CLOEXEC;
-        // With protocol 0, the socket receives nothing.
+        // A socket with protocol 0 receives no frames.
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)?;
         let address = getifaddrs()?
             .filter(|one| one.interface_name == *interface)
@@ -67,7 +67,7 @@ mod linux {
         Ok(())
     }
 
-    /// An IPv4 frame of a protocol that no host answers.
+    /// Builds an IPv4 frame of a protocol that no host answers.
     fn frame(to: MacAddress, bytes: usize) -> Vec<u8> {
         let mut frame = vec![0; bytes.max(34)];
         frame[..6].copy_from_slice(&to.0);
@@ -80,7 +80,7 @@ mod linux {
         frame
     }
 
-    /// A frame of random bytes, tags, wrong lengths and addresses of all kinds.
+    /// Builds a frame of random bytes, tags, wrong lengths and addresses of all kinds.
     fn attack(to: MacAddress, random: &mut RandomStream) -> Vec<u8> {
         let mut frame = frame(to, 14 + random.below(1_500) as usize);
         match random.below(6) {

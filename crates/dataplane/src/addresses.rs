@@ -18,7 +18,7 @@ impl MacAddress {
     }
 
     /// Whether this is one of the sixteen addresses that switches do not forward (IEEE 802.1Q,
-    /// table 8-1): spanning tree, pause frames, link aggregation, LLDP.
+    /// table 8-1). They are for spanning tree, pause frames, link aggregation and LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)
@@ -50,28 +50,29 @@ impl FromStr for MacAddress {
     }
 }
 
-/// Egress of a frame.
+/// Egress ports of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// One port.
+    /// The frame leaves through one port.
     To(u16),
-    /// All ports except the ingress port.
+    /// The frame leaves through all ports except its ingress port.
     Flood,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     port: u16,
-    /// Last time as a source; `None` for a configured address, which stays.
+    /// Last time at which a frame had this source; `None` for a configured address, which never
+    /// expires.
     seen: Option<Time>,
 }
 
-/// Addresses and their ports.
+/// Table of addresses and their ports.
 ///
 /// The number of learned addresses is limited, so that a host that invents addresses cannot fill
 /// the memory. When the table is full, addresses that were not seen for `forget_after` make room.
-/// If there are none, the table learns nothing new, and frames to unknown addresses are flooded
-/// within the flood limit.
+/// If no address is that old, the table learns no new address, and frames to unknown addresses are
+/// flooded within the flood limit.
 #[derive(Clone, Debug)]
 pub struct AddressTable {
     entries: BTreeMap<MacAddress, Entry>,
@@ -82,13 +83,13 @@ pub struct AddressTable {
     /// Time before which no entry of a full table expires.
     full_until: Time,
     flood_limit: u64,
-    /// The current second, and the number of frames flooded in it.
+    /// Number of the current second, and number of frames flooded in this second.
     flooding: (u64, u64),
 }
 
 impl AddressTable {
-    /// An empty table with at most `most` learned addresses that floods at most `flood_limit`
-    /// frames per second.
+    /// Creates an empty table with at most `most` learned addresses, which floods at most
+    /// `flood_limit` frames per second.
     #[must_use]
     pub const fn new(learns: bool, forget_after: Time, most: usize, flood_limit: u64) -> Self {
         Self {
@@ -117,7 +118,7 @@ impl AddressTable {
     /// Chooses the egress of a frame from `from`, received on `port`, to `to`.
     ///
     /// # Errors
-    /// The reason for which the frame is discarded.
+    /// The reason for discarding the frame.
     pub fn forward(
         &mut self,
         now: Time,
@@ -161,7 +162,7 @@ impl AddressTable {
         self.entries.insert(address, Entry { port, seen: Some(now) });
     }
 
-    /// Removes expired entries. Returns false if the table is still full.
+    /// Removes expired entries, and returns false if the table is still full.
     fn make_room(&mut self, now: Time) -> bool {
         if now < self.full_until {
             return false;
@@ -174,7 +175,7 @@ impl AddressTable {
             seen.fold((0, Time::MAX), |(count, oldest), seen| (count + 1, oldest.min(seen)));
         self.learned = learned;
         if self.learned >= self.most {
-            // Scan the table once per expiring address, not once per frame.
+            // The table is scanned once per expiring address, not once per frame.
             self.full_until = Time(oldest.0.saturating_add(forget_after.0));
         }
         self.learned < self.most
@@ -233,7 +234,7 @@ mod tests {
         }
         assert_eq!(table.learned(), 3);
         assert_eq!(table.forward(SECOND, 1, mac(0), mac(2)), Ok(Forward::To(0)));
-        // Expired addresses make room for new ones.
+        // Expired addresses make room for new addresses.
         let later = Time::from_ms(20_000);
         let _ = table.forward(later, 1, mac(77), mac(0));
         assert_eq!(table.forward(later, 0, mac(1), mac(77)), Ok(Forward::To(1)));

@@ -10,10 +10,10 @@ use thread_priority::{
     thread_native_id, thread_schedule_policy,
 };
 
-/// One thread of the class `SCHED_IDLE` for each core that this process may use. The thread spins
-/// while nothing else needs its core. The core then neither saves energy nor returns to a
-/// hypervisor; waking from either takes tens to hundreds of microseconds. Dropping this value ends
-/// the threads.
+/// Threads of the class `SCHED_IDLE`, one for each core that this process may use. A thread spins
+/// while no other thread needs its core. The core then neither saves energy nor returns to a
+/// hypervisor. Waking from either state takes tens to hundreds of microseconds. Dropping this value
+/// ends the threads.
 #[derive(Debug)]
 pub(crate) struct Awake {
     ended: Arc<AtomicBool>,
@@ -21,7 +21,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Starts the threads.
+    /// Starts a spinning thread for each core.
     ///
     /// # Errors
     /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time,
@@ -44,13 +44,13 @@ impl Awake {
 /// Gives the calling thread normal priority, independent of the thread that started it.
 pub fn take_usual_priority() {
     let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    // The middle is nice value 0. If the system refuses, the process was started with a higher nice
-    // value, which stays.
+    // The middle of the range is nice value 0. If the system refuses, the process was started with
+    // a higher nice value, and keeps this value.
     let middle = ThreadPriority::Crossplatform(50_u8.try_into().expect("50 lies between 0 and 99"));
     let _ = set_thread_priority_and_policy(thread_native_id(), middle, usual);
 }
 
-/// Cores that this process may use.
+/// Numbers of the cores that this process may use.
 fn cores() -> std::io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(Pid::from_raw(0))?;
     Ok((0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect())
@@ -66,11 +66,11 @@ impl Drop for Awake {
     }
 }
 
-/// Keeps a core awake. Returns if the class `SCHED_IDLE` is refused: another class would take time
-/// from the measured program.
+/// Keeps a core awake. The function returns if the system refuses the class `SCHED_IDLE`, because
+/// another class would take time from the measured program.
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    // An error may concern only the nice value, which has no meaning in this class. The class
+    // An error may be about the nice value only, which has no meaning in this class. The class
     // itself is checked below.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// State and scheduling class of each thread of this process with that name, as the kernel
-    /// reports them (proc(5), fields 3 and 41 of `stat`).
+    /// Returns state and scheduling class of each thread of this process with a given name, as the
+    /// kernel reports them (proc(5), fields 3 and 41 of `stat`).
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

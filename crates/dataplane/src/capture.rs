@@ -1,16 +1,16 @@
 //! Captures of all ports for Wireshark, written by a separate thread.
 //!
-//! Every port has a file with what a tap on its cable would see. A lost frame has a comment where
-//! it arrived, and a marked frame where it left. A single file for all ports would contain every
-//! frame twice, and Wireshark would take each second one for a retransmission. `mergecap` can merge
-//! files if needed.
+//! Every port has a file with the frames that a tap on its cable would see. A lost frame has a
+//! comment at its arrival, and a marked frame at its departure. A single file for all ports would
+//! contain every frame twice, and Wireshark would report each second copy as a retransmission.
+//! `mergecap` can merge files if needed.
 //!
-//! The fate of a frame is known later than its arrival. The file of its port therefore waits until
-//! the frame has left or is lost, or until too many others are behind it.
+//! The fate of a frame is known later than its arrival. So the file of the ingress port waits until
+//! the frame has left or is lost, or until too many later frames are waiting.
 //!
 //! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is too
-//! slow, no batch is free, and frames are left out and counted. Memory is therefore bounded, and
-//! forwarding never waits.
+//! slow, no batch is free, and frames are omitted and counted. So memory is bounded, and forwarding
+//! never waits.
 
 mod names;
 mod writer;
@@ -27,31 +27,32 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use writer::{Files, write};
 
-/// Number of frames in a batch.
+/// Number of frames in a full batch.
 const BATCH: usize = 256;
-/// Number of batches: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
-/// need 25 MB, the usual 128 B of each 2 MB.
+/// Number of batches: they store some 16,000 frames, a tenth of a second at the highest rates.
+/// Whole frames need 25 MB, and 128 B of each frame need 2 MB.
 const BATCHES: usize = 64;
-/// Maximum number of received frames whose fate is unknown and for which the files wait: half a
-/// second at the highest rates. A queue that its scheduler starves may store a frame forever.
+/// Maximum number of received frames whose fate is unknown and for which the files wait. The number
+/// is half a second at the highest rates. A queue that its scheduler starves may store a frame
+/// forever.
 const OPEN: usize = 32_768;
-/// Longest time that a frame waits in a partly filled batch.
+/// Longest time that a frame waits in a batch that is not full.
 const LONGEST: Time = Time::from_ms(20);
 
-/// Default number of captured bytes per frame: all headers of TCP over IPv6 with its longest
-/// options.
+/// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with its
+/// longest options.
 pub const SNAPSHOT_BYTES: u32 = 128;
 
-/// Buffer and queue state right after an event.
+/// State of buffer and queue right after an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) queue_bytes: u64,
     pub(crate) buffer_bytes: u64,
-    /// The policy's threshold for the queue.
+    /// Threshold of the policy for the queue (bytes).
     pub(crate) limit: Option<u64>,
 }
 
-/// Kind of loss of a frame.
+/// Kind of loss of a frame in the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
     /// The switch refused the frame or removed it from its queue, as `event` states.
@@ -60,16 +61,16 @@ pub(crate) enum Loss {
     Unsent { port: u16 },
 }
 
-/// Kind of departure of a frame.
+/// Kind of departure of a frame from the switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Departure {
-    /// The interface took the frame, marked or not.
+    /// The interface took the frame; the value is its mark, if any.
     Sent(Option<Mark>),
-    /// The interface refused the frame.
+    /// The egress interface refused the frame.
     Refused,
 }
 
-/// A mark that the switch set.
+/// A congestion mark that the switch set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     pub(crate) queue: u8,
@@ -93,27 +94,27 @@ enum CaptureEvent {
     Lost { origin: Origin, loss: Loss },
     /// A frame was lost after its arrival had been written to the capture.
     LostLate { loss: Loss },
-    /// The frame left the switch.
+    /// The frame left the switch through a port.
     Left(Departure),
 }
 
-/// A frame on its way to the writing thread.
+/// A captured frame on its way to the writing thread.
 #[derive(Debug)]
 struct Item {
     port: u16,
     at_ns: u64,
     event: CaptureEvent,
     original_bytes: u32,
-    /// The captured bytes of the frame, as a range of the batch's bytes.
+    /// Captured bytes of the frame, as a range of the batch's bytes.
     range: std::ops::Range<usize>,
-    /// Frames of the port that were left out before this one.
+    /// Number of frames of the port that were omitted before this frame.
     left_out: u64,
 }
 
-/// A received frame of which some copies are still in the switch.
+/// A received frame, some copies of which are still in the switch.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Copies of the frame that are still stored.
+    /// Number of copies of the frame that are still stored.
     copies: u32,
     is_left_out: bool,
 }
@@ -122,9 +123,9 @@ struct Open {
 struct Batch {
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// Later batches contain only later frames, except frames that were read late.
+    /// Time before all frames of later batches, except frames that were read late (ns).
     until_ns: u64,
-    /// The fate of every received frame with a smaller number is known.
+    /// Number of the first received frame whose fate is unknown.
     settled: u64,
 }
 
@@ -132,7 +133,7 @@ struct Batch {
 #[derive(Debug)]
 enum Message {
     Batch(Batch),
-    /// End of the capture, with counts per port: the files get their final names.
+    /// The capture ends; with the counts of each port, the files get their final names.
     End {
         span_ns: (u64, u64),
         tallies: Vec<Tallies>,
@@ -140,40 +141,40 @@ enum Message {
     },
 }
 
-/// Content of a capture.
+/// Report on a finished capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureReport {
     /// Number of frames in all capture files.
     pub frames: u64,
-    /// Frames that are in no file, because the disk was too slow.
+    /// Number of frames that are in no file, because the disk was too slow.
     pub left_out: u64,
-    /// The capture files, by port.
+    /// Paths of the capture files, by port.
     pub files: Vec<PathBuf>,
 }
 
-/// Writes a capture of every port.
+/// Writer of a capture of every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// The files until [`Self::begin`] hands them to the thread.
+    /// Capture files, until [`Self::begin`] hands them to the thread.
     files: Option<Files<BufWriter<File>>>,
-    /// Channel to the thread, from [`Self::begin`] until the end.
+    /// Channel to the writing thread, from [`Self::begin`] until the end.
     to: Option<Sender<Message>>,
-    /// Free batches.
+    /// Batches that are free for new frames.
     spare: Receiver<Batch>,
     thread: Option<JoinHandle<io::Result<CaptureReport>>>,
     batch: Option<Batch>,
-    /// Captured bytes per frame.
+    /// Number of captured bytes per frame.
     snapshot_bytes: usize,
-    /// Received frames whose fate is not known, from number `first` on.
+    /// Received frames whose fate is not known, beginning with frame number `first`.
     open: VecDeque<Open>,
     first: u64,
-    /// By port: frames left out since the last captured one.
+    /// Number of frames omitted since the last captured frame, by port.
     missing: Vec<u64>,
-    /// Frames left out of the capture, by port.
+    /// Number of frames omitted from the capture, by port.
     left_out: Vec<u64>,
     /// Time zero of the switch (ns since 1970).
     epoch_ns: u64,
-    /// All frames until this time are handed over, except frames that are read late.
+    /// Time until which all frames are handed over, except frames that are read late.
     settled: Time,
     now: Time,
     /// Time of the last handover of a batch.
@@ -181,9 +182,9 @@ pub struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Creates `folder` and captures of the ports of `file` in it: `eth1.pcapng` and so on, named
-    /// `eth1.pcapng.partial` until they are complete. `snapshot_bytes` limits the captured bytes
-    /// per frame; 0 means no limit.
+    /// Creates `folder` and a capture in it for each port of `file`: `eth1.pcapng` and so on. Until
+    /// the files are complete, their names are `eth1.pcapng.partial` and so on. `snapshot_bytes`
+    /// limits the captured bytes per frame; 0 means no limit.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -217,7 +218,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Starts the thread, which runs `write`.
+    /// Starts the writing thread, which runs `write`.
     fn start(
         &mut self,
         write: impl FnOnce(&Receiver<Message>, &Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
@@ -250,8 +251,8 @@ impl CaptureWriter {
         file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
     }
 
-    /// Starts the capture. `epoch_ns`: time zero of the switch (ns since 1970). The thread has the
-    /// rights of the calling thread, and normal priority.
+    /// Starts the capture. `epoch_ns` is time zero of the switch (ns since 1970). The thread has
+    /// the rights of the calling thread, and normal priority.
     pub fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
         if let Some(files) = self.files.take() {
@@ -259,7 +260,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Number of frames left out of the capture.
+    /// Number of frames omitted from the capture.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.iter().sum()
@@ -270,7 +271,7 @@ impl CaptureWriter {
         Origin { port, at_ns: self.epoch_ns + at.as_ns(), number: self.first + self.open.len() as u64 }
     }
 
-    /// Captures the frame of the last [`Self::origin`], of which `copies` exist from now on.
+    /// Captures the frame of the last [`Self::origin`], of which `copies` exist in the switch.
     pub(crate) fn received(
         &mut self,
         origin: Origin,
@@ -327,7 +328,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Adds a frame to the current batch. Returns false if no batch is free.
+    /// Adds a frame to the current batch, and returns false if no batch is free.
     fn put(&mut self, port: u16, at_ns: u64, event: CaptureEvent, frame: &[u8]) -> bool {
         let index = usize::from(port);
         if self.batch.is_none() {
@@ -354,7 +355,7 @@ impl CaptureWriter {
         true
     }
 
-    /// Advances the time to `now`: all frames until the previous time are handed over.
+    /// Advances the time to `now`, and hands over all frames until the previous time.
     pub(crate) fn advance(&mut self, now: Time) {
         (self.settled, self.now) = (self.now, now);
         if now.saturating_sub(self.handed) >= LONGEST && self.batch.is_some() {
@@ -371,7 +372,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Ends the capture with the counts of each port, and waits until it is written.
+    /// Ends the capture with the counts of each port, and waits until its files are written.
     ///
     /// # Errors
     /// If the capture could not be written completely; then no file gets its final name.
@@ -384,7 +385,7 @@ impl CaptureWriter {
     }
 
     fn say(&self, message: Message) {
-        // If the thread has ended, `finish` reports its error.
+        // If the thread has ended, `finish` reports the thread's error.
         let _ = self.to.as_ref().map(|to| to.send(message));
     }
 
@@ -413,7 +414,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::{Duration, Instant};
 
-    /// A disk that blocks until it is released.
+    /// A disk that blocks writes until the test releases it.
     #[derive(Clone)]
     struct Disk {
         may: Arc<Mutex<()>>,
@@ -450,7 +451,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert!(capture.left_out() >= frames - ((BATCHES + 1) * BATCH) as u64, "{}", capture.left_out());
         drop(still);
-        // The disk works again: the next captured frame has the number of missing ones.
+        // The disk works again: the next captured frame has the number of missing frames.
         while capture.missing[0] > 0 {
             let origin = capture.origin(0, Time::from_us(frames));
             capture.received(origin, None, 0, &[0; 1_514]);

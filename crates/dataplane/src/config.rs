@@ -16,10 +16,10 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A port of the switch.
+/// A port of the switch, as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
-    /// Name of the interface.
+    /// Name of the port's interface.
     pub interface: String,
     /// Rate of the port's virtual clock.
     pub rate: BitRate,
@@ -27,18 +27,18 @@ pub struct PortSpec {
     pub addresses: Vec<MacAddress>,
 }
 
-/// Settings besides the buffer: the table `[forwarding]`.
+/// Settings of a switch besides the buffer: the table `[forwarding]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
     /// Time from a frame's arrival to its admission.
     pub delay: Time,
-    /// Bytes on the wire in addition to the frame.
+    /// Number of bytes on the wire in addition to the frame.
     pub overhead_bytes: u32,
-    /// Longest frame (bytes), with its header, without its check sequence.
+    /// Length of the longest frame (bytes), with its header, without its check sequence.
     pub largest_frame: usize,
-    /// Priority by code point.
+    /// Priority of frames by their code point.
     pub priority_of: [u8; 64],
-    /// Priority by the priority of a VLAN tag; `None`: the code point decides.
+    /// Priority of frames by the priority of their VLAN tag; `None` if the code point decides.
     pub priority_of_tag: [Option<u8>; 8],
     /// Whether the switch learns source addresses.
     pub learn: bool,
@@ -50,33 +50,33 @@ pub struct Forwarding {
     pub flood_limit: u64,
 }
 
-/// A switch as its file describes it.
+/// A switch, as its file describes it.
 #[derive(Clone, Debug)]
 pub struct SwitchFile {
-    /// The switch as a scenario: one switch with a host at every port, named like the interface, at
-    /// the port's rate. The traffic of the hosts has no meaning.
+    /// Scenario of the switch: one switch with a host at every port. A host has the name of the
+    /// interface, and its link the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
-    /// The ports of the switch.
+    /// Ports that the file describes.
     pub ports: Vec<PortSpec>,
-    /// Settings besides the buffer.
+    /// Settings of the switch besides the buffer.
     pub forwarding: Forwarding,
-    /// Text of the file.
+    /// Text of the switch's file.
     pub text: String,
-    /// Warnings: check these before you trust the numbers.
+    /// Warnings to check before trusting the numbers.
     pub warnings: Vec<Problem>,
 }
 
 impl SwitchFile {
-    /// Names of the interfaces.
+    /// Names of the ports' interfaces.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.ports.iter().map(|port| port.interface.clone()).collect()
     }
 }
 
-/// The keys of a switch's file that the scenario's reader does not know.
+/// Keys of a switch's file that the scenario's reader does not know.
 struct Own {
-    /// Remaining keys, for the scenario's reader.
+    /// Remaining keys of the file, for the scenario's reader.
     settings: Vec<Setting>,
     ports: Vec<PortSpec>,
     forwarding: Forwarding,
@@ -85,7 +85,7 @@ struct Own {
 /// Reads a switch's file.
 ///
 /// # Errors
-/// All mistakes, with file, line, key and advice.
+/// All mistakes in the file, with file, line, key and advice.
 pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
     match files::read_text(path) {
         Ok(text) => load_text(path, &text),
@@ -123,7 +123,7 @@ pub fn load_text(path: &Path, text: &str) -> Result<SwitchFile, LoadError> {
     if context.failed_since(start) {
         return Err(context.into_error(&name));
     }
-    // Warnings about hosts do not concern a switch.
+    // Warnings about hosts have no meaning for a switch.
     let is_of_switch = |problem: &Problem| problem.key().starts_with("switch");
     let warnings = loaded.warnings.into_iter().filter(is_of_switch).collect();
     let Own { ports, forwarding, .. } = own;
@@ -217,8 +217,8 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
     })
 }
 
-/// Text of a scenario around the switch: a host at every port. The workload is present only because
-/// a scenario needs one.
+/// Formats a scenario around the switch, with a host at every port. The workload is present only
+/// because a scenario needs a workload.
 fn scenario_text(own: &Own) -> String {
     let quoted = |port: &PortSpec| format!("{:?}", port.interface);
     let hosts: Vec<_> = own.ports.iter().map(quoted).collect();
@@ -251,7 +251,7 @@ fn scenario_text(own: &Own) -> String {
 /// Transports of the scenario around a switch, and whether their packets are ECN-capable.
 pub(crate) const TRANSPORTS: [(&str, bool); 2] = [("plain", false), ("capable", true)];
 
-/// Rejects features that only the simulator has.
+/// Rejects settings of features that only the simulator has.
 fn check_supported(context: &Context, settings: &[Setting], scenario: &Scenario) {
     let spec = &scenario.switches[0];
     let hardware = &spec.hardware;

@@ -1,5 +1,5 @@
-//! The decisions of a switch: arrivals with their times go in; verdicts, marks and departures come
-//! out. No clock, no sockets.
+//! Driver of a switch, which decides about packets. Its inputs are arrivals with their times; its
+//! outputs are verdicts, marks and departures. The driver has no clock and no sockets.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, Policy, PolicyFailure, QueueId,
@@ -10,54 +10,55 @@ use bufferlab_units::{Serializer, Time, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Minimum distance of two arrivals, so that no ties have to be broken.
+/// Minimum time between two arrivals, so that no two arrivals are at the same time.
 const APART: Time = Time::from_ns(1);
 
-/// A packet that reaches the buffer.
+/// A packet that arrives at the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// Time at which the packet's last bit arrives.
     pub at: Time,
-    /// Header. Its size is the bytes on the wire, with preamble, check sequence and gap.
+    /// Header of the packet. Its size is the bytes on the wire, with preamble, check sequence and
+    /// gap.
     pub header: Header,
-    /// Ingress port.
+    /// Number of the packet's ingress port.
     pub ingress: u16,
-    /// Egress port.
+    /// Number of the packet's egress port.
     pub egress: u16,
 }
 
 /// A packet that leaves the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departing {
-    /// The caller's identifier of the packet.
+    /// Identifier of the packet, chosen by the caller.
     pub id: u32,
-    /// Egress port.
+    /// Number of the packet's egress port.
     pub port: u16,
-    /// Departure of the first bit: the packet is no longer in the buffer.
+    /// Time at which the first bit departs: the packet is no longer in the buffer.
     pub starts: Time,
-    /// Departure of the last bit: the neighbour may have the packet.
+    /// Time at which the last bit departs: the neighbour may have the packet.
     pub ends: Time,
-    /// Whether the packet was marked on departure.
+    /// Whether the switch marked the packet on departure.
     pub marked: bool,
 }
 
-/// The switch of `bufferlab-core`.
+/// The switch of `bufferlab-core` with any policy.
 pub type Core = Switch<Box<dyn Policy>>;
 
-/// Receives the fate of packets, in the order of time. `core` and `buffer` have the state right
+/// Receiver of the fates of packets, in the order of time. `core` and `buffer` have the state right
 /// after the event.
 pub trait PacketEvents {
-    /// Packet `id` was stored in `queue`. `marked`: it was marked on arrival.
+    /// Packet `id` was stored in `queue`. `marked` means that it was marked on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
     /// Packet `id`, which requested space in `queue`, was refused.
     fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core);
     /// Packet `id` was removed from `queue` without being sent.
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
-    /// A packet was sent.
+    /// The switch sent a packet.
     fn sent(&mut self, departing: Departing, core: &Core);
 }
 
-/// Forwards evictions, which the core reports to its observer.
+/// Observer of the core that forwards evictions.
 struct Listener<'a, W>(&'a mut W);
 
 impl<W: PacketEvents> Observer for Listener<'_, W> {
@@ -70,15 +71,15 @@ impl<W: PacketEvents> Observer for Listener<'_, W> {
 
 struct EgressPort {
     serializer: Serializer,
-    /// Whether the port is sending: the end is in [`Driver::ends`].
+    /// Whether the port is sending; [`Driver::ends`] has the end of the transmission.
     is_busy: bool,
 }
 
-/// The core, and a virtual clock for every port.
+/// Driver with the core, and with a virtual clock for every port.
 ///
-/// At one instant, completed transmissions come first, in the order of their starts, then the
-/// arrival, then timers of the policy. The simulator has the same order with
-/// `tie_order = "insertion"`, so the simulator gives the same verdicts for a replayed record.
+/// If several events are at one instant, completed transmissions come first, in the order of their
+/// starts. Then comes the arrival, then timers of the policy. With `tie_order = "insertion"` the
+/// simulator has the same order, so it gives equal verdicts for a replayed record.
 pub struct Driver {
     core: Core,
     ports: Vec<EgressPort>,
@@ -87,13 +88,13 @@ pub struct Driver {
     transmissions: u64,
     /// Bytes on the wire by packet identifier.
     wire_bytes: Vec<u32>,
-    /// Bytes of a frame that the buffer does not charge.
+    /// Number of bytes of a frame that the buffer does not charge.
     uncharged: u32,
-    /// The policy's next timer.
+    /// Time of the policy's next timer.
     timer: Option<Time>,
-    /// Earliest time of the next arrival; earlier decisions are final.
+    /// Earliest time of the next arrival; decisions before this time are final.
     earliest: Time,
-    /// Decisions until this time are final; `None` if there are none.
+    /// Time until which decisions are final; `None` without decisions.
     decided: Option<Time>,
     late: u64,
 }
@@ -119,7 +120,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
         scheduler: scheduler
             .map_err(|error| BuildError { param: "scheduler", message: error.to_string() })?,
         profile: scenario.profile,
-        // The simulator seeds its first switch like this.
+        // The simulator seeds its first switch in the same way.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         ..SwitchConfig::new(spec.buffer_bytes, scenario.topology.switch_port_rates(0))
@@ -134,7 +135,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
 }
 
 impl Driver {
-    /// A driver for the first switch of `scenario`.
+    /// Creates a driver for the first switch of `scenario`.
     ///
     /// # Errors
     /// Returns the errors of [`core_of`].
@@ -155,19 +156,19 @@ impl Driver {
         })
     }
 
-    /// The core that forwards frames.
+    /// Core switch that decides about frames.
     #[must_use]
     pub const fn core(&self) -> &Core {
         &self.core
     }
 
-    /// Earliest time that the next arrival can have: earlier decisions are final.
+    /// Earliest time that the next arrival can have: decisions before this time are final.
     #[must_use]
     pub const fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// Number of arrivals that came after a decision about the same or a later time.
+    /// Number of arrivals that came after a decision about an equal or a later time.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late
@@ -179,17 +180,19 @@ impl Driver {
         self.core.take_failure()
     }
 
-    /// End of the next transmission to complete.
+    /// Time at which the next transmission ends.
     #[must_use]
     pub fn next_end(&self) -> Option<Time> {
         self.ends.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which it
-    /// counts as arrived: later than `incoming.at` if later decisions are already final.
+    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which the
+    /// packet counts as arrived. It is later than `incoming.at` if later decisions are already
+    /// final.
     pub fn arrive<W: PacketEvents>(&mut self, id: u32, incoming: &Incoming, events: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
-        // Equal times are not late: copies of one frame, or timestamps of two ports.
+        // Arrivals at equal times are not late: they are copies of one frame, or timestamps of two
+        // ports.
         self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
         self.run(at, false, events);
         self.earliest = at + APART;
@@ -225,19 +228,19 @@ impl Driver {
     pub fn advance<W: PacketEvents>(&mut self, until: Time, events: &mut W) {
         self.run(until, true, events);
         self.decided = self.decided.max(Some(until));
-        // Arrival times are whole nanoseconds.
+        // The times of arrivals are whole nanoseconds.
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 
-    /// Sends all stored packets.
+    /// Sends all packets that the switch stores.
     pub fn finish<W: PacketEvents>(&mut self, events: &mut W) {
         while let Some(end) = self.next_end() {
             self.advance(end, events);
         }
     }
 
-    /// Handles ends of transmissions until `until`, and timers before it (with `with_timers` also
-    /// those at it).
+    /// Handles ends of transmissions until `until`, and timers before `until`. With `with_timers`,
+    /// timers at `until` are also handled.
     fn run<W: PacketEvents>(&mut self, until: Time, with_timers: bool, events: &mut W) {
         loop {
             let timer = self.timer.filter(|&at| at < until || (with_timers && at == until));

@@ -1,42 +1,42 @@
-//! Errors of the switch of real packets.
+//! Errors of the switch for real packets.
 
 use bufferlab_core::BuildError;
 use nix::errno::Errno;
 
-/// Reason for which a switch cannot continue.
+/// Reason why a switch cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// An interface does not exist.
+    /// An interface in the switch file does not exist.
     #[error("there is no interface \"{name}\" here; `ip link` shows: {known}")]
     NoInterface {
         /// Name of the interface in the switch file.
         name: String,
-        /// Existing interfaces.
+        /// Names of the existing interfaces.
         known: String,
     },
     /// The operating system refused an operation.
     #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
     System {
-        /// The attempted operation.
+        /// Description of the attempted operation.
         what: &'static str,
-        /// The interface.
+        /// Name of the interface.
         interface: String,
         /// Error of the operating system.
         source: Errno,
     },
-    /// The policy, its scheduler or its marking rule does not fit.
+    /// The policy, its scheduler or its marking rule does not fit the switch.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The policy failed.
+    /// The policy failed while the switch ran.
     #[error("the policy failed: {0}")]
     Policy(String),
-    /// Counters cannot be shown.
+    /// The server of counters cannot start.
     #[error("cannot show metrics: {0}")]
     Metrics(std::io::Error),
-    /// The process that renames captures cannot be started.
+    /// The process that renames captures cannot start.
     #[error("cannot start the process that renames captures: {0}")]
     Captures(std::io::Error),
-    /// Root's rights cannot be given up.
+    /// The process cannot give up root's rights.
     #[error("cannot give up the rights of root: {0}")]
     Rights(Errno),
 }

@@ -61,7 +61,7 @@ static PORT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Table of the settings besides the buffer.
+/// Table of the settings of a switch besides the buffer.
 static FORWARDING: TableSpec = TableSpec {
     title: "[forwarding]",
     doc: "Settings of a real switch besides its buffer.",
@@ -127,7 +127,7 @@ static FORWARDING: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A tag's priority and its priority at the switch.
+/// Keys that map a tag's priority to a priority of the switch.
 static TAG: TableSpec = TableSpec {
     title: "an entry of forwarding.tag_priorities",
     doc: "The priority of frames with a VLAN tag of one priority.",
@@ -143,7 +143,7 @@ static TAG: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A code point and its priority.
+/// Keys that map a code point to a priority of the switch.
 static CODE_POINT: TableSpec = TableSpec {
     title: "an entry of forwarding.priorities",
     doc: "The priority of a code point.",

@@ -7,9 +7,9 @@ use crate::tallies::Discard;
 use bufferlab_core::{Ecn, Header};
 use std::net::Ipv4Addr;
 
-/// Bytes of an Ethernet header without a VLAN tag.
+/// Size of an Ethernet header without a VLAN tag (bytes).
 pub const HEADER_BYTES: usize = 14;
-/// The smallest frame without its check sequence (IEEE 802.3: 64 B with it).
+/// Size of the smallest frame without its check sequence (bytes); IEEE 802.3 has 64 B with it.
 pub const SMALLEST_BYTES: usize = 60;
 
 const IPV4: u16 = 0x0800;
@@ -19,36 +19,36 @@ const SERVICE_VLAN: u16 = 0x88a8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Position of the congestion bits of a frame.
+/// Position of the congestion bits in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Network {
     V4,
     V6,
-    /// No congestion bits: ARP and other protocols.
+    /// The frame has no congestion bits: ARP and other protocols.
     Other,
 }
 
-/// The headers of a frame.
+/// Headers of a frame that the switch has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Destination address.
+    /// Destination address of the frame.
     pub to: MacAddress,
-    /// Source address.
+    /// Source address of the frame.
     pub from: MacAddress,
-    /// Code point of the differentiated services field (RFC 2474), 0 to 63; 0 where there is none.
+    /// Code point of the differentiated services field (RFC 2474), 0 to 63; 0 without this field.
     pub code_point: u8,
-    /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7, if there is one.
+    /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7; `None` without a tag.
     pub tag_priority: Option<u8>,
     /// Header of the packet, without size and priority. The ECN state is read from the ECN bits
-    /// (RFC 3168). The flow is a hash of addresses, protocol and ports, or of the link's addresses
-    /// if there are no others.
+    /// (RFC 3168). The flow is a hash of addresses, protocol and ports. Without IP addresses, it is
+    /// a hash of the link's addresses.
     pub packet: Header,
 }
 
 /// Reads the headers of `frame` (without check sequence).
 ///
 /// # Errors
-/// The reason for which the frame cannot be forwarded.
+/// The reason why the frame cannot be forwarded.
 pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     let (Some(to), Some(from)) = (address(frame, 0), address(frame, 6)) else {
         return Err(Discard::Truncated);
@@ -63,8 +63,8 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     }
     let mut flow = Hash::new();
     for tag in frame[12..12 + tags].chunks(TAG_BYTES) {
-        // The VLAN number is part of the flow, because hosts of different networks may have the
-        // same addresses. The priority is not, because it may vary within a flow.
+        // The VLAN number is part of the flow, because hosts of different networks may have equal
+        // addresses. The priority is not a part, because it may vary within a flow.
         flow.take(&[tag[2] & 0x0f, tag[3]]);
     }
     let (network, code_point, bits) = match kind {
@@ -86,14 +86,14 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     Ok(Headers { to, from, code_point, tag_priority, packet })
 }
 
-/// Bytes of a VLAN tag: its type, then priority and number (IEEE 802.1Q).
+/// Size of a VLAN tag (bytes): its type, then priority and number (IEEE 802.1Q).
 pub const TAG_BYTES: usize = 4;
 
 fn is_tag(kind: u16) -> bool {
     kind == VLAN || kind == SERVICE_VLAN
 }
 
-/// Bytes of the first two VLAN tags of `frame`. A switch does not read a third one.
+/// Size of the first two VLAN tags of `frame` (bytes). A switch does not read a third tag.
 #[must_use]
 pub fn tag_bytes(frame: &[u8]) -> usize {
     let has = |tags: usize| u16_at(frame, 12 + tags).is_some_and(is_tag);
@@ -122,7 +122,8 @@ fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     }
     flow.take(&packet[12..20]);
     flow.take(&packet[9..10]);
-    // All fragments of a packet belong to one flow. Only the first has ports, so ports are ignored.
+    // All fragments of a packet belong to one flow. Only the first fragment has ports, so ports are
+    // ignored.
     let is_fragment = u16_at(packet, 6).is_some_and(|field| field & 0x3fff != 0);
     if !is_fragment && matches!(packet[9], TCP | UDP) {
         flow.take(packet.get(header..header + 4).unwrap_or(&[]));
@@ -148,7 +149,7 @@ fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     Ok((Network::V6, class >> 2, class & 3))
 }
 
-/// Sets the congestion mark of an ECN-capable frame; other frames stay unchanged. The checksum of
+/// Sets the congestion mark of an ECN-capable frame; other frames do not change. The checksum of
 /// IPv4 is updated by RFC 1624, Eq. 3. IPv6 has no checksum.
 pub fn mark(frame: &mut [u8]) {
     let start = HEADER_BYTES + tag_bytes(frame);
@@ -165,7 +166,7 @@ pub fn mark(frame: &mut [u8]) {
             let checksum = updated(checksum, before, after).to_be_bytes();
             packet[10..12].copy_from_slice(&checksum);
         }
-        // The two low bits of the traffic class are bits 4 and 5 of the second byte.
+        // The two ECN bits of the traffic class are bits 4 and 5 of the second byte.
         Some(IPV6) if frame.len() >= start + 2 && frame[start + 1] & 0x30 != 0 => {
             frame[start + 1] |= 0x30;
         }
@@ -173,13 +174,13 @@ pub fn mark(frame: &mut [u8]) {
     }
 }
 
-/// Completes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on.
-/// The checksum is `offset` bytes further, where the sum of the pseudo header is stored until then.
-/// Returns false if the frame is too short.
+/// Completes a checksum that the sender left to its card: the sum of RFC 1071, beginning at byte
+/// `start`. The checksum's place is `offset` bytes further, and has the sum of the pseudo header
+/// until then. Returns false if the frame is too short.
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
-    // Zero would mean that a datagram has no checksum (RFC 768). For TCP both values are
+    // Zero would mean that a datagram has no checksum (RFC 768). For TCP, 0 and 0xffff are
     // equivalent.
     let sum = if sum == 0 { 0xffff } else { sum };
     part[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
@@ -195,7 +196,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// Adds carries until the sum has 16 bits.
+/// Adds the carries of a sum until it has 16 bits.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -203,13 +204,13 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// Checksum after a changed word by RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
+/// Checksum after a changed word, by RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
 fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
-/// [`Header::flow`] of the packets of a TCP connection over IPv4, from one end (address and port)
-/// to the other.
+/// Returns [`Header::flow`] for the packets of a TCP connection over IPv4, from one end (address
+/// and port) to the other end.
 #[must_use]
 pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
     let mut flow = Hash::new();
@@ -229,7 +230,7 @@ fn address(bytes: &[u8], at: usize) -> Option<MacAddress> {
     bytes.get(at..at + 6)?.try_into().ok().map(MacAddress)
 }
 
-/// FNV-1a of 64 bits, folded to 32.
+/// FNV-1a hash of 64 bits, folded to 32.
 struct Hash(u64);
 
 impl Hash {
@@ -252,7 +253,7 @@ impl Hash {
 mod tests {
     use super::*;
 
-    /// An IPv4 frame with this second byte of its header and a correct checksum.
+    /// Builds an IPv4 frame with this second byte of its header and a correct checksum.
     fn frame_v4(class: u8) -> Vec<u8> {
         let mut frame = vec![0_u8; 60];
         frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
@@ -305,8 +306,8 @@ mod tests {
             for salt in 0..=255_u8 {
                 let mut frame = frame_v4(0);
                 frame.resize(bytes, salt);
-                // The pseudo header has addresses, protocol and length. A host leaves its sum in
-                // the checksum field.
+                // The pseudo header has addresses, protocol and length. A host leaves the sum of
+                // the pseudo header in the checksum field.
                 let length = (bytes - 34) as u16;
                 let pseudo = sum_of(&frame[26..34]) + u64::from(TCP) + u64::from(length);
                 frame[50..52].copy_from_slice(&fold(pseudo).to_be_bytes());
@@ -369,7 +370,8 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// The frame with tags of these types (0x81 or 0x88), priorities 5, 4, …, and numbers 7, 8, ….
+    /// Adds tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …, and numbers 7,
+    /// 8, ….
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

@@ -1,9 +1,9 @@
 //! Histogram of durations: lateness of frames, and time of packets in the buffer.
 
-/// If the p99.9 of lateness (ns) exceeds this, the run gives little information about queues.
+/// Largest p99.9 of lateness (ns) for meaningful statements about queues.
 pub const INCONCLUSIVE_LATENESS_NS: u64 = 1_000_000;
 
-/// Counts of durations in bins of an eighth of an octave.
+/// Histogram of durations, with bins of an eighth of an octave.
 #[derive(Clone, Debug)]
 pub struct Durations {
     bins: Vec<u64>,
@@ -19,7 +19,7 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// Counts a duration of `ns`.
+    /// Adds a duration of `ns` nanoseconds to the histogram.
     pub fn add(&mut self, ns: u64) {
         let octave = ns.max(8).ilog2();
         let part = (ns.max(8) >> (octave - 3)) & 7;
@@ -47,8 +47,8 @@ impl Durations {
         self.largest
     }
 
-    /// Upper end of the bin of quantile `q` (ns): at most 13 % above the quantile, and at most the
-    /// largest duration.
+    /// Upper end of the bin with quantile `q` (ns). It is at most 13 % above the quantile, and at
+    /// most the largest duration.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;

@@ -10,13 +10,13 @@ use nix::sys::socket::{
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Receives state changes of a switch's interfaces.
+/// Receiver of state changes of a switch's interfaces.
 pub(crate) struct LinkWatch {
     socket: OwnedFd,
     buffer: Vec<u8>,
 }
 
-/// Kinds of messages (linux/rtnetlink.h).
+/// Kinds of rtnetlink messages about links (linux/rtnetlink.h).
 const NEW_LINK: u16 = 16;
 const DELETED_LINK: u16 = 17;
 
@@ -31,12 +31,13 @@ impl LinkWatch {
         Ok(Self { socket, buffer: vec![0; 1 << 16] })
     }
 
-    /// Socket to wait for.
+    /// Socket that becomes readable when a link changes.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Announced changes of `interfaces`: their numbers and states, in the order of time.
+    /// Returns the announced changes of `interfaces`: their numbers and states, in the order of
+    /// time.
     pub(crate) fn read(&mut self, interfaces: &[Interface]) -> Vec<(usize, LinkState)> {
         let mut changes = Vec::new();
         loop {
@@ -47,7 +48,7 @@ impl LinkWatch {
                         changes.extend(port.map(|port| (port, state)));
                     }
                 }
-                // Too many messages at once. The next change repeats the lost state.
+                // The kernel had too many messages at once. The next change repeats the lost state.
                 Err(Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(_) => return changes,
             }
@@ -55,14 +56,14 @@ impl LinkWatch {
     }
 }
 
-/// Number and state of every link in a datagram.
+/// Returns number and state of every link in a datagram.
 fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     let mut found = Vec::new();
-    // A header: length (4 bytes), kind (2), and more up to 16.
+    // A header has a length (4 bytes), a kind (2 bytes), and other fields up to 16 bytes.
     while let Some(header) = bytes.first_chunk::<16>() {
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
         let kind = u16::from_ne_bytes([header[4], header[5]]);
-        // After the header: family and type (4 bytes), number, flags.
+        // After the header come family and type (4 bytes), number and flags.
         if let Some(link) = bytes.get(16..28).filter(|_| kind == NEW_LINK || kind == DELETED_LINK) {
             let word = |at: usize| [link[at], link[at + 1], link[at + 2], link[at + 3]];
             let family = link[0];
@@ -81,7 +82,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     found
 }
 
-/// State of a link from the kind of a message about it and its flags.
+/// Returns the state of a link from the kind and the flags of a message about it.
 fn state_of(kind: u16, flags: u32) -> LinkState {
     if kind == DELETED_LINK { LinkState::Removed } else { LinkState::from_flags(flags) }
 }
@@ -90,7 +91,7 @@ fn state_of(kind: u16, flags: u32) -> LinkState {
 mod tests {
     use super::*;
 
-    /// A message about a link with these flags.
+    /// Builds a message about a link with these flags.
     fn message(kind: u16, family: u8, index: i32, flags: u32) -> Vec<u8> {
         let mut bytes = 32_u32.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());

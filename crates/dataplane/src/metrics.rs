@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Listens on `address`, which must be a loopback address.
+/// Opens a listener on `address`, which must be a loopback address.
 ///
 /// # Errors
 /// If the address is not a loopback address, or is in use.
@@ -30,8 +30,8 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-/// Serves the last snapshot on `listener`, from a thread with normal priority. `names`: names of
-/// the ports.
+/// Serves the last snapshot on `listener`, from a thread with normal priority. `names` are the
+/// names of the ports.
 pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
     std::thread::spawn(move || {
         take_usual_priority();
@@ -42,10 +42,10 @@ pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>
     });
 }
 
-/// Creates a page of all counters.
+/// Function that formats a page of all counters.
 type Counters = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Longest time for one connection: a stalled peer cannot occupy a socket for longer.
+/// Longest time for one connection, so that a stalled peer cannot occupy a socket for longer.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
 
 /// Accepts connections until the process ends.
@@ -55,7 +55,7 @@ async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(attend(stream, Arc::clone(&counters)))),
-            // The system has no room for more connections until some end.
+            // The system has no room for more connections until some connections end.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -166,7 +166,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Page of all counters. `names`: names of the ports.
+/// Formats the page of all counters. `names` are the names of the ports.
 pub(crate) fn page(names: &[String], snapshot: &Snapshot) -> String {
     let mut text = String::with_capacity(8_192);
     ports(names, snapshot, &mut text);
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
     }
 
-    /// Answer to these lines from a server that shows a capacity of 7.
+    /// Returns the answer to these request lines from a server that shows a capacity of 7.
     fn answer(address: SocketAddr, lines: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");

@@ -1,6 +1,6 @@
 //! Peak occupancy of the buffer and its queues.
 
-/// Peak occupancy since the last reading and since the start (bytes).
+/// Peak occupancy of buffer and queues, since the last reading and since the start (bytes).
 #[derive(Debug, Default)]
 pub struct Peaks {
     queues: Vec<[u64; 2]>,
@@ -8,7 +8,7 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// Records that queue `index` has `bytes`, and the buffer `occupancy`.
+    /// Records that queue `index` has `bytes`, and that the buffer has `occupancy` bytes.
     pub(crate) fn see(&mut self, index: usize, bytes: u64, occupancy: u64) {
         if index >= self.queues.len() {
             self.queues.resize(index + 1, [0; 2]);
@@ -17,29 +17,29 @@ impl Peaks {
         self.buffer = self.buffer.map(|most| most.max(occupancy));
     }
 
-    /// Peak of a queue since the last reading.
+    /// Peak length of a queue since the last reading (bytes).
     pub(crate) fn queue(&self, index: usize) -> u64 {
         self.queues.get(index).map_or(0, |most| most[0])
     }
 
-    /// Peak of the buffer since the last reading.
+    /// Peak occupancy of the buffer since the last reading (bytes).
     pub(crate) fn buffer(&self) -> u64 {
         self.buffer[0]
     }
 
-    /// Peak of a queue since the start.
+    /// Peak length of a queue since the start (bytes).
     #[must_use]
     pub fn queue_ever(&self, index: usize) -> u64 {
         self.queues.get(index).map_or(0, |most| most[1])
     }
 
-    /// Peak of the buffer since the start.
+    /// Peak occupancy of the buffer since the start (bytes).
     #[must_use]
     pub fn buffer_ever(&self) -> u64 {
         self.buffer[1]
     }
 
-    /// Starts a new interval for peaks since the last reading.
+    /// Starts a new interval for the peaks since the last reading.
     pub(crate) fn clear(&mut self) {
         self.queues.iter_mut().for_each(|most| most[0] = 0);
         self.buffer[0] = 0;

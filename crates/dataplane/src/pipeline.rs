@@ -15,21 +15,21 @@ use bufferlab_core::{
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A frame whose last bit leaves at `at`.
+/// A frame that is due at an egress port: its last bit leaves at `at`.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
     /// Time at which the neighbour should have the frame.
     pub at: Time,
-    /// Slot of the frame; see [`Pipeline::frame`].
+    /// Number of the frame's slot; see [`Pipeline::frame`].
     id: u32,
 }
 
-/// Frames by slot. Buffers are reused.
+/// Frames by slot number. The buffers of slots are reused.
 #[derive(Debug, Default)]
 struct Frames {
     frames: Vec<Vec<u8>>,
     rows: Vec<Recorded>,
-    /// Ingress of each frame and marks of the switch, for a capture.
+    /// Ingress of each frame, and marks that the switch set, for a capture.
     origins: Vec<Option<Origin>>,
     marks: Vec<Option<Mark>>,
     free: Vec<u32>,
@@ -53,10 +53,10 @@ impl Frames {
     }
 }
 
-/// Lost packets of a port by reason.
+/// Number of a port's lost packets by reason.
 type Losses = BTreeMap<&'static str, u64>;
 
-/// Records the fate of packets: sent frames wait for their time, lost frames free their slots.
+/// Recorder of the fates of packets: sent frames wait for their time, lost frames free their slots.
 struct Outcome<'a> {
     frames: &'a mut Frames,
     due: &'a mut [VecDeque<Due>],
@@ -86,7 +86,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Captures a mark.
+    /// Captures a congestion mark on a frame.
     fn mark(&mut self, id: u32, queue: QueueId, on_arrival: bool, core: &Core) {
         frame::mark(&mut self.frames.frames[id as usize]);
         if self.capture.is_some() {
@@ -97,7 +97,7 @@ impl Outcome<'_> {
     }
 }
 
-/// State of the buffer and of `queue`, with its threshold.
+/// Returns the state of the buffer and of `queue`, with its threshold.
 fn held(queue: QueueId, core: &Core) -> Held {
     let limit = core.threshold(queue, Tags::NONE);
     Held { limit, ..bytes_of(queue, core.buffer()) }
@@ -135,7 +135,7 @@ impl PacketEvents for Outcome<'_> {
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer) {
         self.end(id, Fate::Evicted { at, reason });
         let (port, number) = buffer.port_and_priority(queue);
-        // No threshold: the policy is busy evicting and cannot be queried.
+        // The threshold is unknown: the policy is busy evicting and cannot be queried.
         let (event, held) = (PacketEvent::Evicted, bytes_of(queue, buffer));
         self.capture(id, at, Loss::Switch { event, port, queue: number, reason, held });
         self.frames.free.push(id);
@@ -156,7 +156,7 @@ impl PacketEvents for Outcome<'_> {
     }
 }
 
-/// Header parser, address table, delay line and [`Driver`].
+/// Pipeline of header parser, address table, delay line and [`Driver`].
 #[derive(Debug)]
 pub struct Pipeline {
     driver: Driver,
@@ -166,12 +166,12 @@ pub struct Pipeline {
     delay: Time,
     overhead: u32,
     largest: usize,
-    /// The delay line, by time.
+    /// Packets in the delay line, by time.
     pending: VecDeque<(Incoming, u32)>,
     frames: Frames,
     due: Vec<VecDeque<Due>>,
     tallies: Vec<Tallies>,
-    /// Losses by port.
+    /// Lost packets of each port.
     losses: Vec<Losses>,
     peaks: Peaks,
     /// Durations that sent packets spent in the buffer, by queue.
@@ -220,7 +220,7 @@ impl Pipeline {
         })
     }
 
-    /// Adds a capture of all ports.
+    /// Adds a capture of all ports to the pipeline.
     #[must_use]
     pub fn with_capture(mut self, capture: Option<CaptureWriter>) -> Self {
         self.capture = capture;
@@ -233,20 +233,20 @@ impl Pipeline {
         self.capture = capture;
     }
 
-    /// Flushes the record, with the time until which it is complete.
+    /// Flushes the record, and writes the time until which the record is complete.
     pub fn mark_record(&mut self) {
         let Some(record) = &mut self.record else { return };
         let open = self.frames.rows.iter().filter(|row| !row.is_settled()).map(|row| row.incoming.at).min();
         record.mark(self.driver.earliest().min(open.unwrap_or(Time::MAX)));
     }
 
-    /// The driver of the switch.
+    /// Driver of the switch.
     #[must_use]
     pub const fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// Frame counts by port.
+    /// Frame counts of all ports, by port number.
     #[must_use]
     pub fn tallies(&self) -> &[Tallies] {
         &self.tallies
@@ -257,12 +257,12 @@ impl Pipeline {
         &mut self.tallies[usize::from(port)]
     }
 
-    /// Packets of the queues of `port` that the core refused or evicted, by reason.
+    /// Number of packets of `port`'s queues that the core refused or evicted, by reason.
     pub fn losses_of(&self, port: usize) -> impl Iterator<Item = (&'static str, u64)> {
         self.losses[port].iter().map(|(reason, packets)| (*reason, *packets))
     }
 
-    /// Packets of all queues that the core refused or evicted, by reason.
+    /// Number of packets of all queues that the core refused or evicted, by reason.
     #[must_use]
     pub fn losses(&self) -> BTreeMap<&'static str, u64> {
         let mut all = Losses::new();
@@ -272,24 +272,24 @@ impl Pipeline {
         all
     }
 
-    /// Peak occupancy since [`Self::forget_peaks`].
+    /// Peak occupancy of buffer and queues since [`Self::forget_peaks`].
     #[must_use]
     pub const fn peaks(&self) -> &Peaks {
         &self.peaks
     }
 
-    /// Time in the buffer of packets that left queue `index`.
+    /// Durations in the buffer of packets that left queue `index`.
     #[must_use]
     pub fn stays(&self, index: usize) -> &Durations {
         &self.stays[index]
     }
 
-    /// Starts a new interval for peaks.
+    /// Starts a new interval for the peaks of buffer and queues.
     pub fn forget_peaks(&mut self) {
         self.peaks.clear();
     }
 
-    /// Number of frames that the capture left out; `None` without a capture.
+    /// Number of frames that the capture omitted; `None` without a capture.
     #[must_use]
     pub fn left_out(&self) -> Option<u64> {
         self.capture.as_ref().map(CaptureWriter::left_out)
@@ -305,7 +305,7 @@ impl Pipeline {
     /// of time.
     ///
     /// # Errors
-    /// The reason for which the frame was discarded; it has been counted.
+    /// The reason for discarding the frame, which has been counted.
     pub fn receive(&mut self, port: u16, at: Time, frame: &[u8]) -> Result<(), Discard> {
         let tallies = &mut self.tallies[usize::from(port)];
         tallies.received += 1;
@@ -360,14 +360,14 @@ impl Pipeline {
         let row = Recorded {
             incoming,
             queue: 0,
-            // The fate is preliminary until the packet leaves.
+            // The fate of the packet is preliminary until the packet leaves.
             fate: Fate::Sent { at: Time::ZERO, marked: false },
         };
         let id = self.frames.insert(frame, row, origin);
         self.pending.push_back((incoming, id));
     }
 
-    /// Advances the time to `now`, and decides everything that is due.
+    /// Advances the time to `now`, and handles every arrival and departure that is due.
     pub fn advance(&mut self, now: Time) {
         let Self { driver, pending, frames, due, record, capture, losses, peaks, stays, .. } = self;
         if let Some(capture) = capture {
@@ -376,7 +376,7 @@ impl Pipeline {
         let mut outcome = Outcome { frames, due, record, capture, losses, peaks, stays };
         while let Some(&(incoming, id)) = pending.front().filter(|(incoming, _)| incoming.at <= now) {
             pending.pop_front();
-            // Computed before the admission, because a refusal writes the row.
+            // The time is computed before the admission, because a refusal writes the row.
             let at = incoming.at.max(driver.earliest());
             outcome.frames.rows[id as usize].incoming.at = at;
             let counted = driver.arrive(id, &incoming, &mut outcome);
@@ -385,7 +385,7 @@ impl Pipeline {
         driver.advance(now, &mut outcome);
     }
 
-    /// Sends all stored and delayed packets, however late.
+    /// Sends all stored and delayed packets, however late they are.
     pub fn finish(&mut self) {
         if let Some(last) = self.pending.back().map(|(incoming, _)| incoming.at) {
             self.advance(last);
@@ -402,21 +402,21 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// Next frame of `port` that is due by `now`, if there is one. Report its handover with
-    /// [`Self::handed_over`].
+    /// Returns the next frame of `port` that is due by `now`; `None` without such a frame. Report
+    /// its handover with [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
         due.front().is_some_and(|due| due.at <= now).then(|| due.pop_front()).flatten()
     }
 
-    /// The content of a frame that is due.
+    /// Content of a frame that is due.
     #[must_use]
     pub fn frame(&self, due: Due) -> &[u8] {
         &self.frames.frames[due.id as usize]
     }
 
-    /// Records that the interface of `port` took or refused the frame `due`.
+    /// Records whether the interface of `port` took or refused the frame `due`.
     pub fn handed_over(&mut self, port: u16, due: Due, taken: bool) {
         let (frame, tallies) = (&self.frames.frames[due.id as usize], &mut self.tallies[usize::from(port)]);
         if taken {
@@ -433,8 +433,8 @@ impl Pipeline {
         self.frames.free.push(due.id);
     }
 
-    /// Ends the capture, if there is one, and waits until it is written. Frames that are still due
-    /// are not sent.
+    /// Ends the capture, if the pipeline has one, and waits until it is written. Frames that are
+    /// still due are not sent.
     ///
     /// # Errors
     /// If the capture could not be written completely.
@@ -451,7 +451,7 @@ impl Pipeline {
         capture.finish(&self.tallies).map(Some)
     }
 
-    /// Ends the record.
+    /// Ends the record of packets.
     ///
     /// # Errors
     /// If the record could not be written completely.

@@ -1,8 +1,8 @@
 //! Record of a switch: a file with a line for each packet that requested space, and the verdict.
 //!
-//! The file is a packet trace of the scenario format (`kind = "trace"`), so any policy can be tried
-//! on it. The verdicts are in further columns. `bufferlab switch --verify` compares them with the
-//! simulator's verdicts.
+//! The file is a packet trace of the scenario format (`kind = "trace"`), so a user can try any
+//! policy on it. The verdicts are in further columns. `bufferlab switch --verify` compares them
+//! with the simulator's verdicts.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, Refusal};
@@ -16,36 +16,36 @@ mod row;
 
 pub use read::{MissingEnd, Record, RecordError, read_record};
 
-/// Name of the file with packets in the folder of a record.
+/// Name of the file with the packets in the folder of a record.
 pub const RECORD_FILE: &str = "packets.csv";
 /// Name of the file of the switch in the folder of a record.
 pub const SWITCH_FILE: &str = "switch.toml";
-/// Name of the file that states how far a record is written, in the folder of a record.
+/// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// Fate of a packet.
+/// Fate of a packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Sent.
+    /// The switch sent the packet.
     Sent {
-        /// Start of the packet's transmission.
+        /// Time at which the packet's transmission started.
         at: Time,
         /// Whether the switch marked the packet, on arrival or departure.
         marked: bool,
     },
-    /// The packet was refused on arrival.
+    /// The switch refused the packet on arrival.
     Refused(Refusal),
-    /// The packet was removed from its queue without being sent.
+    /// The switch removed the packet from its queue without sending it.
     Evicted {
-        /// Time of the removal.
+        /// Time at which the switch removed the packet.
         at: Time,
-        /// Reason of the removal.
+        /// Reason why the switch removed the packet.
         reason: DropReason,
     },
 }
 
 impl Fate {
-    /// Reason of the loss; `None` if the switch sent the packet.
+    /// Reason for the loss of the packet; `None` if the switch sent it.
     #[must_use]
     pub const fn loss(self) -> Option<DropReason> {
         match self {
@@ -55,19 +55,19 @@ impl Fate {
     }
 }
 
-/// A packet that requested space.
+/// A recorded packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// The recorded arrival.
+    /// Recorded arrival of the packet.
     pub incoming: Incoming,
-    /// Queue of its port in which it requested space.
+    /// Number of the queue, within the port, in which the packet requested space.
     pub queue: u8,
     /// Fate of the packet.
     pub fate: Fate,
 }
 
 impl Recorded {
-    /// Time at which the fate was decided.
+    /// Time at which the fate of the packet was decided.
     #[must_use]
     pub const fn decided(&self) -> Time {
         match self.fate {
@@ -76,35 +76,36 @@ impl Recorded {
         }
     }
 
-    /// Whether the fate is decided.
+    /// Whether the fate of the packet is decided.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.fate, Fate::Sent { at: Time::ZERO, .. })
     }
 }
 
-/// Writes a record.
+/// Writer of a record.
 ///
-/// A record must be readable however its switch ends. Lines therefore reach the file whole, and
-/// `mark` periodically notes the time until which no line is missing.
+/// A record must be readable however its switch ends. So lines reach the file whole, and `mark`
+/// periodically notes the time until which no line is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
     progress: File,
     names: Vec<String>,
-    /// The line being written; its memory is reused.
+    /// Text of the current line; its memory is reused.
     line: Vec<u8>,
     /// Number of lines, and number of lines at the last mark.
     packets: u64,
     marked: u64,
-    /// The first error; later rows are not written.
+    /// First error of the writer; later rows are not written.
     failed: Option<io::Error>,
 }
 
-/// State of a completed record.
+/// Text in the progress file of a completed record.
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
-    /// Creates `folder` and a record in it, for a switch with these ports, whose file is `text`.
+    /// Creates `folder` and a record in it, for a switch with these ports, whose file has the text
+    /// `text`.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -129,14 +130,14 @@ impl RecordWriter {
     fn try_write(&mut self, row: &Recorded) -> io::Result<()> {
         self.line.clear();
         row::write(&mut self.line, row, &self.names)?;
-        // One line per call: the buffer passes on its content before a line for which it has no
-        // room.
+        // Each line is written in one call: the buffer passes on its content before a line for
+        // which it has no room.
         self.out.write_all(&self.line)?;
         self.packets += 1;
         Ok(())
     }
 
-    /// Flushes all lines. Every packet that arrived before `settled` has its line.
+    /// Flushes all lines, so that every packet that arrived before `settled` has its line.
     pub(crate) fn mark(&mut self, settled: Time) {
         if self.failed.is_none() && self.packets > self.marked {
             self.marked = self.packets;
@@ -153,7 +154,7 @@ impl RecordWriter {
     /// Ends the record.
     ///
     /// # Errors
-    /// The first error of any row.
+    /// The first error of any row in the record.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),

@@ -4,14 +4,15 @@ use caps::CapSet;
 use nix::errno::Errno;
 use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 
-/// User and group without files (`nobody`).
+/// Number of a user and a group without files (`nobody`).
 const NOBODY: u32 = 65_534;
 
-/// Gives up all capabilities of the calling thread, including those that a program could regain,
-/// and the right to gain rights by starting a program. Threads started later inherit this.
+/// Gives up all capabilities of the calling thread, including those that a program could regain.
+/// The thread also loses the right to gain rights by starting a program. Threads started later
+/// inherit this state.
 pub(crate) fn give_up() {
-    // Shrinking this set needs a capability, so it goes first. A thread without it has nothing to
-    // lose.
+    // Shrinking this set needs a capability, so it goes first. A thread without the capability has
+    // nothing to lose.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -19,13 +20,13 @@ pub(crate) fn give_up() {
     let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// If this process is root's, changes its user to the caller of sudo(8), or to `nobody`. Then gives
-/// up all capabilities. The process must have only one thread: others would keep their
+/// Changes the user of a process that is root's to the caller of sudo(8), or to `nobody`. Then
+/// gives up all capabilities. The process must have only one thread: other threads would keep their
 /// capabilities.
 ///
 /// # Errors
 /// If the user cannot be changed. In a user namespace without other users, root has only the rights
-/// of its owner outside, and stays.
+/// of its owner outside, and the user does not change.
 pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     let _ = caps::clear(None, CapSet::Bounding);
     let (user, group) = successor(|name| std::env::var(name).ok());
@@ -40,7 +41,7 @@ pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     Ok(())
 }
 
-/// User and group that replace root.
+/// Returns user and group that replace root.
 fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
     let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
     id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))

@@ -24,72 +24,73 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Stop condition of a run.
+/// Condition that stops a run.
 #[derive(Debug)]
 pub struct Stopping<'a> {
-    /// Flag that is set to stop the run.
+    /// Flag that a signal sets to stop the run.
     pub wanted: &'a AtomicBool,
-    /// Duration; [`Time::MAX`] means no limit.
+    /// Duration after which the run stops; [`Time::MAX`] means no limit.
     pub after: Time,
 }
 
-/// Options of a run.
+/// Options of a run of the switch.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
-    /// Record of packets and verdicts.
+    /// Writer of the record of packets and verdicts.
     pub record: Option<RecordWriter>,
     /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
-    /// Whether to request real-time priority. Without it, other programs delay frames by
+    /// Whether the run requests real-time priority. Without it, other programs delay frames by
     /// milliseconds.
     pub real_time: bool,
     /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake. A sleeping core
     /// wakes up late, on virtual machines by hundreds of microseconds.
     pub keep_awake: bool,
-    /// Loopback address for Prometheus counters.
+    /// Loopback address of the server for Prometheus counters.
     pub metrics: Option<SocketAddr>,
-    /// Whether the whole process permanently changes from root to another user. Otherwise only the
-    /// calling thread gives up its capabilities. Requires a process with one thread.
+    /// Whether the whole process permanently changes from root to another user. The process must
+    /// then have one thread. Otherwise only the calling thread gives up its capabilities.
     pub change_user: bool,
-    /// Function that is called at each state change of an interface.
+    /// Function that receives a message at each state change of an interface.
     pub tell: Option<fn(&str)>,
-    /// Stop condition.
+    /// Condition that stops the run.
     pub stopping: Stopping<'a>,
 }
 
-/// Result of a run.
+/// Result of a run of the switch.
 #[derive(Debug)]
 pub struct Summary {
-    /// Duration of the run.
+    /// Duration of the switch's run.
     pub ran: Time,
     /// Time zero of the switch by the system clock (ns since 1970).
     pub epoch_ns: u64,
-    /// Frame counts by port.
+    /// Frame counts of the run, by port.
     pub tallies: Vec<Tallies>,
-    /// Number of arrivals that came after a decision about the same or a later time.
+    /// Number of arrivals that came after a decision about an equal or a later time.
     pub late_arrivals: u64,
-    /// Lateness of handed-over frames.
+    /// Histogram of the lateness of frames at their handover.
     pub lateness: Durations,
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
-    /// Frames may be late by this time. `None`: the kernel does not report it.
+    /// Frames may be late by this time. `None` if the kernel does not report it.
     pub stolen: Option<Time>,
-    /// Frames that the kernel dropped because the process was too slow. They are not in the record.
+    /// Number of frames that the kernel dropped because the process was too slow. The record lacks
+    /// them.
     pub missed: u64,
-    /// Content of the capture, or its error.
+    /// Report on the capture, or its error.
     pub capture: std::io::Result<Option<CaptureReport>>,
-    /// Remarks to read before trusting the lateness.
+    /// Remarks that users need before they trust the lateness.
     pub notes: Vec<String>,
-    /// Final state of the pipeline.
+    /// Final state of the switch's pipeline.
     pub pipeline: Pipeline,
 }
 
-/// Maximum number of frames read from one port before the next port.
+/// Maximum number of frames that are read from one port before the next port.
 const BURST: usize = 256;
 
 /// Longest time that lines of the record may wait to be written.
 const RECORD_INTERVAL: Time = Time::from_ms(250);
 
-/// Number of interface changes listed in the summary.
+/// Number of interface changes that the summary lists.
 const CHANGES_KEPT: usize = 20;
 
 /// A switch with open sockets that has given up its rights.
@@ -102,12 +103,12 @@ pub struct Opened<'a> {
     stopping: Stopping<'a>,
 }
 
-/// Opens the interfaces of `file`, which queue frames from now on. Gives up rights as
-/// [`RunOptions::change_user`] states: capabilities of all sets, and the gain of new ones. Threads
-/// that are started later have none either.
+/// Opens the interfaces of `file`, which now begin to queue frames. Gives up rights as described at
+/// [`RunOptions::change_user`]: capabilities of all sets, and the right to gain new ones. Threads
+/// that are started later have no capabilities either.
 ///
 /// # Errors
-/// [`ShellError`].
+/// [`ShellError`] if an interface cannot be opened, or rights cannot be given up.
 pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>, ShellError> {
     let mut capture = options.capture;
     let listener = options.metrics.map(metrics::listen).transpose().map_err(ShellError::Metrics)?;
@@ -144,11 +145,11 @@ pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>
 }
 
 impl Opened<'_> {
-    /// Forwards until it is stopped. `watch` receives snapshots; `ready` receives a message once
-    /// frames are forwarded.
+    /// Forwards frames until the run is stopped. `watch` receives snapshots. `ready` receives a
+    /// message once frames are forwarded.
     ///
     /// # Errors
-    /// [`ShellError`].
+    /// [`ShellError`] if the policy or the operating system fails.
     pub fn run(self, watch: Option<Arc<Watch>>, ready: Option<Sender<()>>) -> Result<Summary, ShellError> {
         let Self { mut shell, mut capture, listener, names, keep_awake, stopping } = self;
         // A terminal needs frequent updates; Prometheus polls every few seconds.
@@ -203,7 +204,7 @@ fn ask_for_priority() -> Vec<String> {
     match asked {
         Ok(()) => Vec::new(),
         Err(_) => {
-            // The system stretches sleeps of other threads by 50 us.
+            // The system stretches sleeps of threads without real-time priority by 50 us.
             let _ = nix::sys::prctl::set_timerslack(1);
             vec![
                 "no real-time priority (CAP_SYS_NICE): other programs may delay frames by milliseconds"
@@ -213,7 +214,7 @@ fn ask_for_priority() -> Vec<String> {
     }
 }
 
-/// Steal time since this machine was started: proc(5), `stat`.
+/// Steal time since the machine was started: proc(5), `stat`.
 fn stolen() -> Option<Time> {
     // The kernel reports hundredths of a second, independent of its internal clock.
     const MS_PER_TICK: u64 = 10;
@@ -222,7 +223,8 @@ fn stolen() -> Option<Time> {
     Some(Time::from_ms(ticks * MS_PER_TICK))
 }
 
-/// Time zero is before the first frame: a replay needs time for the frame's way to the switch.
+/// Distance of time zero before the first frame (ns): a replay needs time for the frame's way to
+/// the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;
 
 struct Shell {
@@ -233,23 +235,24 @@ struct Shell {
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// By port, without and with a tag: frames that the kernel dropped because its queue was full.
+    /// Number of frames that the kernel dropped because its queue was full: by port, without and
+    /// with a tag.
     missed: Vec<[u32; 2]>,
     /// Arrivals of this iteration: time, port, range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
     tell: Option<fn(&str)>,
-    /// Number of interface changes.
+    /// Number of interface changes so far.
     changes: usize,
-    /// Remarks to read before trusting the run.
+    /// Remarks that users need before they trust the run.
     notes: Vec<String>,
 }
 
-/// Sockets that have data to read.
+/// Sockets with data to read.
 struct Ready {
-    /// For each port, whether it can have received an untagged frame, and a tagged one.
+    /// Whether each port can have received an untagged frame, and a tagged frame.
     ports: Vec<[bool; 2]>,
-    /// Interface changes.
+    /// Whether an interface has changed its state.
     links: bool,
 }
 
@@ -263,11 +266,11 @@ impl Shell {
         Time::from_ns(now_ns().saturating_sub(self.epoch_ns))
     }
 
-    /// One iteration: wait until a frame arrives or is due, read, decide, send.
+    /// Runs one iteration: wait until a frame arrives or is due, read, decide, send.
     fn step(&mut self, until: Time) -> Result<(), ShellError> {
         let ready = self.wait(until);
-        // The clock is read before the sockets, so all frames with earlier timestamps are read in
-        // this iteration, except those still in the kernel's receive path.
+        // The clock is read before the sockets. So all frames with earlier timestamps are read in
+        // this iteration, except frames in the kernel's receive path.
         let now = self.now();
         if ready.links {
             for (port, state) in self.links.read(&self.interfaces) {
@@ -290,7 +293,7 @@ impl Shell {
         let sockets = self.interfaces.iter().flat_map(Interface::sockets).chain([self.links.socket()]);
         let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
-        // Whether interrupted or not, the sockets with data are read.
+        // Whether the wait was interrupted or not, the sockets with data are read.
         let _ = ppoll(&mut sockets, Some(timeout), None);
         let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
         let (pairs, links) = sockets.as_chunks::<2>();
@@ -320,7 +323,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Reads one frame. Returns false if there is none.
+    /// Reads one frame, and returns false if no frame is available.
     fn read_one(&mut self, port: usize, tagged: bool) -> Result<bool, ShellError> {
         let received = self.interfaces[port].read(tagged, &mut self.reading)?;
         let Some(received) = received else { return Ok(false) };
@@ -354,11 +357,11 @@ impl Shell {
         Ok(true)
     }
 
-    /// Records `state` of the interface of `port` since `at`. A change is announced and added to
-    /// the summary.
+    /// Records `state` of the interface of `port`, which began at `at`. A change is announced and
+    /// added to the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
-        // A removed interface does not return: a new one may have the same name.
+        // A removed interface does not return: a new interface may have the same name.
         if *link == state || *link == LinkState::Removed {
             return;
         }
@@ -370,7 +373,7 @@ impl Shell {
             tell(&note);
         }
         self.changes += 1;
-        // The first changes explain the counters. For the rest their number is enough.
+        // The first changes explain the counters. The summary only counts the other changes.
         if self.changes <= CHANGES_KEPT {
             self.notes.push(note);
         }
@@ -398,7 +401,7 @@ impl Shell {
         self.missed.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
-    /// Publishes a snapshot; `snapshot` is memory for the next one.
+    /// Publishes a snapshot; `snapshot` is memory for the next snapshot.
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
@@ -408,7 +411,7 @@ impl Shell {
         }
     }
 
-    /// Creates the summary. `before`: steal time at the start.
+    /// Creates the summary of the run. `before` is the steal time at the start.
     fn finish(mut self, ran: Time, before: Option<Time>) -> Summary {
         let stolen = stolen().zip(before).map(|(now, before)| now.saturating_sub(before));
         if let Some(more) = self.changes.checked_sub(CHANGES_KEPT).filter(|&more| more > 0) {

@@ -1,7 +1,7 @@
 //! Counters and occupancy of a switch at one moment, for Prometheus and for a terminal.
 //!
-//! The forwarding thread fills a private snapshot and exchanges it with the published one. The
-//! thread never waits: if a reader holds the published snapshot, the reader's version stays for a
+//! The forwarding thread fills a private snapshot and exchanges it with the published snapshot. The
+//! thread never waits. If a reader locks the published snapshot, the reader's version stays for a
 //! moment longer.
 
 use crate::lateness::Durations;
@@ -14,43 +14,43 @@ use std::sync::Mutex;
 /// State of a port at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct PortSnapshot {
-    /// Frame counts outside the core.
+    /// Counts of the port's frames outside the core.
     pub tallies: Tallies,
-    /// Packets lost by the port's queues, by reason.
+    /// Number of packets that the port's queues lost, by reason.
     pub losses: Vec<(&'static str, u64)>,
 }
 
 /// State of a queue at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSnapshot {
-    /// Port of the queue.
+    /// Number of the queue's port.
     pub port: u16,
-    /// Priority of the queue at the port.
+    /// Priority of the queue at its port.
     pub priority: u8,
-    /// Stored bytes.
+    /// Size of the packets stored in the queue (bytes).
     pub bytes: u64,
-    /// Peak occupancy since the last snapshot (bytes).
+    /// Peak length of the queue since the last snapshot (bytes).
     pub peak: u64,
-    /// The policy's threshold (bytes), if there is one.
+    /// Threshold of the policy for the queue (bytes); `None` without a threshold.
     pub threshold: Option<u64>,
-    /// Counters of the core.
+    /// Counters of the queue in the core.
     pub counters: Counters,
 }
 
-/// State of a switch.
+/// State of a switch at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Time since the switch started.
     pub at: Time,
-    /// States of the ports.
+    /// States of the ports, by port number.
     pub ports: Vec<PortSnapshot>,
     /// States of the queues, by port and priority.
     pub queues: Vec<QueueSnapshot>,
-    /// Bytes stored.
+    /// Size of the packets stored in the buffer (bytes).
     pub occupancy: u64,
-    /// Peak occupancy since the last snapshot (bytes).
+    /// Peak occupancy of the buffer since the last snapshot (bytes).
     pub peak: u64,
-    /// Capacity (bytes).
+    /// Capacity of the buffer (bytes).
     pub capacity: u64,
     /// Lateness of frames: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
@@ -58,16 +58,16 @@ pub struct Snapshot {
     pub lateness_sum_ns: u64,
     /// Number of frames in the sum of the lateness.
     pub handed_over: u64,
-    /// Number of arrivals that came after a decision about the same or a later time.
+    /// Number of arrivals that came after a decision about an equal or a later time.
     pub late_arrivals: u64,
-    /// Frames that the system dropped before they were read.
+    /// Number of frames that the system dropped before the switch read them.
     pub missed: u64,
-    /// Number of frames that the capture left out; `None` without a capture.
+    /// Number of frames that the capture omitted; `None` without a capture.
     pub left_out: Option<u64>,
 }
 
 impl Snapshot {
-    /// Copies the state of `pipeline`; memory is reused.
+    /// Copies the state of `pipeline` into the snapshot; its memory is reused.
     pub fn take(&mut self, pipeline: &Pipeline, lateness: &Durations) {
         let core = pipeline.driver().core();
         let buffer = core.buffer();
@@ -94,7 +94,7 @@ impl Snapshot {
         self.left_out = pipeline.left_out();
     }
 
-    /// Packets that the core refused or evicted, by reason.
+    /// Number of packets that the core refused or evicted, by reason.
     #[must_use]
     pub fn losses(&self) -> std::collections::BTreeMap<&'static str, u64> {
         let mut all = std::collections::BTreeMap::new();
@@ -105,21 +105,21 @@ impl Snapshot {
     }
 }
 
-/// Shared place of the last snapshot.
+/// Shared place of the last published snapshot.
 #[derive(Debug, Default)]
 pub struct Watch {
     latest: Mutex<Option<Box<Snapshot>>>,
 }
 
 impl Watch {
-    /// The last snapshot, if there is one.
+    /// Returns the last published snapshot; `None` if no snapshot was published.
     #[must_use]
     pub fn latest(&self) -> Option<Snapshot> {
         self.latest.lock().ok()?.as_deref().cloned()
     }
 
-    /// Publishes `snapshot` and takes an older one for reuse. Returns false if a reader holds the
-    /// lock, because forwarding must not wait.
+    /// Publishes `snapshot` and takes an older snapshot for reuse. Returns false if a reader holds
+    /// the lock, because forwarding must not wait.
     pub fn publish(&self, snapshot: &mut Box<Snapshot>) -> bool {
         let Ok(mut latest) = self.latest.try_lock() else { return false };
         match latest.as_mut() {

@@ -20,8 +20,8 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 sockopt_impl!(
-    /// Adds a membership of packet(7) to a socket. The kernel removes it when the socket closes,
-    /// even after a crash.
+    /// Socket option that adds a membership of packet(7). The kernel removes the membership when
+    /// the socket closes, even after a crash.
     AddMembership,
     SetOnly,
     libc::SOL_PACKET,
@@ -29,8 +29,8 @@ sockopt_impl!(
     libc::packet_mreq
 );
 sockopt_impl!(
-    /// Puts a header before each frame that states what a card would still have to do
-    /// (`virtio_net_hdr` of linux/virtio_net.h).
+    /// Socket option that puts a header before each frame. The header lists the work that a card
+    /// would still have to do (`virtio_net_hdr` of linux/virtio_net.h).
     VnetHeader,
     SetOnly,
     libc::SOL_PACKET,
@@ -39,8 +39,8 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// Reports what the kernel removed from a frame: its VLAN tag (`tpacket_auxdata` of
-    /// linux/if_packet.h).
+    /// Socket option that reports the VLAN tag that the kernel removed from a frame
+    /// (`tpacket_auxdata` of linux/if_packet.h).
     AuxData,
     SetOnly,
     libc::SOL_PACKET,
@@ -48,13 +48,13 @@ sockopt_impl!(
     bool
 );
 
-/// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
+/// Size of a socket's receive buffer (bytes as the kernel counts them): some thousand frames.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Bytes of `virtio_net_hdr`.
+/// Size of the header `virtio_net_hdr` (bytes).
 const CARD_HEADER: usize = 10;
 
-/// An interface that is a port.
+/// An interface that is a port of the switch.
 pub(crate) struct Interface {
     pub(crate) name: String,
     /// Interface index of the kernel.
@@ -62,36 +62,37 @@ pub(crate) struct Interface {
     /// State of the interface when it was opened.
     pub(crate) state: LinkState,
     data: OwnedFd,
-    /// Receives only frames with a VLAN tag. The kernel removes the tag before a raw socket sees
-    /// the frame, and reports it.
+    /// Socket that receives only frames with a VLAN tag. The kernel removes the tag before a raw
+    /// socket sees the frame, and reports the tag.
     tagged: OwnedFd,
-    /// Sends only.
+    /// Socket that only sends frames.
     out: OwnedFd,
 }
 
-/// Memory for reading a frame.
+/// Memory for reading a frame from a socket.
 pub(crate) struct Reading {
     card: [u8; CARD_HEADER],
     frame: Vec<u8>,
     control: Vec<u8>,
 }
 
-/// A frame that was read.
+/// A frame that was read from a socket.
 pub(crate) struct Received<'a> {
-    /// The frame without check sequence; truncated one byte after the longest forwarded length.
+    /// Bytes of the frame without check sequence, truncated one byte after the longest forwarded
+    /// length.
     pub(crate) frame: &'a mut [u8],
-    /// Timestamp of the system clock (ns), if the kernel set one.
+    /// Timestamp of the frame by the system clock (ns), if the kernel set one.
     pub(crate) stamp_ns: Option<u64>,
-    /// Frames that the kernel dropped since the socket was opened, if reported.
+    /// Number of frames that the kernel dropped since the socket was opened, if reported.
     pub(crate) dropped: Option<u32>,
-    /// The VLAN tag that the kernel removed.
+    /// VLAN tag that the kernel removed from the frame.
     pub(crate) tag: Option<[u8; TAG_BYTES]>,
     /// Start of the sum of an unfinished checksum, and the checksum's offset from this start.
     pub(crate) checksum: Option<(usize, usize)>,
 }
 
 impl Reading {
-    /// Memory for frames of at most `largest` bytes.
+    /// Allocates memory for frames of at most `largest` bytes.
     pub(crate) fn new(largest: usize) -> Self {
         // One more byte detects a longer frame. A second tag may be in the frame.
         Self {
@@ -107,13 +108,14 @@ pub(crate) fn ns_of(time: TimeSpec) -> u64 {
 }
 
 impl Interface {
-    /// Sockets to wait for: the socket of untagged frames, then the socket of tagged frames.
+    /// Sockets of the port that receive: the socket of untagged frames, then the socket of tagged
+    /// frames.
     pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
         [self.data.as_fd(), self.tagged.as_fd()]
     }
 
-    /// Reads the next frame, with or without a tag; `None` if there is none or the interface is
-    /// down.
+    /// Reads the next frame, with or without a tag. `None` if no frame is available or the
+    /// interface is down.
     pub(crate) fn read<'a>(
         &self,
         tagged: bool,
@@ -124,7 +126,8 @@ impl Interface {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
         let message = match recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut into.control), flags) {
             Ok(message) => message,
-            // `ENETDOWN`: the interface was taken down, and may return; `LinkWatch` reports it.
+            // The error `ENETDOWN` means that the interface was taken down, and may return;
+            // `LinkWatch` reports it.
             Err(Errno::EAGAIN | Errno::ENETDOWN | Errno::EINTR) => return Ok(None),
             Err(source) => return Err(system("reading", &self.name, source)),
         };
@@ -133,7 +136,7 @@ impl Interface {
             match one {
                 ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
                 ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
-                // Only sockets for tagged frames request this data, because it allocates.
+                // Only sockets for tagged frames request this data, because it allocates memory.
                 ControlMessageOwned::Unknown(other) => tag = tag.or(tag_of(&other.data_bytes)),
                 _ => {}
             }
@@ -143,16 +146,16 @@ impl Interface {
         Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, tag, checksum }))
     }
 
-    /// Sends `frame`. Returns whether the interface took it.
+    /// Sends `frame`, and returns whether the interface took it.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
 }
 
-/// Bytes of `tpacket_auxdata`.
+/// Size of the structure `tpacket_auxdata` (bytes).
 const AUX_BYTES: usize = 20;
 
-/// Tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
+/// Reads the tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
 fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     const HAS_TAG: u32 = 1 << 4; // TP_STATUS_VLAN_VALID
     const HAS_TYPE: u32 = 1 << 6; // TP_STATUS_VLAN_TPID_VALID
@@ -204,8 +207,8 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
     file.names().into_iter().map(open).collect()
 }
 
-/// Opens a socket that sees all received frames of an interface, either with or without a VLAN tag,
-/// and no frames that the switch sends.
+/// Opens a socket that sees all received frames of an interface, either with or without a VLAN tag.
+/// The socket does not see frames that the switch sends.
 fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
     let failed = |what| move |source| system(what, name, source);
     let socket = raw(name, SockProtocol::EthAll)?;
@@ -215,7 +218,7 @@ fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, She
         .map_err(|error| system("attaching a filter", name, io(error)))?;
     setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
     setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
-    // Exceed the system's limit if allowed.
+    // The buffer exceeds the system's limit if the process is allowed to.
     if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
         setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
     }
@@ -239,7 +242,7 @@ fn raw(name: &str, protocol: impl Into<Option<SockProtocol>>) -> Result<OwnedFd,
         .map_err(|source| system("opening a raw socket", name, source))
 }
 
-/// The membership that makes an interface promiscuous.
+/// Returns the membership that makes an interface promiscuous.
 fn everything(address: &LinkAddr) -> libc::packet_mreq {
     libc::packet_mreq {
         mr_ifindex: address.ifindex() as i32,
@@ -249,8 +252,8 @@ fn everything(address: &LinkAddr) -> libc::packet_mreq {
     }
 }
 
-/// Program for the classic packet filter: passes no outgoing frames, and only frames with (or
-/// without) a VLAN tag.
+/// Returns a program for the classic packet filter. It passes no outgoing frames, and only frames
+/// with (or without) a VLAN tag.
 fn filter(tagged: bool) -> [SockFilter; 6] {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -278,11 +281,11 @@ mod tests {
     const PORTS: &str =
         "[[port]]\ninterface = \"t0\"\nrate = \"1 Gb/s\"\n[[port]]\ninterface = \"t1\"\nrate = \"1 Gb/s\"\n";
 
-    /// Whether a frame arrived with a tag, its bytes without the tag, and the tag.
+    /// A frame that arrived: whether it had a tag, its bytes without the tag, and the tag.
     type Arrived = (bool, Vec<u8>, Option<[u8; TAG_BYTES]>);
 
-    /// Sends a frame at t0 through a cable in a separate network namespace, and returns what
-    /// arrives at t1.
+    /// Sends a frame at interface t0 through a cable in a separate network namespace, and returns
+    /// the frame that arrives at interface t1.
     fn over_a_cable(sent: &[u8]) -> Result<Arrived, String> {
         let why = |error: &dyn std::fmt::Display| error.to_string();
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| why(&error))?;

@@ -1,4 +1,4 @@
-//! Counts outside the core: frames that never request space.
+//! Counts of frames outside the core: these frames never request space.
 
 use bufferlab_params::choices;
 
@@ -17,7 +17,7 @@ choices! {
 }
 
 choices! {
-    /// Whether a port's interface can send and receive.
+    /// State of a port's interface: whether it can send and receive.
     #[derive(Default)]
     pub enum LinkState {
         #[default]
@@ -30,7 +30,7 @@ choices! {
 
 #[cfg(target_os = "linux")]
 impl LinkState {
-    /// State of a link whose flags in netdevice(7) are `flags`.
+    /// Returns the state of a link whose flags in netdevice(7) are `flags`.
     pub(crate) fn from_flags(flags: u32) -> Self {
         const UP: u32 = 1; // IFF_UP
         const CARRIER: u32 = 0x1_0000; // IFF_LOWER_UP
@@ -45,28 +45,29 @@ impl LinkState {
 /// Counts of one port's frames outside of the core, and whether its interface works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
-    /// Received frames, including discarded ones.
+    /// Number of received frames, including discarded frames.
     pub received: u64,
-    /// Bytes of received frames, without check sequence.
+    /// Size of the received frames, without check sequence (bytes).
     pub received_bytes: u64,
-    /// Frames sent.
+    /// Number of frames that the port sent.
     pub sent: u64,
-    /// Bytes of sent frames, without check sequence.
+    /// Size of the sent frames, without check sequence (bytes).
     pub sent_bytes: u64,
-    /// Frames that the interface refused.
+    /// Number of frames that the interface refused.
     pub refused: u64,
-    /// Frames that were copied to all other ports.
+    /// Number of frames that were copied to all other ports.
     pub flooded: u64,
-    /// Received frames whose checksum the sender left to its card and the switch completed.
+    /// Number of received frames whose checksum the sender left to its card and the switch
+    /// completed.
     pub checksums: u64,
     /// Last announced state of the interface.
     pub link: LinkState,
-    /// Discarded frames by [`Discard`], in the order of its words.
+    /// Number of discarded frames by [`Discard`], in the order of its words.
     pub discarded: [u64; Discard::COUNT],
 }
 
 impl Discard {
-    /// Number of reasons for a discard.
+    /// Number of reasons for discarding a frame.
     pub const COUNT: usize = <Self as bufferlab_params::Choice>::WORDS.len();
 }
 
@@ -76,7 +77,7 @@ impl Tallies {
         self.discarded[why as usize] += 1;
     }
 
-    /// Number of frames discarded for this reason.
+    /// Number of frames that were discarded for this reason.
     #[must_use]
     pub fn discarded(&self, why: Discard) -> u64 {
         self.discarded[why as usize]

@@ -1,5 +1,5 @@
-//! The simulated chip on a test bench. Packets enter one by one, ports are blocked or release
-//! packets, and pauses are read, as in the qualification of a real switch.
+//! The simulated chip on a test bench, as in the qualification of a real switch. Packets enter one
+//! by one, ports are blocked or release packets, and pauses are read.
 
 use crate::OperatorError;
 use crate::meter::{Counters, Levels, Meter};
@@ -10,7 +10,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Largest frame that a bench sends (bytes).
+/// Size of the largest frame that a bench sends (bytes).
 pub const PACKET_MAX: u64 = 16_384;
 
 /// A switch whose ports send only on request.
@@ -22,12 +22,11 @@ pub struct Bench {
     meter: Meter,
     policy: &'static str,
     now: Time,
-    /// Size of the packets (bytes).
     size: u32,
 }
 
 impl Bench {
-    /// The switch of a model, with packets of `packet_bytes`.
+    /// Creates a bench with the switch of a model, and packets of `packet_bytes`.
     ///
     /// # Errors
     /// If the packet size is out of range, or the memory has no room for headroom and reserves.
@@ -35,9 +34,9 @@ impl Bench {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
-    /// The chip's memory under Active Buffer Management with this alpha, for comparison. Thresholds
-    /// follow the number of congested queues, and each queue of a port has an equal share of the
-    /// port's rate. [`Self::wait`] updates the counts of congested queues.
+    /// Creates a bench with the chip's memory under Active Buffer Management with this alpha, for
+    /// comparison. Thresholds follow the number of congested queues, and each queue of a port has
+    /// an equal share of the port's rate. [`Self::wait`] updates the counts of congested queues.
     ///
     /// # Errors
     /// See [`Self::new`].
@@ -83,7 +82,7 @@ impl Bench {
         Ok(Self { config, params, switch, meter: Meter::new(model), policy, now: Time::ZERO, size })
     }
 
-    /// Empties the switch.
+    /// Removes all packets from the switch.
     ///
     /// # Errors
     /// See [`Self::new`].
@@ -94,7 +93,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Number of ports.
+    /// Number of ports of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.config.port_rates.len()
@@ -111,7 +110,8 @@ impl Bench {
         self.now = until;
     }
 
-    /// Sends a packet from a port to a blocked port; returns whether it is stored.
+    /// Sends a packet from a port to a blocked port, and returns whether the switch stores the
+    /// packet.
     pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
         let packet = Packet {
             header: Header { size: self.size, priority, ..Header::default() },
@@ -122,21 +122,21 @@ impl Bench {
         matches!(self.switch.handle_arrival(self.now, &packet, &mut self.meter), Admission::Stored { .. })
     }
 
-    /// Whether the sender behind a port is paused for this priority.
+    /// Whether the switch pauses this priority of the sender behind a port.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
         self.meter.is_paused(ingress(port, priority))
     }
 
-    /// Lets a port send at most `packets`; returns the number sent.
+    /// Lets a port send at most `packets`, and returns the number of sent packets.
     pub fn release(&mut self, port: u16, packets: u64) -> u64 {
         (0..packets)
             .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.meter).is_some())
             .count() as u64
     }
 
-    /// Sends until the sender is paused. Returns the number of the packet that causes the pause, or
-    /// `None` if a packet is lost before.
+    /// Sends packets until the sender is paused. Returns the number of the packet that causes the
+    /// pause, or `None` if a packet is lost before.
     pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
         let mut sent = 0;
         while !self.is_paused(from, priority) {
@@ -178,7 +178,7 @@ impl Bench {
         self.switch.buffer().ingress_headroom_bytes(ingress(port, priority))
     }
 
-    /// Sends until a packet is lost; returns the number of stored packets.
+    /// Sends packets until a packet is lost, and returns the number of stored packets.
     pub fn fill_to_loss(&mut self, from: u16, to: u16, priority: u8) -> u64 {
         let mut stored = 0;
         while self.send(from, to, priority) {
@@ -187,8 +187,8 @@ impl Bench {
         stored
     }
 
-    /// Releases packets one by one until the sender resumes. Returns their number, or `None` if the
-    /// port is empty before.
+    /// Releases packets one by one until the sender resumes. Returns the number of released
+    /// packets, or `None` if the port is empty before.
     pub fn release_to_resume(&mut self, port: u16, from: u16, priority: u8) -> Option<u64> {
         let mut released = 0;
         while self.is_paused(from, priority) {
@@ -201,7 +201,7 @@ impl Bench {
     }
 }
 
-/// The ingress queue of a group.
+/// Number of a group's ingress queue.
 fn ingress(port: u16, priority: u8) -> IngressId {
     IngressId(port * PRIORITIES as u16 + u16::from(priority))
 }

@@ -1,9 +1,9 @@
-//! Answers operators' questions about a SONiC configuration. What does it do under their traffic?
-//! What would another alpha or policy do? At which packets does the simulated chip pause, drop and
-//! resume?
+//! Answers operators' questions about a SONiC configuration. What does the configuration do under
+//! their traffic? What would another alpha or policy do? At which packets does the simulated chip
+//! pause, drop and resume?
 //!
 //! `bufferlab-sonic` interprets a configuration and does not depend on the simulator. This crate
-//! turns it into a switch that runs.
+//! turns the configuration into a switch that runs.
 //!
 //! * [`Model`]: the memory of a chip with a configuration, in the terms of the simulated switch.
 //! * [`scenario()`]: the scenario file of a model in a [`Network`], under a chosen [`Traffic`].
@@ -43,13 +43,13 @@ pub use what_if::WhatIf;
 
 use bufferlab_sonic::silicon::PredictError;
 
-/// The reason why an operation is impossible with a configuration.
+/// Reason why an operation is impossible with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OperatorError {
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
-    /// Advice.
+    /// Advice to the user on how to correct the error.
     pub help: String,
 }
 

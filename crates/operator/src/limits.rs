@@ -1,4 +1,4 @@
-//! Limits of the answers of a switch's database.
+//! Limits of the answers from a switch's database.
 
 use crate::store::{KEY_MAX, Limits, VALUE_MAX};
 use bufferlab_params::Limit;
@@ -10,7 +10,7 @@ const fn limit(name: &'static str, most: u64, unit: &'static str, effect: &'stat
 const REFUSED: &str = "the answer is refused as it arrives, and the command ends with an error";
 const LATE: &str = "the command ends with an error";
 
-/// Limits that every question to a database checks.
+/// Limits that apply to every question to a database.
 pub const LIMITS: &[Limit] = &{
     let most = Limits::DEFAULT;
     [

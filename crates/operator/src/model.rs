@@ -1,4 +1,4 @@
-//! The memory of a chip with a configuration, in the terms of the simulated switch: pools,
+//! Model of a chip's memory with a configuration, in the terms of the simulated switch: pools,
 //! headroom, limits by port and priority.
 //!
 //! A chip with slices becomes a switch with slices by ingress port, with a family of
@@ -13,74 +13,75 @@ use bufferlab_sonic::silicon::{Chip, Memory, Prediction, Rule, predict};
 use bufferlab_sonic::{PortName, silicon};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Priorities of a port.
+/// Number of priorities of a port.
 pub const PRIORITIES: usize = 8;
 /// Default speed of a port (Mb/s).
 const SPEED_MBPS: u64 = 100_000;
-/// Default cable of a port (metres).
+/// Default length of a port's cable (metres).
 const CABLE_METRES: f64 = 5.0;
 /// Largest egress lossy pool that the simulated switch accepts, as a multiple of the ingress pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
-/// A limit in the units of the simulated switch.
+/// Limit of a group or queue in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Limit as a multiple of the free memory.
+    /// The limit is a multiple of the free memory.
     Alpha(f64),
-    /// Fixed limit (bytes).
+    /// The limit is a fixed number of bytes.
     Bytes(u64),
 }
 
-/// A lossless priority group.
+/// A lossless priority group of a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupModel {
-    /// Profile of the group.
+    /// Name of the group's buffer profile.
     pub profile: String,
-    /// Reserve of the group (bytes, whole cells).
+    /// Reserve of the group (bytes, in whole cells).
     pub reserve: u64,
-    /// Limit at which the group pauses.
+    /// Limit of the group's occupancy at which it pauses the sender.
     pub limit: Limit,
-    /// Headroom beyond the limit (bytes, whole cells).
+    /// Headroom of the group beyond the limit (bytes, in whole cells).
     pub headroom: u64,
-    /// Occupancy at which the group resumes at the latest (bytes).
+    /// Occupancy at which the group resumes the sender at the latest (bytes).
     pub xon: u64,
-    /// Distance of the resume point below the chip's reference point (bytes, whole cells).
+    /// Distance of the resume point below the chip's reference point (bytes, in whole cells).
     pub xon_offset: u64,
 }
 
-/// A lossy queue.
+/// A lossy queue of a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueModel {
     /// Limit at which the queue loses packets.
     pub limit: Limit,
-    /// Minimum (bytes, whole cells), if the chip subtracts it from the memory shared by ingress
-    /// queues.
+    /// Minimum of the queue (bytes, in whole cells), if the chip subtracts it from the memory that
+    /// ingress queues share.
     pub minimum: u64,
 }
 
 /// A port of the modelled switch.
 #[derive(Clone, Debug)]
 pub struct PortModel {
-    /// Name.
+    /// Name of the port.
     pub name: String,
-    /// Speed (Mb/s).
+    /// Speed of the port (Mb/s).
     pub speed_mbps: u64,
-    /// Cable (metres).
+    /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Lossless groups by priority.
+    /// Lossless groups of the port by priority.
     pub groups: BTreeMap<u8, GroupModel>,
-    /// Lossy queues by priority.
+    /// Lossy queues of the port by priority.
     pub lossy: BTreeMap<u8, QueueModel>,
-    /// Static limits of lossless queues by priority (bytes), if they are below the pool.
+    /// Static limits of the port's lossless queues by priority (bytes), if the limits are below the
+    /// pool.
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
-/// A switch with its ports and memory, as the simulator models it.
+/// Model of a switch: its ports and memory, as the simulator has them.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Chip.
+    /// Chip of the switch.
     pub chip: &'static Chip,
-    /// Size of a cell (bytes); 1 if the chip counts bytes.
+    /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
     /// Shared memory of all slices together (bytes).
     pub shared: u64,
@@ -88,23 +89,23 @@ pub struct Model {
     pub headroom_pool: u64,
     /// Egress lossy pool as a multiple of the shared memory.
     pub lossy_pool: f64,
-    /// Number of parts of the memory, by ingress port.
+    /// Number of memory slices, which divide the ingress ports.
     pub slices: u64,
-    /// Alpha of ports in the ingress pool, on chips with two levels.
+    /// Alpha of ports in the ingress pool, on chips whose limits have two levels.
     pub port_alpha: Option<f64>,
-    /// Ports in the order of their numbers.
+    /// Ports of the switch in the order of their numbers.
     pub ports: Vec<PortModel>,
-    /// Lossless priorities.
+    /// Lossless priorities of the switch.
     pub lossless: BTreeSet<u8>,
     /// Simplifications of the model, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Model {
-    /// The switch that results from a configuration on a chip.
+    /// Builds the model of a switch from a configuration on a chip.
     ///
     /// # Errors
-    /// If pools have no sizes, there are fewer than two ports, or no packet fits.
+    /// If pools have no sizes, the switch has fewer than two ports, or no packet fits.
     pub fn new(config: &Config, chip: &'static Chip) -> Result<Self, OperatorError> {
         let memory = Memory::new(config, chip)?;
         let prediction = predict(config, chip, 64)?;
@@ -143,7 +144,7 @@ impl Model {
         })
     }
 
-    /// Differences between the chip and the ideal switch.
+    /// Returns the differences between the chip and the ideal switch.
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
@@ -167,8 +168,8 @@ impl Model {
         }
     }
 
-    /// Sum of `of` over the groups of the slice with the largest sum, times the number of slices:
-    /// all slices have the same size.
+    /// Sum of `of` over the groups of the slice with the largest sum, times the number of slices.
+    /// All slices have equal sizes.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
@@ -184,7 +185,7 @@ impl Model {
         self.of_all_slices(|group| group.reserve) + minimums * self.slices
     }
 
-    /// Queues of a port for packets that are never paused.
+    /// Returns the queues of a port for packets that are never paused.
     pub(crate) fn lossy_queues<'a>(
         &'a self,
         port: &'a PortModel,
@@ -193,7 +194,7 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or their shared pool (bytes). The headroom is 0 without lossless
+    /// Headroom of all groups, or their common pool (bytes). The headroom is 0 without lossless
     /// groups, because no packet could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
@@ -206,7 +207,7 @@ impl Model {
         self.of_all_slices(|group| group.headroom)
     }
 
-    /// The whole memory: shared memory, headroom and reserves (bytes).
+    /// Size of the whole memory: shared memory, headroom and reserves (bytes).
     #[must_use]
     pub fn buffer(&self) -> u64 {
         self.shared + self.headroom() + self.reserves()
@@ -234,8 +235,8 @@ fn notes(chip: &Chip) -> Vec<String> {
     notes
 }
 
-/// Alpha of ports in the pool, on chips with two levels, if all ports with groups have the same.
-/// Otherwise the alphas of their groups include it.
+/// Alpha of ports in the pool, on chips with two levels, if all ports with groups have equal
+/// alphas. Otherwise the alphas of the groups include the port's alpha.
 fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
@@ -260,8 +261,8 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[PortName], notes: &mut Vec<
     }
 }
 
-/// Gives a port with some lossless priorities all of them, because the simulated switch has one
-/// set.
+/// Completes the lossless priorities of a port with only some of them, because the simulated switch
+/// has one set of lossless priorities.
 fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<String>) {
     let mut completed = Vec::new();
     for port in ports {
@@ -282,8 +283,8 @@ fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<St
     }
 }
 
-/// The egress lossy pool as a multiple of the memory shared by ingress queues. Half a byte is
-/// added, so that the fixed-point rounding of the ratio does not cost the last byte.
+/// Egress lossy pool as a multiple of the memory that ingress queues share. Half a byte is added,
+/// so that the fixed-point rounding of the ratio does not cost the last byte.
 fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices: u64) -> f64 {
     let predicted = prediction.queues.iter().map(|queue| queue.shared).max();
     let written = || {
@@ -299,14 +300,14 @@ fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices:
     (bytes / (memory.shared * memory.chip.cell) as f64).clamp(1e-3, LOSSY_POOL_MAX)
 }
 
-/// Builds ports.
+/// Builder of a model's ports.
 struct Build<'a> {
     config: &'a Config,
     chip: &'static Chip,
     /// Shared memory of a slice (bytes).
     shared: u64,
     cell: u64,
-    /// Whether all ports have the same `port_alpha`.
+    /// Whether all ports have equal values of `port_alpha`.
     one_port_alpha: bool,
 }
 
@@ -345,8 +346,8 @@ impl Build<'_> {
         model
     }
 
-    /// Limit of a group, within the limit of its port on a chip with two levels. With alpha `a_p
-    /// a_q / (1 + a_q)`, one level gives a lone group the same memory as two levels.
+    /// Returns the limit of a group, within the limit of its port on a chip with two levels. With
+    /// alpha `a_p a_q / (1 + a_q)`, one level gives a lone group as much memory as two levels.
     fn group_limit(&self, port: &PortName, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -378,8 +379,8 @@ impl Build<'_> {
 
     fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
-            // The smallest and largest exponents mean "nothing" and "everything" on some chips; as
-            // powers of two they are small and large enough on all chips.
+            // The smallest and largest exponents mean "nothing" and "everything" on some chips. As
+            // powers of two, they are small and large enough on all chips.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
             // A group is in one slice, so its limit cannot exceed the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),

@@ -1,4 +1,4 @@
-//! The network around a configuration: a host behind every port, or a leaf–spine network of such
+//! The network around a configuration: a host behind every port, or a leaf–spine network of equal
 //! switches.
 
 use crate::OperatorError;
@@ -6,22 +6,23 @@ use crate::model::{Model, PortModel};
 use crate::scenario::{METRES_PER_SECOND, quoted};
 use std::fmt::Write as _;
 
-/// The network that the switch is part of.
+/// Network that the configured switch is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
-    /// One switch with a host behind every port.
+    /// The network has one switch with a host behind every port.
     #[default]
     Star,
-    /// Leaves, and half as many spines, all with this switch. The first half of a leaf's ports has
-    /// hosts, the others are divided evenly among the spines. All ports of a spine are in use.
+    /// The network has leaves, and half as many spines, all with the configured switch. The first
+    /// half of a leaf's ports has hosts, the other ports are divided evenly among the spines. All
+    /// ports of a spine are in use.
     LeafSpine {
-        /// Number of leaf switches; even.
+        /// Number of leaf switches, which must be even.
         leaves: usize,
     },
 }
 
 impl Network {
-    /// Checks that a model fits the network.
+    /// Checks that the model of a switch fits the network.
     ///
     /// # Errors
     /// If a number of leaves leaves ports unused, or if ports have several speeds.
@@ -52,7 +53,7 @@ impl Network {
         Ok(())
     }
 
-    /// Ports with hosts, of all switches.
+    /// Returns the ports with hosts, of all switches.
     pub(crate) fn host_ports(self, model: &Model) -> impl Iterator<Item = &PortModel> {
         let (times, number) = match self {
             Self::Star => (1, model.ports.len()),
@@ -61,7 +62,7 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Largest number of links that a packet crosses, divided by the number in a star.
+    /// Largest number of links that a packet crosses, divided by this number in a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,
@@ -69,7 +70,7 @@ impl Network {
         }
     }
 
-    /// The simplification of the network that the model makes, in a sentence.
+    /// Sentence about the simplification of the network that the model makes.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(
@@ -79,7 +80,7 @@ impl Network {
         ))
     }
 
-    /// Appends `[topology]`.
+    /// Appends the table `[topology]` to a scenario file.
     pub(crate) fn toml(self, text: &mut String, model: &Model) {
         match self {
             Self::Star => star(text, model),
@@ -115,8 +116,7 @@ fn star(text: &mut String, model: &Model) {
 }
 
 /// Appends a leaf–spine topology. A switch's ports follow the order of its links: hosts first on
-/// leaves, and leaf by leaf on spines. Therefore a port has the number of the configuration on
-/// every switch.
+/// leaves, and leaf by leaf on spines. So every switch has the port numbers of the configuration.
 fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
     let (down, up) = model.ports.split_at(model.ports.len() / 2);
     let spines = leaves / 2;

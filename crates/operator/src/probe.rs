@@ -1,5 +1,5 @@
-//! A chip that answers probes. Requests and answers are JSON, one per line, with the meaning of the
-//! executors in sonic-mgmt's MMU probing (`prepare`, `check`).
+//! A chip that answers probes. Requests and answers are JSON, one per line. They mean the same as
+//! the executors in sonic-mgmt's MMU probing (`prepare`, `check`).
 //!
 //! ```text
 //! {"op": "prepare", "src_port": 0, "dst_port": 1}
@@ -13,24 +13,25 @@ use crate::meter::{Counters, Levels};
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of packets in one request: more than any memory can store of the smallest.
+/// Largest number of packets in one request, more than any memory can store of the smallest
+/// packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
-/// The event that a probe looks for.
+/// Event that a probe looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// The sender is paused.
+    /// The switch pauses the sender.
     PfcXoff,
-    /// A packet of a lossless group is lost.
+    /// The switch loses a packet of a lossless group.
     IngressDrop,
-    /// A packet of a lossy queue is lost.
+    /// The switch loses a packet of a lossy queue.
     EgressDrop,
     /// The sender resumes after `value` packets have left. The probe first fills the buffer until
     /// the pause.
     PfcXon,
-    /// A packet is lost because the headroom pool is full. Groups filled before stay filled
-    /// (`drain_buffer` is false).
+    /// The switch loses a packet because the headroom pool is full. Groups that were filled before
+    /// stay filled (`drain_buffer` is false).
     HeadroomPool,
 }
 
@@ -40,23 +41,24 @@ pub enum Probe {
 pub enum Request {
     /// Empties the switch except for persistent packets, and blocks the ports.
     Prepare {
-        /// Port that packets come from.
+        /// Number of the port that packets come from.
         src_port: u16,
-        /// Blocked port that packets go to.
+        /// Number of the blocked port that packets go to.
         dst_port: u16,
     },
     /// Sends packets and looks for an event.
     Check {
-        /// The event.
+        /// Event that the check looks for.
         probe: Probe,
-        /// Port that packets come from.
+        /// Number of the port that packets come from.
         src_port: u16,
-        /// Port that packets go to.
+        /// Number of the port that packets go to.
         dst_port: u16,
         /// Number of packets to send; with `pfc_xon`, the number of packets that leave.
         value: u64,
-        /// Second destination of `pfc_xon`: `dst_port` gets `value` packets and releases them, this
-        /// port gets the others and stores them. Without it, all packets go to `dst_port`.
+        /// Second destination of `pfc_xon`, which receives and stores the packets beyond `value`.
+        /// The port `dst_port` gets `value` packets and releases them. Without a second
+        /// destination, all packets go to `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
         /// Number of repetitions, whose results must agree. Repetitions on the model always agree.
@@ -65,54 +67,54 @@ pub enum Request {
         /// Whether the switch is emptied before the check, except for persistent packets.
         #[serde(default = "yes")]
         drain_buffer: bool,
-        /// Number of the step; ignored.
+        /// Number of the tester's step, which the model ignores.
         #[serde(default)]
         iteration: u64,
-        /// Priority group.
+        /// Number of the priority group.
         #[serde(default)]
         pg: Option<u8>,
-        /// Egress queue.
+        /// Number of the egress queue.
         #[serde(default)]
         queue: Option<u8>,
     },
-    /// Sends packets and answers with the number that was stored.
+    /// Sends packets, and answers with the number of stored packets.
     Send {
-        /// Port that packets come from.
+        /// Number of the port that packets come from.
         src_port: u16,
-        /// Port that packets go to.
+        /// Number of the port that packets go to.
         dst_port: u16,
-        /// Number of packets.
+        /// Number of packets to send.
         value: u64,
-        /// Priority.
+        /// Priority of the packets.
         pg: u8,
     },
-    /// Keeps packets of a group in the switch whenever it is emptied. A tester can thus fill one
-    /// group of a pool after the other. A second request for the same group and ports replaces the
+    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can fill
+    /// one group of a pool after the other. A second request for equal group and ports replaces the
     /// first one.
     Persist {
-        /// Port that packets come from.
+        /// Number of the port that packets come from.
         src_port: u16,
-        /// Blocked port that packets go to.
+        /// Number of the blocked port that packets go to.
         dst_port: u16,
-        /// Number of packets.
+        /// Number of packets to keep.
         value: u64,
-        /// Priority group.
+        /// Number of the priority group.
         pg: u8,
     },
     /// Empties the switch, and forgets persistent packets.
     Drain,
-    /// Lets a port send packets.
+    /// Lets a blocked port send packets.
     Release {
-        /// The port.
+        /// Number of the blocked port.
         dst_port: u16,
-        /// Largest number of packets.
+        /// Largest number of packets that the port sends.
         value: u64,
     },
-    /// Asks whether a sender is paused.
+    /// Asks whether the switch pauses a sender.
     Paused {
-        /// The port of the sender.
+        /// Number of the port of the sender.
         src_port: u16,
-        /// Priority group.
+        /// Number of the priority group.
         pg: u8,
     },
     /// Asks for the counters of a port since the start. `prepare` and `drain` do not clear them.
@@ -144,7 +146,7 @@ const fn yes() -> bool {
     true
 }
 
-/// An answer. Fields without a meaning for the request are absent.
+/// Answer to a request. Fields without a meaning for the request are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// Whether the request was executed.
@@ -152,10 +154,10 @@ pub struct Answer {
     /// Whether the event of the probe happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<bool>,
-    /// Number of packets that were stored, or that left.
+    /// Number of packets that were stored, or that left the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
-    /// Whether the sender is paused.
+    /// Whether the switch pauses the sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
     /// Names of the ports, in the order of their numbers.
@@ -182,7 +184,7 @@ impl Answer {
     }
 }
 
-/// A simulated chip behind the protocol.
+/// Executor of requests: a simulated chip behind the protocol.
 #[derive(Debug)]
 pub struct Executor {
     bench: Bench,
@@ -193,7 +195,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// The chip of a model, with packets of one size.
+    /// Creates an executor for the chip of a model, with packets of one size.
     ///
     /// # Errors
     /// See [`Bench::new`].
@@ -203,7 +205,7 @@ impl Executor {
         Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless, kept: Vec::new() })
     }
 
-    /// Answers a line. A line that is not a request gets an error as its answer.
+    /// Answers a line of the protocol. A line that is not a request gets an error as its answer.
     #[must_use]
     pub fn answer_line(&mut self, line: &str) -> String {
         let answer = match serde_json::from_str::<Request>(line) {
@@ -217,7 +219,7 @@ impl Executor {
         serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
     }
 
-    /// Answers a request.
+    /// Answers a request of a tester.
     pub fn answer(&mut self, request: &Request) -> Answer {
         self.reply(request).unwrap_or_else(Answer::wrong)
     }
@@ -322,7 +324,7 @@ impl Executor {
         Ok(first)
     }
 
-    /// The group or queue of a probe.
+    /// Returns the group or queue that a probe watches.
     fn priority(&self, probe: Probe, given: Option<u8>) -> Result<u8, String> {
         let lossless = probe != Probe::EgressDrop;
         let first = || self.lossless.first().copied();
@@ -350,7 +352,7 @@ impl Executor {
         value: u64,
     ) -> Result<bool, String> {
         match probe {
-            // A chip repeats its pauses, so the tester's counter grows while the sender is paused,
+            // A chip repeats its pauses. So the tester's counter grows while the sender is paused,
             // whatever caused the pause.
             Probe::PfcXoff => {
                 self.send(from, to, priority, value);
@@ -379,7 +381,7 @@ impl Executor {
         }
     }
 
-    /// Sends packets; returns the number that was stored.
+    /// Sends packets, and returns the number of stored packets.
     fn send(&mut self, from: u16, to: u16, priority: u8, packets: u64) -> u64 {
         (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
     }

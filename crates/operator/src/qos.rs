@@ -1,9 +1,9 @@
 //! Marking and schedulers of a configuration, as the simulated switch has them, and the parts that
-//! it cannot have.
+//! the simulated switch cannot have.
 //!
-//! Semantics follow SAI: thresholds of a colour are valid only if the colour is enabled, `ecn` says
-//! which colours are marked instead of dropped, and min = max is a step. Simulated packets are
-//! green and ECN-capable.
+//! Semantics follow SAI. Thresholds of a colour are valid only if the colour is enabled. `ecn`
+//! selects the colours that are marked instead of dropped, and min = max is a step. Simulated
+//! packets are green and ECN-capable.
 
 use crate::model::{Model, PRIORITIES};
 use crate::traffic::{RDMA_FRAME, TCP_FRAME};
@@ -16,14 +16,14 @@ const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 /// Colour of all simulated packets.
 const GREEN: usize = 0;
 
-/// Marking of green packets in one queue.
+/// Marking ramp for green packets in one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ramp {
-    /// No packet is marked up to this length (bytes).
+    /// Queue length up to which no packet is marked (bytes).
     min: u64,
-    /// Every packet is marked above this length (bytes).
+    /// Queue length above which every packet is marked (bytes).
     max: u64,
-    /// Probability at `max` (percent).
+    /// Probability of marking at the length `max` (percent).
     percent: u64,
 }
 
@@ -32,7 +32,7 @@ struct Ramp {
 enum Action {
     Nothing,
     Mark(Ramp),
-    /// Random drops, because ECN does not cover the colour.
+    /// WRED drops packets at random, because ECN does not cover the colour.
     Drop(Ramp),
 }
 
@@ -43,7 +43,7 @@ fn marks(profile: &WredProfile, colour: &str) -> bool {
 
 fn action(profile: &WredProfile, colour: usize) -> Action {
     let thresholds = &profile.colours[colour];
-    // SAI's defaults: a colour is not enabled, its thresholds are 0, and the probability is 100.
+    // By SAI's defaults, a colour is not enabled, its thresholds are 0, and the probability is 100.
     if !thresholds.enabled.as_ref().is_some_and(|enabled| enabled.value) {
         return Action::Nothing;
     }
@@ -57,7 +57,7 @@ fn action(profile: &WredProfile, colour: usize) -> Action {
     if marks(profile, COLOURS[colour]) { Action::Mark(ramp) } else { Action::Drop(ramp) }
 }
 
-/// The profile of a queue of a port.
+/// Returns the WRED profile of a port's queue.
 fn profile<'c>(config: &'c Config, port: &str, queue: u8) -> Option<&'c WredProfile> {
     let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
     config.wred.get(&setting.wred.as_ref()?.value)
@@ -72,7 +72,7 @@ pub(crate) struct Marking {
 }
 
 impl Marking {
-    /// Neither marks nor drops.
+    /// Returns a marking that marks no packet.
     pub(crate) fn none() -> Self {
         Self { by_port: Vec::new(), notes: Vec::new() }
     }
@@ -107,7 +107,7 @@ impl Marking {
         gathered(self.by_port.len(), &entries, "")
     }
 
-    /// Notes about yellow and red packets, and about packets that cannot be marked.
+    /// Adds notes about yellow and red packets, and about packets that cannot be marked.
     fn note_colours(&mut self, config: &Config, model: &Model) {
         let mut used: BTreeMap<&str, &WredProfile> = BTreeMap::new();
         for (port, queue) in model.ports.iter().flat_map(|port| (0..PRIORITIES as u8).map(move |q| (port, q)))
@@ -138,7 +138,7 @@ impl Marking {
         }
     }
 
-    /// Parts that are not simulated, in sentences.
+    /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -201,21 +201,21 @@ pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direct
         .collect()
 }
 
-/// The scheduler of the simulated switch: the same on all ports.
+/// Scheduler of the simulated switch, equal on all ports.
 pub(crate) struct Schedule {
-    /// Groups as TOML; absent without any scheduler.
+    /// Groups of the scheduler as TOML; absent without any scheduler.
     pub(crate) groups: Option<String>,
     /// Parts of the configuration that are not simulated, in sentences.
     pub(crate) notes: Vec<String>,
 }
 
-/// Service of one queue.
+/// Service that the scheduler gives to one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,
-    /// By packets, with this weight.
+    /// The scheduler serves the queue by packets, with this weight.
     Packets(u32),
-    /// By bytes, with this weight.
+    /// The scheduler serves the queue by bytes, with this weight.
     Bytes(u32),
 }
 
@@ -231,7 +231,7 @@ fn service(scheduler: Option<&Scheduler>) -> Service {
 }
 
 impl Schedule {
-    /// The scheduler that most ports have.
+    /// Returns the scheduler that most ports have.
     pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
         let own = |port: &str, queue: u8| {
             let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
@@ -273,7 +273,7 @@ impl Schedule {
     }
 }
 
-/// Notes about weights and rates that are not simulated.
+/// Adds notes about weights and rates that are not simulated.
 fn note_values(config: &Config, used: &BTreeSet<String>, notes: &mut Vec<String>) {
     for (name, scheduler) in config.schedulers.iter().filter(|(name, _)| used.contains(*name)) {
         if let Some(weight) = scheduler.weight.as_ref().filter(|weight| !(1..=100).contains(&weight.value)) {
@@ -293,8 +293,8 @@ fn note_values(config: &Config, used: &BTreeSet<String>, notes: &mut Vec<String>
     }
 }
 
-/// Groups of the scheduler: first the strict queues, with the highest number first, then the others
-/// by weight.
+/// Formats the groups of the scheduler. The strict queues come first, by decreasing number, then
+/// the other queues by weight.
 fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
     let numbered = || services.iter().enumerate();
     let strict = numbered().filter(|(_, service)| **service == Service::Strict);

@@ -1,8 +1,8 @@
 //! A qualification run as scenarios: a blocked port, one sender, and the counts of a tester.
 //!
-//! The neighbour of the blocked port sends it a storm of pauses. The sender sends so slowly that a
-//! pause arrives before its next packet. Therefore the tester counts every packet that the switch
-//! stores.
+//! The neighbour of the blocked port sends a storm of pauses to this port. The sender sends so
+//! slowly that a pause arrives before its next packet. So the tester counts every packet that the
+//! switch stores.
 
 use crate::OperatorError;
 use crate::model::Model;
@@ -13,11 +13,11 @@ use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;
 
-/// Headers of a packet sent without feedback (bytes).
+/// Headers of a packet that is sent without feedback (bytes).
 const HEADER: u64 = 54;
-/// Time between two packets beyond the round trip on the cable (seconds).
+/// Time between two packets beyond the round trip on the cable (s).
 const SPARE: f64 = 2e-6;
-/// Packets that the sender sends after the last point.
+/// Number of packets that the sender sends after the last point.
 const MORE: u64 = 50;
 /// Longest duration of a pause (bits on the line): 65,535 quanta of 512 bits.
 const QUANTA: f64 = 65_535.0 * 512.0;
@@ -25,38 +25,38 @@ const QUANTA: f64 = 65_535.0 * 512.0;
 /// Reaction of the sender to a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// The sender obeys pauses. The stored packets are the pause point. The packets that leave
-    /// before the sender resumes are the resume point.
+    /// The sender obeys pauses. The number of stored packets is the pause point. The number of
+    /// packets that leave before the sender resumes is the resume point.
     Obeys,
-    /// The sender ignores pauses. The packets stored before the first loss, plus the lost one, are
-    /// the point of the first loss.
+    /// The sender ignores pauses. The number of the first lost packet is the point of the first
+    /// loss.
     Ignores,
 }
 
 /// A qualification run, with the data needed to evaluate it.
 #[derive(Clone, Debug)]
 pub struct Qualification {
-    /// The scenario file.
+    /// Text of the scenario file.
     pub text: String,
-    /// Names of the sending host and of the host behind the blocked port; each host has the name of
+    /// Names of the sending host and of the host behind the blocked port. Each host has the name of
     /// its port.
     pub hosts: [String; 2],
     /// Number of the blocked port.
     pub blocked: u16,
-    /// Priority of the group.
+    /// Priority of the lossless group under test.
     pub priority: u8,
-    /// Time that a packet takes on the link of the blocked port (seconds).
+    /// Time that a packet takes on the link of the blocked port (s).
     pub serialization: f64,
-    /// Time of the first packet, and time between two packets (seconds).
+    /// Time of the first packet, and time between two packets (s).
     pub first_and_gap: (f64, f64),
-    /// Time from the switch's decision to resume until the sender resumes (seconds): the pause
-    /// frame and the cable.
+    /// Time from the switch's decision to resume until the sender resumes (s), for the pause frame
+    /// and the cable.
     pub way_of_a_frame: f64,
 }
 
 impl Qualification {
-    /// The scenario of a vector, for packets of `packet_bytes`, which must be larger than a header
-    /// of 54 B.
+    /// Builds the scenario of a vector, for packets of `packet_bytes`. The packets must be larger
+    /// than a header of 54 B.
     ///
     /// # Errors
     /// If the model lacks a port of the vector, or the packets are not larger than a header.
@@ -85,7 +85,7 @@ impl Qualification {
         let gap = 2.0 * way + SPARE;
         let filled = (vector.loss.formula + MORE) as f64 * gap;
         let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
-        // The switch obeys the storm after the same time, so the packets start later.
+        // The switch obeys the storm after an equal time, so the packets start later.
         let (start, storm, duration, reaction) = match sender {
             // Leave time for the last pause of the storm to expire.
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
@@ -127,7 +127,7 @@ impl Qualification {
     }
 }
 
-/// The expected result of the run, as comments.
+/// Formats the expected result of the run as comments of the scenario.
 fn heading(
     model: &Model,
     vector: &GroupVector,
@@ -148,7 +148,7 @@ fn heading(
     )
 }
 
-/// A transport that sends packets with this gap (seconds), and a workload without its bursts.
+/// Formats a transport that sends packets with this gap (s), and a workload without its bursts.
 fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
     let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
     format!(

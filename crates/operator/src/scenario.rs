@@ -16,12 +16,12 @@ pub(crate) type Change = (&'static str, String);
 
 /// Speed of light in a cable (metres per second), as in SONiC's calculation.
 pub(crate) const METRES_PER_SECOND: f64 = 198e6;
-/// Pause quanta are 512 bit times (bits).
+/// Duration of a pause quantum (bit times).
 const QUANTUM_BITS: f64 = 512.0;
 /// Assumed response time of a peer at a speed without a tabulated value (quanta).
 const QUANTA: f64 = 394.0;
 
-/// Writes the scenario file of a configuration under some traffic.
+/// Formats the scenario file of a configuration under some traffic.
 ///
 /// # Errors
 /// If the traffic does not fit the switch.
@@ -61,13 +61,14 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if bufferlab_units::is_hidden(c) { ' ' } else { c }).collect()
 }
 
-/// A TOML string on one line.
+/// Formats a text as a TOML string on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = one_line(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }
 
-/// The queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the first lossy queue.
+/// Returns the queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the first
+/// lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let port = model.ports.first().map(|port| PortName::new(&port.name));
     let by_dscp = port.and_then(|port| {
@@ -80,7 +81,7 @@ fn lossy_queue(config: &Config, model: &Model) -> u8 {
     by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
 }
 
-/// Appends the switch; its neighbours obey a pause after `reaction_ps` (picoseconds).
+/// Appends the switch to a scenario. Its neighbours obey a pause after `reaction_ps` (picoseconds).
 pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking, reaction_ps: u64) {
     let _ = writeln!(
         text,
@@ -113,8 +114,8 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     text.push_str(&marking.toml());
 }
 
-/// The value of `[switch.hardware]`: the family of the chip, or the assumptions about an unknown
-/// chip.
+/// Returns the value of `[switch.hardware]`: the family of the chip, or the assumptions about an
+/// unknown chip.
 fn hardware(model: &Model) -> String {
     if model.chip.family.is_some() {
         return format!("{{ family = {} }}", quoted(model.chip.name));
@@ -134,7 +135,7 @@ fn hardware(model: &Model) -> String {
     )
 }
 
-/// Keys beside the policy that another configuration of the same switch changes.
+/// Returns the keys beside the policy that another configuration of the same switch changes.
 pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
     let priorities: Vec<_> = model.lossless.iter().collect();
@@ -169,8 +170,9 @@ fn reaction(model: &Model) -> u64 {
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
 
-/// Parameters of a policy that follow from the model, as keys and TOML values. `limit` may change
-/// the limit of a class of queues; its first argument is whether they are lossless.
+/// Returns parameters of a policy that follow from the model, as keys and TOML values. The function
+/// `limit` may change the limit of a class of queues. Its first argument is whether the queues are
+/// lossless.
 #[must_use]
 pub fn policy_parameters(
     model: &Model,
@@ -210,8 +212,8 @@ fn bytes(bytes: u64) -> String {
     format!("\"{bytes} B\"")
 }
 
-/// Alphas by priority, for policies with one list. The first port that has a limit for a priority
-/// gives its alpha.
+/// Formats alphas by priority, for policies with one list. The first port with a limit for a
+/// priority gives the alpha.
 fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
     let of = |priority: u8| {
         let lossless = model.lossless.contains(&priority);
@@ -223,7 +225,7 @@ fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
             }
         });
         match found.next().map(|found| limit(lossless, found)) {
-            // One level that gives a lone group the same memory as the alphas of port and group.
+            // A single level gives a lone group as much memory as the alphas of port and group.
             Some(Limit::Alpha(alpha)) if lossless => {
                 number(model.port_alpha.map_or(alpha, |of_port| of_port * alpha / (1.0 + alpha)))
             }

@@ -1,7 +1,7 @@
 //! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! A server is not trusted. Limits ([`Limits`]) apply to every answer before it is in memory, and
-//! every wait ends, also after a signal. The library packs commands and parses answers.
+//! The program does not trust a server. Limits ([`Limits`]) apply to every answer before it is in
+//! memory, and every wait ends, also after a signal. The library packs commands and parses answers.
 
 mod address;
 mod answer;
@@ -28,31 +28,31 @@ use std::time::Duration;
 
 /// Number of keys that one step of a scan examines.
 const STEP: u32 = 1_000;
-/// Longest value (bytes).
+/// Size of the longest value in the database (bytes).
 pub(crate) const VALUE_MAX: usize = 1 << 20;
-/// Longest key (bytes).
+/// Size of the longest key in the database (bytes).
 pub(crate) const KEY_MAX: usize = 4_096;
-/// Longest error of a server that is shown (characters).
+/// Length of a server's error text that is shown (characters).
 const SHOWN_MAX: usize = 300;
 
 /// Number of attempts to ask a question if connections break.
 const ATTEMPTS: u32 = 3;
 
-/// Databases of SONiC by number.
+/// Databases of SONiC in Redis, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Database {
-    /// Requests of daemons to the switch: running pools and profiles.
+    /// Database with requests of daemons to the switch: running pools and profiles.
     Appl,
-    /// Counters and watermarks.
+    /// Database with counters and watermarks.
     Counters,
-    /// The configuration.
+    /// Database with the configuration of the switch.
     Config,
-    /// State.
+    /// Database with the state of the switch.
     State,
 }
 
 impl Database {
-    /// Number of the database.
+    /// Number of the database in Redis.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -63,7 +63,7 @@ impl Database {
         }
     }
 
-    /// Name of the database.
+    /// Name of the database in SONiC.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,35 +75,35 @@ impl Database {
     }
 }
 
-/// The reason why a database gave no answer.
+/// Reason why a database gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address}, {database}: {message}")]
 pub struct StoreError {
-    /// The server, without a password.
+    /// Address of the server, without a password.
     pub address: String,
-    /// The database.
+    /// Name of the database.
     pub database: &'static str,
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
     /// Whether a signal ended the wait.
     pub interrupted: bool,
 }
 
 impl StoreError {
-    /// Advice.
+    /// Advice to the user on how to correct the error.
     #[must_use]
     pub const fn help(&self) -> &'static str {
         "give HOST:PORT or the path of a socket that the switch's Redis listens on, such as /var/run/redis/redis.sock"
     }
 }
 
-/// Fields of a hash.
+/// Fields of a hash in a database.
 pub type Fields = BTreeMap<String, String>;
 
 /// A server with SONiC's databases. Connections are opened when needed, and again after a fault.
 pub struct Store {
     address: Address,
-    /// Opens connections; `Err` with the mistake in the address.
+    /// Opener of connections; `Err` with the mistake in the address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn StoreConnection>>,
@@ -119,8 +119,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// A server at `host:port`, at the path of a socket, or at a Redis URL. The connection is
-    /// opened later.
+    /// Creates a store for a server at `host:port`, at the path of a socket, or at a Redis URL. The
+    /// connection is opened later.
     #[must_use]
     pub fn new(address: &str) -> Self {
         let address = Address::new(address);
@@ -136,7 +136,7 @@ impl Store {
         }
     }
 
-    /// A server that is reached through `network` instead of the system's sockets.
+    /// Creates a store whose connections go through `network` instead of the system's sockets.
     #[must_use]
     pub fn over(address: &str, network: Box<dyn Network>) -> Self {
         Self { network: Ok(network), ..Self::new(address) }
@@ -148,7 +148,7 @@ impl Store {
         Self { limits, ..self }
     }
 
-    /// Sets a flag that ends every question with an error once it is true.
+    /// Sets a flag of the caller; once it is true, every question ends with an error.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.interrupted = flag;
     }
@@ -165,13 +165,13 @@ impl Store {
         &self.limits
     }
 
-    /// The address without user, password and options.
+    /// Address of the server without user, password and options.
     #[must_use]
     pub fn address(&self) -> &str {
         self.address.shown()
     }
 
-    /// A part of file names that is unique to the server.
+    /// Part of file names that is unique to the server.
     #[must_use]
     pub fn file_name(&self) -> String {
         self.address.file_name()
@@ -181,7 +181,8 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // A server's text may contain terminal escapes, or the password that it received.
+            // The text of a server may contain terminal escapes, or the password that the server
+            // received.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }
@@ -210,7 +211,7 @@ impl Store {
         self.deadline.zip(self.network.as_ref().ok()).is_some_and(|(end, network)| network.now() >= end)
     }
 
-    /// Takes the open connection to a database, or opens one.
+    /// Takes the open connection to a database, or opens a connection.
     fn connected(&mut self, database: Database) -> Result<Box<dyn StoreConnection>, Trouble> {
         if let Some(connection) = self.open.remove(&database) {
             return Ok(connection);
@@ -254,9 +255,8 @@ impl Store {
             .map_err(|error| Trouble::Nonsense(format!("an invalid answer: {error}")))
     }
 
-    /// Asks a question. After a break of the connection, which the server may have closed
-    /// meanwhile, the question is repeated over a new one. All questions of this module may be
-    /// asked twice.
+    /// Asks a question. The server may have closed the connection meanwhile. After a break, the
+    /// question is repeated over a new connection. All questions of this module may be asked twice.
     fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {
@@ -274,17 +274,17 @@ impl Store {
         }
     }
 
-    /// Converts an answer.
+    /// Converts the server's answer to a question.
     fn read<T: FromRedisValue>(&self, database: Database, value: Value) -> Result<T, StoreError> {
         redis::from_redis_value(value)
             .map_err(|error| self.error(database, format!("an unexpected answer: {error}")))
     }
 
-    /// Keys of hashes that match a pattern and satisfy `wanted`, sorted.
+    /// Returns the keys of hashes that match a pattern and satisfy `wanted`, sorted.
     ///
     /// # Errors
-    /// If there is no answer, or the scan does not end. If there are more keys than a configuration
-    /// has, or a key is too long or not UTF-8.
+    /// If the server gives no answer, or the scan does not end. If there are more keys than a
+    /// configuration has, or a key is too long or not UTF-8.
     pub fn keys(
         &mut self,
         database: Database,
@@ -335,10 +335,11 @@ impl Store {
         Err(self.error(database, message))
     }
 
-    /// Fields of a hash; empty if it does not exist.
+    /// Returns the fields of a hash; empty if the hash does not exist.
     ///
     /// # Errors
-    /// If there is no answer, the key is not a hash, or a value is not UTF-8 or longer than 1 MiB.
+    /// If the server gives no answer, the key is not a hash, or a value is not UTF-8 or longer than
+    /// 1 MiB.
     pub fn fields(&mut self, database: Database, key: &str) -> Result<Fields, StoreError> {
         let answer = self.ask(database, cmd("HGETALL").arg(key))?;
         self.read_fields(database, key, answer)
@@ -363,7 +364,7 @@ impl Store {
     /// Sets a field of a hash unconditionally. Use [`Self::swap`] if a value must not be lost.
     ///
     /// # Errors
-    /// If there is no answer, or the server refuses.
+    /// If the server gives no answer, or refuses the write.
     pub fn set(&mut self, database: Database, key: &str, field: &str, value: &str) -> Result<(), StoreError> {
         let answer = self.ask(database, cmd("HSET").arg(key).arg(field).arg(value))?;
         self.read::<i64>(database, answer).map(|_| ())

@@ -4,29 +4,30 @@
 use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
 
-/// Frame of RDMA (bytes): 4 KiB of payload and the headers of RoCE v2.
+/// Size of an RDMA frame (bytes): 4 KiB of payload and the headers of RoCE v2.
 pub(crate) const RDMA_FRAME: u64 = 4_096 + RDMA_HEADERS;
-/// Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 (bytes).
+/// Headers of an RDMA frame (bytes): Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4.
 const RDMA_HEADERS: u64 = 62;
-/// Frame of TCP (bytes).
+/// Size of a TCP frame (bytes).
 pub(crate) const TCP_FRAME: u64 = 1_500;
-/// Target number of packet-hops of a run: one or two seconds on one core.
+/// Target number of packet-hops of a run, which take one or two seconds on one core.
 const HOPS: f64 = 2.5e6;
-/// Shortest run (s): a few times the longest completion times of short flows.
+/// Duration of the shortest run (s): a few times the longest completion times of short flows.
 const SHORTEST_SECONDS: f64 = 1e-3;
-/// Longest run (s).
+/// Duration of the longest run (s).
 const LONGEST_SECONDS: f64 = 0.5;
 
-/// Kinds of traffic.
+/// Kinds of traffic that operators know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `fan_in` servers answer a client at once; lossless if the switch has lossless priorities.
+    /// A number of servers (`fan_in`) answers a client at once. The traffic is lossless if the
+    /// switch has lossless priorities.
     Incast,
-    /// TCP flows of web search, lossy.
+    /// Lossy TCP flows have the sizes of web search.
     WebSearch,
-    /// Reverie's mix: lossless RDMA incast beside lossy TCP web search.
+    /// The mix of Reverie has lossless RDMA incast beside lossy TCP web search.
     RdmaTcp,
-    /// Reads and writes of storage: RDMA messages of all sizes, and reads striped over servers.
+    /// Storage has reads and writes: RDMA messages of all sizes, and reads striped over servers.
     Storage,
 }
 
@@ -34,7 +35,7 @@ impl Kind {
     /// All kinds of traffic.
     pub const ALL: [Self; 4] = [Self::Incast, Self::WebSearch, Self::RdmaTcp, Self::Storage];
 
-    /// Name on the command line.
+    /// Name of the kind on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,14 +46,14 @@ impl Kind {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether the kind has lossy traffic, and whether it has lossless traffic if there is a
-    /// lossless priority.
+    /// Whether the kind has lossy traffic. The second value is whether it has lossless traffic if
+    /// the switch has a lossless priority.
     #[must_use]
     pub const fn has(self) -> (bool, bool) {
         match self {
@@ -63,36 +64,36 @@ impl Kind {
     }
 }
 
-/// Traffic of a scenario.
+/// Traffic of a scenario: its kind and its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
-    /// Kind.
+    /// Kind of the traffic.
     pub kind: Kind,
-    /// The network around the switch.
+    /// Network around the switch.
     pub network: Network,
-    /// Offered payload of the background, as a fraction of the hosts' links.
+    /// Offered payload of the background traffic, as a fraction of the hosts' link rates.
     pub load: f64,
-    /// Number of servers that answer at once; `None`: 32, or all but one host.
+    /// Number of servers that answer at once; `None` for 32, or for all but one host.
     pub fan_in: Option<usize>,
-    /// Size of all answers together (bytes); `None`: a quarter of the shared memory.
+    /// Size of all answers together (bytes); `None` for a quarter of the shared memory.
     pub request: Option<u64>,
-    /// Time in which flows start (s); `None`: the time for about 2.5 million packet-hops.
+    /// Time in which flows start (s); `None` for the time of about 2.5 million packet-hops.
     pub duration_seconds: Option<f64>,
 }
 
 impl Traffic {
-    /// A kind with its defaults.
+    /// Creates the traffic of a kind with its defaults.
     #[must_use]
     pub const fn new(kind: Kind) -> Self {
         Self { kind, network: Network::Star, load: 0.4, fan_in: None, request: None, duration_seconds: None }
     }
 }
 
-/// The traffic of a model in numbers.
+/// Traffic for a model in numbers.
 pub(crate) struct Planned {
-    /// Lossless priority, if the traffic uses one.
+    /// Priority of lossless traffic; `None` if the traffic is lossy only.
     pub(crate) lossless: Option<u8>,
-    /// Queue of lossy packets.
+    /// Priority of the queue for lossy packets.
     pub(crate) lossy: u8,
     pub(crate) fan_in: usize,
     pub(crate) request: u64,
@@ -104,7 +105,7 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// # Errors
-    /// If the fan-in exceeds the ports, or load or duration is out of range.
+    /// If the fan-in exceeds the number of ports, or load or duration is out of range.
     pub(crate) fn new(model: &Model, traffic: &Traffic, lossy: u8) -> Result<Self, OperatorError> {
         traffic.network.check(model)?;
         let hosts = traffic.network.host_ports(model).count();
@@ -128,13 +129,13 @@ impl Planned {
         let (background, answers) = match traffic.kind {
             Kind::WebSearch => (traffic.load, 0.0),
             Kind::Incast => (0.0, traffic.load),
-            // In Reverie's mix, incast is rare compared with the background.
+            // In Reverie's mix, incast is rare compared with the background traffic.
             Kind::RdmaTcp => (traffic.load, traffic.load / 8.0),
             Kind::Storage => (traffic.load * 0.75, traffic.load * 0.25),
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star, a packet and its acknowledgement cross two links each; TCP acknowledges every
+        // In a star, a packet and its acknowledgement cross two links each. TCP acknowledges every
         // second packet.
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
@@ -167,7 +168,7 @@ impl Planned {
         })
     }
 
-    /// The tables `[[transport]]` and `[[workload]]`.
+    /// Formats the tables `[[transport]]` and `[[workload]]` of a scenario.
     pub(crate) fn toml(&self, lossy_marks: bool) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.

@@ -21,20 +21,21 @@ use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Exponents that chips accept; smaller and larger ones mean "nothing" or "everything" on some
-/// chips.
+/// Exponents of alpha that chips accept. Smaller and larger exponents mean "nothing" or
+/// "everything" on some chips.
 const EXPONENTS: (i8, i8) = (-7, 7);
 /// Fraction of its threshold above which a queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
-/// Smallest drain rate of a queue: an equal share of eight queues.
+/// Smallest drain rate of a queue, as a fraction of the port's rate: an equal share of eight
+/// queues.
 const DRAIN_MIN: f64 = 0.125;
 
-/// Limits that an operator sets.
+/// Limits of the tuner that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Largest number of steps of the exponent below the configured one.
+    /// Largest number of steps of the exponent below the configured exponent.
     pub down: u8,
-    /// Largest number of steps of the exponent above the configured one.
+    /// Largest number of steps of the exponent above the configured exponent.
     pub up: u8,
     /// Least number of intervals between two changes of a profile.
     pub hold: u32,
@@ -50,64 +51,64 @@ impl Default for Settings {
     }
 }
 
-/// A watched group or queue.
+/// A priority group or queue that the tuner watches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
-    /// Port.
+    /// Name of the port with the group or queue.
     pub port: String,
-    /// Number of the group or queue.
+    /// Number of the group or queue at its port.
     pub index: u8,
-    /// Whether the member is a priority group.
+    /// Whether the member is a priority group, not a queue.
     pub group: bool,
 }
 
-/// A profile whose alpha is tuned.
+/// A buffer profile whose alpha is tuned.
 #[derive(Clone, Debug)]
 pub struct Tracked {
-    /// Name.
+    /// Name of the profile.
     pub profile: String,
-    /// Configured exponent.
+    /// Configured exponent of the profile's alpha.
     pub original: i8,
-    /// Current exponent of the switch.
+    /// Current exponent of the profile's alpha on the switch.
     pub applied: i8,
-    /// Smallest and largest exponent.
+    /// Smallest and largest exponent that the tuner may set.
     pub bounds: (i8, i8),
-    /// Pool and its size (bytes).
+    /// Name and size of the profile's pool (bytes).
     pub pool: (String, u64),
-    /// Groups and queues with the profile.
+    /// Groups and queues that use the profile.
     pub members: Vec<Member>,
-    /// Whether another program has changed the profile, so that the tuner leaves it alone.
+    /// Whether another program has changed the profile, so that the tuner leaves it unchanged.
     pub left_alone: bool,
     since: u32,
 }
 
-/// A change that is due.
+/// A change of a profile's alpha that is due.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decision {
-    /// Profile.
+    /// Name of the changed profile.
     pub profile: String,
-    /// Exponent before the change.
+    /// Exponent of alpha before the change.
     pub from: i8,
-    /// Exponent after the change.
+    /// Exponent of alpha after the change.
     pub to: i8,
-    /// Reason for the change.
+    /// Reason for the change of alpha.
     pub reason: String,
 }
 
-/// Decides about alphas.
+/// Tuner that decides about the alphas of profiles.
 #[derive(Clone, Debug)]
 pub struct Tuner {
     settings: Settings,
-    /// Profiles in the order of their names.
+    /// Tracked profiles in the order of their names.
     pub tracked: Vec<Tracked>,
-    /// Speeds of ports (bit/s).
+    /// Speeds of ports by name (bit/s).
     speeds: BTreeMap<String, f64>,
     before: Option<Sample>,
 }
 
 impl Tuner {
-    /// Tracks the profiles of lossy queues with a dynamic limit, and those of lossless groups if
-    /// the settings include them.
+    /// Creates a tuner. It tracks the profiles of lossy queues with a dynamic limit, and the
+    /// profiles of lossless groups if the settings include them.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -148,16 +149,16 @@ impl Tuner {
         Ok(Self { settings, tracked, speeds: speeds.collect(), before: None })
     }
 
-    /// The operator's settings.
+    /// Settings that the operator chose.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Changes that are due after a sample. The first sample is only stored.
+    /// Returns the changes that are due after a sample. The first sample is only stored.
     ///
     /// # Errors
-    /// If the sample has impossible numbers; it is then ignored.
+    /// If the sample has impossible numbers; the tuner then ignores it.
     pub fn decide(&mut self, sample: Sample) -> Result<Vec<Decision>, String> {
         self.plausible(&sample)?;
         let Some(before) = self.before.replace(sample.clone()) else { return Ok(Vec::new()) };
@@ -180,7 +181,7 @@ impl Tuner {
         Ok(due)
     }
 
-    /// Records that a change was made.
+    /// Records that a change of a profile was made.
     pub fn applied(&mut self, decision: &Decision) {
         if let Some(tracked) = self.tracked.iter_mut().find(|tracked| tracked.profile == decision.profile) {
             tracked.applied = decision.to;
@@ -209,7 +210,7 @@ impl Tuner {
 
 fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member>) -> Option<Tracked> {
     // A profile made from a row of pg_profile_lookup.ini is in the database only after the switch
-    // has made it.
+    // has made the profile.
     let profile = config.profiles.get(name)?;
     let Threshold::Dynamic(original) = profile.threshold.as_ref()?.value else { return None };
     let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -227,12 +228,12 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
         pool: (pool.to_owned(), size),
         members,
         left_alone: false,
-        // The first change need not wait.
+        // The first change of a profile need not wait.
         since: u32::MAX,
     })
 }
 
-/// Use of a profile in one interval, from the counters.
+/// Use of a buffer profile in one interval, from the counters.
 struct ProfileUse {
     congested: usize,
     /// Mean drain rate of the congested queues, as a fraction of the line rate.
@@ -271,9 +272,9 @@ impl ProfileUse {
         Self { congested, drain, threshold }
     }
 
-    /// Target exponent by ABM: the alpha of a lone queue at line rate is divided by the number of
-    /// congested queues and multiplied by their drain rate. The result is rounded down to a power
-    /// of two.
+    /// Returns the target exponent by ABM. The alpha of a lone queue at line rate is divided by the
+    /// number of congested queues and multiplied by their drain rate. The result is rounded down to
+    /// a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
         // Rounding must not move a whole power of two below itself.

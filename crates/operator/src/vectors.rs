@@ -16,76 +16,76 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// Numbers of groups that fill at once.
+/// Numbers of groups that fill at the same time.
 const TOGETHER: [usize; 3] = [2, 4, 8];
-/// Difference allowed between rules and simulation because of rounding (packets).
+/// Largest difference between rules and simulation that rounding explains (packets).
 const APART: u64 = 1;
-/// Longest sequence of groups.
+/// Largest number of groups in a sequence.
 const SEQUENCE_MAX: usize = 64;
 
-/// A number of packets, by the rules of the chip and by simulation.
+/// A number of packets, from the rules of the chip and from the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// Number that follows from the rules of the chip.
+    /// Number of packets that follows from the rules of the chip.
     pub formula: u64,
-    /// Number that the simulation measures; absent if the run did not reach the point.
+    /// Number of packets that the simulation measures; absent if the run did not reach the point.
     pub simulated: Option<u64>,
 }
 
 impl Point {
-    /// Difference of the two numbers; infinite without a simulated number.
+    /// Difference of the rule's and the simulation's numbers; infinite without a simulated number.
     #[must_use]
     pub fn apart(&self) -> u64 {
         self.simulated.map_or(u64::MAX, |simulated| simulated.abs_diff(self.formula))
     }
 }
 
-/// Groups that fill in turn, one packet at a time.
+/// Pause points of groups that fill in turn, one packet at a time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
-    /// Number of groups.
+    /// Number of groups that fill in turn.
     pub groups: usize,
-    /// Number of packets at which each group pauses; in the simulation, at which the last group
-    /// pauses.
+    /// Number of packets at which each group pauses. In the simulation, it is the number at which
+    /// the last group pauses.
     pub pause: Point,
 }
 
 /// Vectors of the lossless groups with one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
-    /// Profile.
+    /// Name of the groups' profile.
     pub profile: String,
-    /// Speed (Mb/s).
+    /// Speed of the ports (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Cable (metres).
+    /// Length of the ports' cables (metres).
     pub cable_metres: Option<f64>,
-    /// The sending port, and the blocked port.
+    /// Names of the sending port and of the blocked port.
     pub ports: [String; 2],
-    /// Groups of the port, each with a DSCP that maps to it.
+    /// Priority groups of the port, each with a DSCP that maps to the group.
     pub groups: Vec<(u8, u8)>,
     /// Guaranteed minimum of each priority group (packets).
     pub minimum: u64,
-    /// Packets at which a lone group pauses.
+    /// Number of packets at which a lone group pauses.
     pub pause: Point,
-    /// Number of the first lost packet.
+    /// Number of the first packet that the group loses.
     pub loss: Point,
     /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
     /// Pause points of groups that fill one after the other.
     pub sequence: Vec<Point>,
-    /// Points for several groups that fill in turn.
+    /// Pause points of several groups that fill in turn.
     pub together: Vec<Together>,
-    /// Groups that the headroom pool of a slice can serve: each with `full` packets, the last one
-    /// with `partial`.
+    /// Groups that the headroom pool of a slice can serve. Each group has `full` packets, and the
+    /// last group has `partial` packets.
     pub pool: Option<PoolVector>,
 }
 
-/// Numbers of a headroom pool.
+/// Numbers of packets in a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
-    /// Number of groups whose headroom the pool fills until it is full.
+    /// Number of groups whose headroom the pool serves until it is full.
     pub groups: u64,
-    /// Number of packets after the pause, for every group but the last.
+    /// Number of packets that every group except the last stores after its pause.
     pub full: u64,
     /// Number of packets that the last group stores after its pause.
     pub partial: u64,
@@ -96,15 +96,15 @@ pub struct PoolVector {
 /// Vectors of lossy queues with one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
-    /// Profile.
+    /// Name of the queues' profile.
     pub profile: String,
-    /// Queue, and a DSCP that maps to it.
+    /// Number of the queue, and a DSCP that maps to it.
     pub queue: (u8, u8),
-    /// Number of the first lost packet.
+    /// Number of the first packet that the queue loses.
     pub loss: Point,
 }
 
-/// All vectors of a configuration.
+/// All test vectors of a configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Vectors {
     /// Name of the chip family.
@@ -115,20 +115,20 @@ pub struct Vectors {
     pub cell_bytes: u64,
     /// Number of slices of the memory.
     pub slices: u64,
-    /// Size of the packets (bytes).
+    /// Size of the packets in the counts (bytes).
     pub packet_bytes: u64,
-    /// Lossless groups by profile.
+    /// Vectors of the lossless groups by profile.
     pub groups: Vec<GroupVector>,
-    /// Lossy queues by profile.
+    /// Vectors of the lossy queues by profile.
     pub queues: Vec<QueueVector>,
-    /// Parts that could not be predicted.
+    /// Parts of the configuration that could not be predicted.
     pub not_predicted: Vec<String>,
-    /// Limits of these numbers, in sentences.
+    /// Limits of the vectors' numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
 impl Vectors {
-    /// The vectors of a configuration on a chip.
+    /// Computes the vectors of a configuration on a chip.
     ///
     /// # Errors
     /// See [`Model::new`] and [`Bench::new`].
@@ -174,7 +174,7 @@ impl Vectors {
             let in_turn = in_turn.map(|(at, point)| (format!("pause of group {}", at + 1), *point));
             let together = group.together.iter();
             let together = together.map(|one| (format!("pause of each of {}", one.groups), one.pause));
-            // If the configured groups cannot fill a pool, its sum is not simulated.
+            // If the configured groups cannot fill a pool, the sum of the pool is not simulated.
             let pool = group.pool.map(|pool| ("headroom pool".to_owned(), pool.sum));
             let pool = pool.filter(|(_, sum)| sum.simulated.is_some());
             let all = lone.into_iter().chain(in_turn).chain(together).chain(pool);
@@ -204,7 +204,8 @@ impl Vectors {
     }
 }
 
-/// A DSCP whose class maps to `index` in the map of this kind; without maps, `index` itself.
+/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it is `index`
+/// itself.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
@@ -225,7 +226,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Cells (or bytes) in packets, rounded up.
+    /// Converts cells (or bytes) to packets, rounded up.
     fn packets(&self, cells: u64) -> u64 {
         cells.div_ceil(self.memory.per_packet(self.prediction.packet_bytes))
     }
@@ -242,7 +243,7 @@ impl Maker<'_> {
             return Ok(None);
         };
         let Some(&priority) = point.groups.first() else { return Ok(None) };
-        // A packet must enter through another port than it leaves.
+        // A packet must enter through a port different from its egress port.
         let last = self.bench.ports() as u16 - 1;
         let to = if from < last { last } else { 0 };
         let [pause, loss, resume] = point.packets;
@@ -271,8 +272,8 @@ impl Maker<'_> {
         }))
     }
 
-    /// Ports and groups with the profile in the slice of `from`, without the blocked port. All
-    /// groups of a port are listed before the groups of the next port.
+    /// Returns ports and groups with the profile in the slice of `from`, without the blocked port.
+    /// All groups of a port are listed before the groups of the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));
@@ -304,8 +305,8 @@ impl Maker<'_> {
         Ok(points)
     }
 
-    /// Groups that grow alike share the pool equally: each of k groups pauses at its minimum plus α
-    /// S / (1 + k α).
+    /// Computes the pause point of groups that fill in turn and share the pool equally. Each of k
+    /// groups pauses at its minimum plus α S / (1 + k α).
     fn together(
         &mut self,
         point: &GroupPoint,
@@ -351,7 +352,7 @@ impl Maker<'_> {
             return Ok(None);
         };
         let per_packet = self.memory.per_packet(self.prediction.packet_bytes);
-        // Packets are whole: the rest of each group's headroom remains for the last group.
+        // Packets are whole, so the rest of each group's headroom remains for the last group.
         let full = pool.full / per_packet;
         let partial = (pool.cells / per_packet).saturating_sub((pool.groups - 1) * full).min(full);
         let formula = (pool.groups - 1) * full + partial;
@@ -359,7 +360,7 @@ impl Maker<'_> {
         let simulated = if groups <= members.len() {
             self.bench.reset()?;
             let mut sum = 0;
-            // Each group fills its headroom before the next one starts, so that only the last group
+            // Each group fills its headroom before the next group starts. So only the last group
             // finds less than its full headroom.
             for &(from, group) in &members[..groups] {
                 self.bench.fill_to_pause(from, to, group);

@@ -19,52 +19,52 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Label of the current configuration.
+/// Label of the variant with the current configuration.
 pub const TODAY: &str = "today";
-/// Label of the other configuration.
+/// Label of the variant with the other configuration.
 pub const CHANGED: &str = "changed";
-/// Exponents of alpha that SONiC's chips accept; smaller and larger ones mean "nothing" or
+/// Exponents of alpha that SONiC's chips accept. Smaller and larger exponents mean "nothing" or
 /// "everything".
 const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
-/// Steps of the exponent of lossless groups, and of lossy queues.
+/// Steps of the exponent of alpha, for lossless groups and for lossy queues.
 const LOSSLESS_STEPS: [i32; 3] = [-1, 1, 2];
 const LOSSY_STEPS: [i32; 2] = [-1, 1];
 
-/// The kind of change that a variant needs.
+/// Kind of change that a variant needs on the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// No change: the current configuration.
+    /// The variant needs no change: it is the current configuration.
     Today,
-    /// Another `dynamic_th` of the switch's profiles.
+    /// The variant needs another `dynamic_th` of the switch's profiles.
     Setting,
-    /// Another configuration.
+    /// The variant needs another configuration of the switch.
     Configuration,
-    /// A policy that the chip does not have.
+    /// The variant needs a policy that the chip does not have.
     Policy,
 }
 
-/// A compared variant.
+/// A variant in the comparison.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Name of the variant in tables.
     pub label: String,
-    /// Meaning of the variant on the switch.
+    /// Description of the variant's meaning for the switch.
     pub meaning: String,
-    /// The kind of change that the variant needs.
+    /// Kind of change that the variant needs.
     pub reach: Reach,
-    /// The variant of the scenario.
+    /// Variant of the scenario.
     pub variant: Variant,
 }
 
 /// A scenario and the variants that are compared in it.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
-    /// The scenario file.
+    /// Text of the scenario file.
     pub scenario: String,
-    /// The variants; the current configuration comes first.
+    /// Compared variants; the current configuration comes first.
     pub choices: Vec<Choice>,
-    /// Simplifications, in sentences.
+    /// Simplifications of the scenario, in sentences.
     pub notes: Vec<String>,
 }
 
@@ -110,7 +110,8 @@ impl WhatIf {
     }
 }
 
-/// Warnings of a scenario that the user must check before trusting its numbers, in sentences.
+/// Returns the warnings of a scenario that the user must check before trusting its numbers, in
+/// sentences.
 fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
     let loaded = load_text(Path::new("what-if.toml"), text, &[]).map_err(|error| {
         let problems: Vec<_> = error.problems().iter().map(ToString::to_string).collect();
@@ -120,7 +121,7 @@ fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
         )
     })?;
     let mut notes: Vec<String> = Vec::new();
-    // Notes of the model answer for the headroom of the switch's own packets, as other commands do.
+    // Notes of the model answer for the headroom of the switch's own packets, as in other commands.
     for problem in loaded.warnings.iter().filter(|problem| problem.key() != "switch.policy.headroom") {
         let note = format!("{}: {}.", problem.key(), problem.message());
         if !notes.contains(&note) {
@@ -172,7 +173,8 @@ fn choice(
     Ok(Choice { label: label.to_owned(), meaning: meaning.to_owned(), reach, variant })
 }
 
-/// The configuration with other exponents of one class, if chips accept them.
+/// Returns variants of the configuration with other exponents of one class, if chips accept the
+/// exponents.
 fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, OperatorError> {
     let class = if lossless { "lossless" } else { "lossy" };
     let mut exponents: Vec<i32> = model
@@ -211,7 +213,8 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
     Ok(choices)
 }
 
-/// Policies of the literature in the same memory, with the same headroom and their default alphas.
+/// Returns policies of the literature in the same memory, with equal headroom and the policies'
+/// default alphas.
 fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     let mut choices = Vec::new();
     for (label, policy, meaning) in [
@@ -229,13 +232,13 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     Ok(choices)
 }
 
-/// A column of the table for each metric of a pattern.
+/// A column of the table for each metric that matches a pattern.
 struct Column {
     /// Pattern of the metrics' ids; `{}` is a class.
     pattern: &'static str,
-    /// Heading; `{}` is the class of the pattern.
+    /// Heading of the column; `{}` is the class of the pattern.
     heading: &'static str,
-    /// The column is left out for a class that has a metric of this pattern.
+    /// Pattern of a metric; a class with such a metric omits the column.
     unless: Option<&'static str>,
 }
 
@@ -250,7 +253,7 @@ const COLUMNS: [Column; 8] = [
     column("pauses.paused_ms", "paused ms"),
     column("pauses.headroom_max_kb", "headroom KB"),
     column("short.slowdown_p99", "short p99 x"),
-    // For queries the completion time of the whole query counts, not the completion times of its
+    // For queries, the completion time of the whole query counts, not the completion times of its
     // answers.
     Column { unless: Some(QUERIES), ..column("class.{}.fct_p99_us", "{} FCT p99 us") },
     column(QUERIES, "{} QCT p99 ms"),
@@ -258,7 +261,7 @@ const COLUMNS: [Column; 8] = [
 
 const QUERIES: &str = "class.{}.qct_p99_ms";
 
-/// The table and the recommendation as text.
+/// Formats the table and the recommendation as text.
 #[must_use]
 pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendation) -> String {
     let mut text = String::new();
@@ -286,7 +289,7 @@ pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendat
     text
 }
 
-/// A line for each choice, with columns as wide as their cells.
+/// Formats a line for each choice, with columns as wide as their cells.
 fn table(comparison: &Comparison) -> String {
     let columns = columns(comparison);
     let headings = columns.iter().map(|(_, heading)| heading.clone());
@@ -310,7 +313,7 @@ fn table(comparison: &Comparison) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The columns with at least one value.
+/// Returns the columns with at least one value.
 fn columns(comparison: &Comparison) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for column in &COLUMNS {

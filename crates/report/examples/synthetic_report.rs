@@ -1,4 +1,4 @@
-//! Writes made-up results and their reports, for checking changes of the page: `cargo run -p
+//! Writes made-up results and their reports, to check changes of the page: `cargo run -p
 //! bufferlab-report --example synthetic_report -- DIR`.
 
 #[path = "../tests/synthetic/mod.rs"]

@@ -7,23 +7,24 @@ use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A switch's buffer at an instant, by priority.
+/// Contents of a switch's buffer at an instant, by priority.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferSample {
-    /// Instant (ns).
+    /// Instant of the sample in simulated time (ns).
     pub time_ns: u64,
-    /// Index of the switch.
+    /// Index of the sampled switch.
     pub switch: u32,
-    /// Size of the buffer (bytes).
+    /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,
-    /// Bytes stored.
+    /// Size of all packets stored in the buffer (bytes).
     pub occupancy_bytes: u64,
-    /// Bytes of every priority with stored packets, headroom included, summed over the ports.
+    /// Size of the stored packets of every priority (bytes), headroom included, summed over the
+    /// ports. Priorities without packets are absent.
     pub priorities: BTreeMap<u8, u64>,
 }
 
 impl BufferSample {
-    /// Occupancy of `priorities` together (% of the switch's buffer).
+    /// Occupancy of `priorities`, added up (% of the switch's buffer).
     #[must_use]
     pub fn percent(&self, priorities: &[u8]) -> f64 {
         let held: u64 = priorities.iter().filter_map(|priority| self.priorities.get(priority)).sum();
@@ -31,9 +32,9 @@ impl BufferSample {
     }
 }
 
-/// Calls `each` with every sample of the arrival phase, in the order of time. Samples are skipped
-/// if the scenario chose the ports (`sample_ports`) and they do not cover every byte of the switch.
-/// Switches with an unknown buffer size are skipped, too.
+/// Calls `each` with every sample of the arrival phase, in the order of time. Suppose that the
+/// scenario chose the ports (`sample_ports`). Then samples that do not cover every byte of the
+/// switch are skipped. Switches with an unknown buffer size are skipped, too.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -85,16 +86,16 @@ pub fn visit_buffer_samples(
 /// buffer, headroom included).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriorityOccupancy {
-    /// Name of the switch.
+    /// Name of the sampled switch.
     pub switch: String,
-    /// Priority of the queues.
+    /// Priority of the queues in the sampled switch.
     pub priority: u8,
     /// Distribution of the occupancy over the samples.
     pub percent: Distribution,
 }
 
-/// Occupancy by priority. Empty unless at least two priorities store packets: one alone equals the
-/// switch's occupancy.
+/// Computes the occupancy by priority. The result is empty unless at least two priorities store
+/// packets: a single priority equals the switch's occupancy.
 pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, ReportError> {
     let mut samples = 0;
     let mut held: BTreeMap<(u32, u8), Vec<f64>> = BTreeMap::new();
@@ -109,7 +110,7 @@ pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, 
     }
     let names = &result.manifest().names.switches;
     let described = held.into_iter().filter_map(|((switch, priority), mut percents)| {
-        // A priority without a row is empty.
+        // A priority without a row stores no packets.
         percents.resize(samples, 0.0);
         let percent = Distribution::of(&mut percents)?;
         Some(PriorityOccupancy { switch: names[switch as usize].clone(), priority, percent })
@@ -124,10 +125,10 @@ mod tests {
     use bufferlab_results::{NameTables, RunHeader, RunWriter};
     use std::path::Path;
 
-    /// Instant, total bytes, and priority and bytes of every sampled queue.
+    /// A sample: instant, total bytes, and priority and bytes of every sampled queue.
     type Shown<'a> = (u64, u64, &'a [(u8, u64)]);
 
-    /// A run whose switch of 1000 bytes has these samples.
+    /// Writes a run with these samples of a switch whose buffer has 1000 bytes.
     fn run(folder: &Path, samples: &[Shown<'_>]) -> RunResult {
         let names = NameTables { switches: vec!["leaf0".to_owned()], ..NameTables::default() };
         let dir = folder.join("run");
@@ -166,7 +167,7 @@ mod tests {
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
                 // One queue is not sampled: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // This sample follows the arrival phase.
+                // This sample is after the arrival phase.
                 (100, 700, &[(3, 700)]),
             ],
         );

@@ -8,52 +8,53 @@ use std::collections::BTreeMap;
 
 /// Width of a bin of burst lengths (TDT, Fig. 9).
 const BIN_NS: u64 = 250_000;
-/// Number of bins; the last one is open.
+/// Number of bins of burst lengths; the last bin has no upper limit.
 const BINS: usize = 9;
 
-/// Open-loop flows of a class.
+/// Statistics of the open-loop flows of a traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BurstGroup {
-    /// Traffic class of the bursts.
+    /// Traffic class of the group's bursts.
     pub class: String,
-    /// Bursts with a known result: all packets arrived, or some were lost.
+    /// Number of bursts with a known result: all packets arrived, or some were lost.
     pub bursts: u64,
-    /// Bursts without a lost packet.
+    /// Number of bursts without a lost packet.
     pub lossless: u64,
     /// Whether half of the bursts last for a tenth of the run or longer: a load rather than bursts.
     pub long_lived: bool,
-    /// Packets sent.
+    /// Number of packets that the bursts sent.
     pub sent_packets: u64,
-    /// Packets lost.
+    /// Number of lost packets of the bursts.
     pub lost_packets: u64,
-    /// The length that best separates absorbed bursts from the others (ns): most bursts up to it
-    /// are absorbed.
+    /// Burst length that best separates absorbed bursts from bursts with losses (ns). Most bursts
+    /// up to this length are absorbed.
     pub absorbed_ns: u64,
-    /// Bursts by length, in bins of 0.25 ms, the last one open; empty bins are omitted.
+    /// Bursts by length, in bins of 0.25 ms; the last bin has no upper limit, and empty bins are
+    /// omitted.
     pub bins: Vec<BurstBin>,
 }
 
-/// Bursts of similar length.
+/// A bin of bursts with similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BurstBin {
     /// Shortest length of the bin's bursts (ns).
     pub from_ns: u64,
-    /// Upper limit of the length, excluded (ns); `None`: no limit.
+    /// Upper limit of the bursts' length, excluded (ns); `None` for no limit.
     pub to_ns: Option<u64>,
-    /// Number of bursts.
+    /// Number of bursts in the bin.
     pub bursts: u64,
-    /// Bursts without a lost packet.
+    /// Number of the bin's bursts without a lost packet.
     pub lossless: u64,
 }
 
 impl BurstGroup {
-    /// Bursts without a lost packet over bursts; `None` without bursts.
+    /// Fraction of the class's bursts without a lost packet; `None` without bursts.
     #[must_use]
     pub fn lossless_fraction(&self) -> Option<f64> {
         (self.bursts > 0).then(|| self.lossless as f64 / self.bursts as f64)
     }
 
-    /// Packets lost over packets sent; `None` if none were sent.
+    /// Lost packets over sent packets of the bursts; `None` if none were sent.
     #[must_use]
     pub fn lost_fraction(&self) -> Option<f64> {
         (self.sent_packets > 0).then(|| self.lost_packets as f64 / self.sent_packets as f64)
@@ -61,13 +62,13 @@ impl BurstGroup {
 }
 
 impl BurstBin {
-    /// Bursts without a lost packet over bursts.
+    /// Fraction of the bin's bursts without a lost packet.
     #[must_use]
     pub fn lossless_fraction(&self) -> f64 {
         self.lossless as f64 / self.bursts as f64
     }
 
-    /// All bins, without bursts.
+    /// Returns all bins, without bursts.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..BINS as u64).map(|at| Self {
             from_ns: at * BIN_NS,
@@ -77,7 +78,7 @@ impl BurstBin {
         })
     }
 
-    /// Name in ids of metrics: `250_500us`, and `2000us_up` for the last one.
+    /// Name of the bin in ids of metrics: `250_500us`, and `2000us_up` for the last bin.
     pub(crate) fn key(&self) -> String {
         let us = |ns: u64| ns / 1_000;
         match self.to_ns {
@@ -86,7 +87,7 @@ impl BurstBin {
         }
     }
 
-    /// Name in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last one.
+    /// Name of the bin in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last bin.
     #[must_use]
     pub fn label(&self) -> String {
         let ms = |ns: u64| ns as f64 * 1e-6;
@@ -97,42 +98,44 @@ impl BurstBin {
     }
 }
 
-/// Queueing delays of a class in switches, over all queues.
+/// Queueing delays of a class's packets in switches, over all queues.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DelayGroup {
-    /// Traffic class of the packets.
+    /// Traffic class of the measured packets.
     pub class: String,
-    /// Packets sent by the switches.
+    /// Number of the class's packets that the switches sent.
     pub packets: u64,
-    /// Exact mean of the delays (ns).
+    /// Exact mean of the queueing delays (ns).
     pub mean_ns: f64,
-    /// Median (ns); quantiles are the upper edge of their bin, at most 1.6 % above.
+    /// Median of the queueing delays (ns). A quantile is the upper edge of its bin, at most 1.6 %
+    /// above the exact value.
     pub p50_ns: u64,
-    /// 90th percentile of the delays (ns).
+    /// 90th percentile of the queueing delays (ns).
     pub p90_ns: u64,
-    /// 99th percentile of the delays (ns).
+    /// 99th percentile of the queueing delays (ns).
     pub p99_ns: u64,
-    /// Upper edge of the last bin (ns).
+    /// Upper edge of the bin with the longest queueing delay (ns).
     pub max_ns: u64,
 }
 
 /// Offered and carried traffic of a switch port while flows started.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PortShare {
-    /// Switch.
+    /// Name of the switch with the port.
     pub from: String,
-    /// Neighbour at the other end of the port's link.
+    /// Name of the neighbour at the other end of the port's link.
     pub to: String,
     /// Rate of the port (bit/s).
     pub rate_bps: u64,
-    /// Offered traffic (bit/s).
+    /// Traffic offered to the port (bit/s).
     pub offered_bps: f64,
-    /// Carried traffic (bit/s).
+    /// Traffic that the port carried (bit/s).
     pub carried_bps: f64,
 }
 
 impl PortShare {
-    /// Carried traffic over the lesser of offered traffic and rate. `None` if nothing was offered.
+    /// Carried traffic over the lesser of offered traffic and port rate. `None` if nothing was
+    /// offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -140,18 +143,18 @@ impl PortShare {
     }
 }
 
-/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all values are equal, 1/n if only one is not zero.
-/// `None` without values, or if all are zero.
+/// Jain's fairness index, (Σx)² / (n Σx²). The index is 1 if all values are equal, and 1/n if only
+/// one value is not zero. The result is `None` without values, or if all values are zero.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Collects the open-loop flows of one class.
+/// Collector of the open-loop flows of a traffic class.
 #[derive(Debug, Default)]
 pub(crate) struct Bursts {
-    /// Length of each burst, and whether nothing was lost.
+    /// Length of each burst, and whether the burst lost no packet.
     fates: Vec<(u64, bool)>,
     sent_packets: u64,
     lost_packets: u64,
@@ -166,13 +169,13 @@ impl Bursts {
         match row.state {
             FlowState::Finished => self.fates.push((length_ns, true)),
             FlowState::Lossy => self.fates.push((length_ns, false)),
-            // The end of the run cut the burst off: its result is known only if packets were lost.
+            // The end of the run cut off this burst: its result is known only if packets were lost.
             FlowState::Unfinished if row.dropped_packets > 0 => self.fates.push((length_ns, false)),
             FlowState::Unfinished => {}
         }
     }
 
-    /// The group of the class; `None` if the class has no open-loop flow.
+    /// Returns the statistics of the class; `None` if the class has no open-loop flow.
     pub(crate) fn finish(mut self, class: String, duration_ns: u64) -> Option<BurstGroup> {
         if self.sent_packets == 0 {
             return None;
@@ -199,10 +202,11 @@ impl Bursts {
     }
 }
 
-/// The length L with the fewest exceptions from "up to L absorbed, beyond it not". L is a burst's
-/// length, or 0. Of several, the smallest.
+/// Returns the length L with the fewest exceptions from the rule "bursts up to L are absorbed,
+/// longer bursts are not". L is a burst's length, or 0. If several lengths are equally good, the
+/// smallest is returned.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
-    // With a cut at 0 every absorbed burst is an exception.
+    // With a cut at length 0, every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
     let (mut least, mut best) = (exceptions, 0);
     for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -214,15 +218,15 @@ fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     best
 }
 
-/// Per class: packets by the upper edge of their delay (ns), ascending.
+/// Number of packets by the upper edge of their delay (ns), ascending, for every class.
 pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
 
-/// Queueing delays by class, over all queues; empty if they were not measured.
+/// Queueing delays by class, over all queues; empty if the run did not measure them.
 pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySamples), ReportError> {
     let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
     result.visit(|row: DelayRow| {
         let (bins, total_ns) = classes.entry(row.class).or_default();
-        // No packet waited, but the bin's upper edge is above 0.
+        // No packet of the queue waited, but the upper edge of the bin is above 0.
         let delay_ns = if row.total_ns == 0 { 0 } else { row.to_ns };
         *bins.entry(delay_ns).or_default() += row.packets;
         *total_ns += u128::from(row.total_ns);
@@ -231,7 +235,7 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     for (class, (bins, total_ns)) in classes {
         let class = result.manifest().names.classes[usize::from(class)].clone();
         let packets: u64 = bins.values().sum();
-        // Nearest rank; hundredths, so that the comparison is exact.
+        // The quantile is by nearest rank; hundredths make the comparison exact.
         let quantile = |hundredths: u64| {
             let mut seen = 0;
             let at = bins.iter().find(|(_, count)| {
@@ -254,7 +258,7 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     Ok((groups, samples))
 }
 
-/// The switches' ports with offered traffic.
+/// Returns the switches' ports with offered traffic.
 pub(crate) fn ports(result: &RunResult) -> Result<Vec<PortShare>, ReportError> {
     let seconds = result.manifest().duration_ns as f64 * 1e-9;
     let mut ports = Vec::new();
@@ -278,7 +282,7 @@ mod tests {
 
     #[test]
     fn jains_index_by_hand() {
-        // (1 + 1 + 0.5)² / (3 · 2.25) = 6.25 / 6.75.
+        // The expected index is (1 + 1 + 0.5)² / (3 · 2.25) = 6.25 / 6.75.
         assert!((jain(&[1.0, 1.0, 0.5]).unwrap() - 0.925_926).abs() < 1e-6);
         assert_eq!(jain(&[2.0; 7]), Some(1.0));
         assert_eq!(jain(&[3.0, 0.0, 0.0, 0.0]), Some(0.25));
@@ -304,11 +308,11 @@ mod tests {
         assert_eq!(best_cut(&[(100, true), (200, true), (300, false)]), 200);
         assert_eq!(best_cut(&[(100, true), (200, true)]), 200);
         assert_eq!(best_cut(&[(100, false), (200, false)]), 0);
-        // One short burst arrived at a full buffer, one long burst at an empty one.
+        // One short burst arrived at a full buffer, one long burst at an empty buffer.
         let fates =
             [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
         assert_eq!(best_cut(&fates), 130);
-        // Equal lengths: the majority decides.
+        // The bursts have equal lengths, so the majority decides.
         assert_eq!(best_cut(&[(250, false), (250, false), (250, true)]), 0);
         assert_eq!(best_cut(&[(250, false), (250, true), (250, true)]), 250);
         assert_eq!(best_cut(&[]), 0);

@@ -13,32 +13,31 @@ use std::fmt::Write as _;
 /// Minimum number of queries in a run for a reliable mean.
 pub const QUERIES_WANTED: u64 = 100;
 
-/// The percentiles that reports show.
+/// Percentiles that reports show.
 const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9];
 
-/// A reason to doubt a result. Reports show them before any number.
+/// A reason to doubt a result. Reports show caveats before any number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caveat {
     /// Packets of lossless priorities were lost because their headroom was full.
     LostLossless {
-        /// Number of packets lost in all runs.
+        /// Number of lossless packets lost in all runs.
         packets: u64,
-        /// Affected runs.
+        /// Number of runs with lost lossless packets.
         runs: u64,
-        /// Affected policies.
+        /// Policies of the runs with lost lossless packets.
         policies: Vec<String>,
     },
-    /// Flows were cut off by the end of the run. Such flows are the slow ones, and no percentile
-    /// includes them.
+    /// The end of the run cut off some flows. Such flows are slow, and no percentile includes them.
     UnfinishedFlows {
-        /// Number of unfinished flows of all runs.
+        /// Number of unfinished flows in all runs.
         unfinished: u64,
-        /// Number of flows of all runs.
+        /// Number of flows in all runs.
         flows: u64,
-        /// The drain time of the scenario (ns).
+        /// Drain time of the scenario (ns).
         drain_ns: u64,
-        /// Affected policies.
+        /// Policies of the runs with unfinished flows.
         policies: Vec<String>,
     },
     /// A schedule was not done when a run ended.
@@ -56,56 +55,57 @@ pub enum Caveat {
     },
     /// Switches waited for each other in a cycle of pauses when a run ended.
     Deadlock {
-        /// Affected policies.
+        /// Policies of the runs with a deadlock.
         policies: Vec<String>,
-        /// Affected runs.
+        /// Number of runs with a deadlock.
         runs: u64,
-        /// The first deadlock.
+        /// The first deadlock of the runs.
         first: Deadlock,
     },
-    /// Only one seed: no interval can be computed.
+    /// The comparison has only one seed, so no interval can be computed.
     SingleSeed,
-    /// A policy lacks seeds that others have, so fewer pairs are compared.
+    /// A policy lacks seeds that other policies have, so fewer pairs are compared.
     UnevenSeeds {
-        /// Name of the policy.
+        /// Label of the policy without these seeds.
         policy: String,
-        /// Missing seeds of the policy.
+        /// Seeds that the policy lacks.
         missing: Vec<u64>,
     },
-    /// Planned runs of the folder that are missing or incomplete.
+    /// The folder lacks planned runs, or has incomplete ones.
     MissingRuns {
-        /// Folders of the missing runs.
+        /// Names of the missing runs' folders.
         missing: Vec<String>,
-        /// Number of planned runs.
+        /// Number of planned runs of the folder.
         planned: usize,
     },
-    /// Flows and queries of the warm-up are left out; all other numbers cover the whole run.
+    /// Statistics exclude flows and queries of the warm-up; all other numbers cover the whole run.
     WarmUp {
-        /// Start of the first counted flow or query (ns).
+        /// Start of the first flow or query after the warm-up (ns).
         from_ns: u64,
     },
     /// Compared runs differ in more than policy and seed.
     MixedRuns {
-        /// The differing property: `version`, `profile`, `scenario`, …
+        /// The property in which the runs differ: `version`, `profile`, `scenario`, …
         what: &'static str,
-        /// The different values of the property.
+        /// Values of the property in the compared runs.
         values: Vec<String>,
     },
-    /// A percentile (and every higher one) has fewer than ten samples beyond it.
+    /// A percentile (and every higher percentile) has fewer than ten samples beyond it.
     TooFewSamples {
-        /// The lowest affected percentile.
+        /// The lowest percentile with too few samples.
         percentile: Percentile,
-        /// Affected groups as named in reports, with the number of samples in the smallest run.
+        /// Names of the affected groups in reports, each with the number of samples in the smallest
+        /// run.
         groups: Vec<(String, u64)>,
     },
-    /// Too few queries for their statistics.
+    /// A run has too few queries for reliable statistics.
     FewQueries {
-        /// Class of the queries.
+        /// Traffic class of the queries.
         class: String,
         /// Number of queries in the smallest run.
         queries: u64,
     },
-    /// A caveat of the run's driver.
+    /// A caveat that the run's driver recorded.
     Run(RunCaveat),
 }
 
@@ -129,7 +129,7 @@ impl Caveat {
         }
     }
 
-    /// Description of the problem, as a sentence.
+    /// Description of the caveat's problem, as a sentence.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -190,7 +190,7 @@ impl Caveat {
         }
     }
 
-    /// Advice, as a sentence.
+    /// Advice on the caveat, as a sentence.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
@@ -219,7 +219,7 @@ impl Caveat {
         }
     }
 
-    /// The caveat as a JSON record.
+    /// Converts the caveat to a JSON record.
     #[must_use]
     pub fn record(&self) -> CaveatRecord {
         CaveatRecord { id: self.id().to_owned(), message: self.message(), advice: self.advice() }
@@ -262,15 +262,15 @@ fn too_few_samples(percentile: Percentile, groups: &[(String, u64)]) -> String {
 /// A caveat in machine-readable output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CaveatRecord {
-    /// [`Caveat::id`].
+    /// Short name of the caveat, from [`Caveat::id`].
     pub id: String,
-    /// [`Caveat::message`].
+    /// Description of the caveat's problem, from [`Caveat::message`].
     pub message: String,
-    /// [`Caveat::advice`].
+    /// Advice on the caveat, from [`Caveat::advice`].
     pub advice: String,
 }
 
-/// Caveats of these runs (policy label and summary), the most serious first.
+/// Returns the caveats of some runs (policy label and summary), the most serious first.
 pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(lost_lossless(runs));
@@ -284,12 +284,12 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats
 }
 
-/// Caveats of one kind that are listed separately.
+/// Largest number of caveats of one kind that are listed separately.
 const SHOWN_OF_A_KIND: usize = 3;
 
-/// Caveats that drivers wrote into their runs. If not all runs have a caveat, its sentence names
-/// its runs, unless the text already does. Of many that differ only in their numbers, the first few
-/// are shown.
+/// Returns the caveats that drivers wrote into their runs. If only some runs have a caveat, its
+/// sentence names these runs, unless the text already names them. If many caveats differ only in
+/// their numbers, the first few are shown.
 fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut noted: Vec<(&RunCaveat, Vec<(&str, u64)>)> = Vec::new();
     for (label, run) in runs {
@@ -335,7 +335,7 @@ fn mentions(sentence: &str, name: &str) -> bool {
     })
 }
 
-/// Names of runs such as `dt; abm, seed 2`: a label alone means all of its seeds.
+/// Lists names of runs, such as `dt; abm, seed 2`. A label without a seed means all of its seeds.
 fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
     let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
     labels.dedup();
@@ -375,7 +375,7 @@ fn mixed(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .collect()
 }
 
-/// Only lossless packets have headroom.
+/// Returns the caveat of lost lossless packets, which alone have headroom.
 fn lost_lossless(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
     let lost = |run: &crate::RunSummary| run.pauses.as_ref().map_or(0, |pauses| pauses.lost_lossless_packets);
     let concerned: Vec<_> = runs.iter().filter(|(_, run)| lost(run) > 0).collect();
@@ -451,7 +451,7 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // The smallest run counts, group by group in the order of the first run.
+    // The smallest run decides, group by group in the order of the first run.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list
@@ -462,7 +462,7 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         None => list.push((name, count)),
     };
     for (_, run) in runs {
-        // Losses, not completion times, are the results of open-loop bursts.
+        // The results of open-loop bursts are losses, not completion times.
         for group in run.groups.iter().filter(|group| group.flows > group.open_loop) {
             lower(&mut groups, group.group.label(), group.fct_ns.map_or(0, |fct| fct.count));
         }
@@ -476,8 +476,8 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .map(|(class, queries)| Caveat::FewQueries { class: class.clone(), queries: *queries })
         .collect();
     groups.extend(queries.into_iter().map(|(class, count)| (format::queries_of(&class), count)));
-    // A group is listed with the lowest percentile for which it has too few samples; the worst
-    // groups come first.
+    // A group is listed with the lowest percentile for which it has too few samples. The groups
+    // with the fewest samples come first.
     let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
     for percentile in PERCENTILES {
         let concerned: Vec<_> =

@@ -1,20 +1,20 @@
-//! Colours of pages and rules of charts, as data. Pages use variables. A chart in a separate file
-//! has every colour filled in.
+//! Colours of pages and rules of charts, as data. Pages use CSS variables. A chart in a separate
+//! file contains the colours themselves.
 
 /// Number of series styles in the style sheet.
 pub(crate) const STYLES: usize = 8;
 
-/// Purpose of a separate chart file.
+/// Purpose of a chart in a separate file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureStyle {
-    /// Screens: light colours, caption above the chart, 640 pixels wide.
+    /// Style for screens: light colours, caption above the chart, 640 pixels wide.
     Screen,
-    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour:
-    /// dashes, markers and two greys distinguish series.
+    /// Style for a column of a two-column paper: 240 points wide, text of 7.2 points, no caption.
+    /// Without colour, dashes, markers and two greys distinguish the series.
     Paper,
 }
 
-/// A colour by the name of its variable: on light pages, on dark pages, and on paper.
+/// A colour by the name of its CSS variable: on light pages, on dark pages, and on paper.
 struct Colour {
     name: &'static str,
     light: &'static str,
@@ -30,8 +30,9 @@ const BLACK: &str = "#000000";
 /// Grey of series on paper: neighbouring series differ in dash, marker and grey.
 const GREY: &str = "#737373";
 
-/// Colours of pages. Series use the colours of Okabe and Ito, Color Universal Design (2008,
-/// jfly.uni-koeln.de/color), as published in dark mode; in light mode darkened to a contrast of 3.
+/// Colours of pages. The series have the colours of Okabe and Ito, Color Universal Design (2008,
+/// jfly.uni-koeln.de/color). Dark mode has the published colours. Light mode has darker ones with a
+/// contrast of 3.
 const COLOURS: [Colour; 18] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
     colour("text", ["#1c1e21", "#e6e8eb", BLACK]),
@@ -53,7 +54,7 @@ const COLOURS: [Colour; 18] = [
     colour("c7", ["#612d1d", "#e69f00", GREY]),
 ];
 
-/// Classes of series, each with the name of its colour.
+/// CSS classes of series, each with the name of its colour.
 const SERIES: [(&str, &str); 12] = [
     ("s0", "c0"),
     ("s1", "c1"),
@@ -71,7 +72,7 @@ const SERIES: [(&str, &str); 12] = [
 
 /// A rule of the charts' style.
 enum Rule {
-    /// A rule for every chart.
+    /// A rule that applies to every chart.
     Chart(&'static str),
     /// A rule for elements in the colour of their series: `{of}` is the parent, `{c}` the colour.
     Series(&'static str),
@@ -99,7 +100,7 @@ const RULES: [Rule; 15] = [
     Rule::Chart("svg text.inverse { fill: var(--page); }"),
 ];
 
-/// The dashes of lines of series.
+/// Dash patterns of the lines of series.
 const DASHES: [&str; 4] = [
     ".s1 .line { stroke-dasharray: 7 3; } .s2 .line { stroke-dasharray: 3 2.5; } .s3 .line { stroke-dasharray: 9 3 2 3; }",
     ".s4 .line { stroke-dasharray: 14 3; } .s5 .line { stroke-dasharray: 10 3 2 3 2 3; } .s6 .line { stroke-dasharray: 5 5; } .s7 .line { stroke-dasharray: 1 4; stroke-linecap: round; }",
@@ -107,7 +108,7 @@ const DASHES: [&str; 4] = [
     ".threshold .line { stroke-dasharray: 6 3; }",
 ];
 
-/// The style of pages: colours, their dark variants, and the rules of charts.
+/// Returns the style of pages: colours, their dark variants, and the rules of charts.
 pub(super) fn of_pages() -> String {
     let colours = |of: fn(&Colour) -> &'static str| {
         COLOURS.iter().map(|colour| format!(" --{}: {};", colour.name, of(colour))).collect::<String>()
@@ -133,8 +134,8 @@ pub(super) fn of_pages() -> String {
     style + &DASHES.join("\n") + "\n"
 }
 
-/// The rules of charts in light colours, for a separate file: programs other than browsers do not
-/// support variables.
+/// Returns the rules of charts in light colours, for a separate file. Programs other than browsers
+/// do not support CSS variables.
 pub(crate) fn of_files(figure: FigureStyle) -> String {
     let value = |colour: &Colour| if figure == FigureStyle::Paper { colour.paper } else { colour.light };
     let resolved = |rule: &str| {
@@ -161,9 +162,9 @@ pub(crate) fn of_files(figure: FigureStyle) -> String {
 mod tests {
     use super::*;
 
-    /// Colour vision without one kind of cones: linear RGB to linear RGB, complete dichromacy
-    /// (Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color
-    /// Vision Deficiency, IEEE TVCG 15, 2009).
+    /// Matrices that simulate colour vision without one kind of cones, from linear RGB to linear
+    /// RGB. They show complete dichromacy (Machado, Oliveira and Fernandes, A Physiologically-based
+    /// Model for Simulation of Color Vision Deficiency, IEEE TVCG 15, 2009).
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (
@@ -192,7 +193,7 @@ mod tests {
         ),
     ];
 
-    /// `#rrggbb` as linear light.
+    /// Converts a colour `#rrggbb` to linear light.
     fn linear(colour: &str) -> [f64; 3] {
         [1, 3, 5].map(|at| {
             let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -204,7 +205,7 @@ mod tests {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// CIE L*a*b*, in which distances approximate perceived differences.
+    /// Converts linear light to CIE L*a*b*, in which distances approximate perceived differences.
     fn lab([r, g, b]: [f64; 3]) -> [f64; 3] {
         let root = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
         let x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
@@ -235,8 +236,8 @@ mod tests {
                     for other in &series[at + 1..] {
                         let (a, b) = (seen(one, sight), seen(other, sight));
                         let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                        // A difference of about 2.3 is just visible side by side, but lines are
-                        // thin and far apart.
+                        // A difference of about 2.3 is just visible between adjacent areas. The
+                        // lines of a chart are thin and far apart.
                         assert!(apart >= 11.0, "{one} and {other} with {name}: {apart}");
                     }
                 }

@@ -1,4 +1,4 @@
-//! Several policies over several seeds, paired by seed.
+//! Comparison of several policies over several seeds, paired by seed.
 
 use crate::metric::Metric;
 use crate::statistics::{Change, Estimate};
@@ -6,42 +6,42 @@ use crate::summary::RunSummary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A comparison; the first policy is the baseline.
+/// A comparison of policies; the first policy is the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// Labels of the policies in order.
+    /// Labels of the compared policies, in order.
     pub policies: Vec<String>,
-    /// Every seed that some policy ran, ascending.
+    /// Every seed that at least one policy ran, ascending.
     pub seeds: Vec<u64>,
-    /// Metrics in the order of reports.
+    /// Compared metrics, in the order of reports.
     pub metrics: Vec<MetricComparison>,
 }
 
-/// One metric for every policy.
+/// Values of one metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// The compared metric.
+    /// The metric that is compared.
     pub metric: Metric,
-    /// One cell per policy, in the order of [`Comparison::policies`].
+    /// Cells of the metric: one per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,
 }
 
-/// One metric of one policy.
+/// Values of one metric of one policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
-    /// Label of the policy.
+    /// Label of the policy that has the values.
     pub policy: String,
-    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where it is missing.
+    /// Value for every seed, in the order of [`Comparison::seeds`]; `None` for a missing seed.
     pub values: Vec<Option<f64>>,
-    /// Mean over the seeds, with its interval.
+    /// Mean over the seeds, with its confidence interval.
     pub estimate: Option<Estimate>,
-    /// Change against the baseline, a fraction of the baseline's mean. `None` for the baseline
-    /// itself, without common seeds, and where the baseline's mean is zero.
+    /// Change against the baseline, as a fraction of the baseline's mean. `None` for the baseline
+    /// itself, without common seeds, and if the baseline's mean is zero.
     pub change: Option<Change>,
 }
 
 impl Comparison {
-    /// The comparison with other labels, in the order of the policies.
+    /// Returns the comparison with other labels, in the order of the policies.
     ///
     /// # Panics
     /// If there are fewer labels than policies.
@@ -60,8 +60,8 @@ impl Comparison {
 
     /// Compares `runs`, given as (policy label, summary). The first label is the baseline.
     ///
-    /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is
-    /// taken per seed, and what both share cancels ([`Change`]).
+    /// **Paired by seed**: runs with equal seeds have equal arrivals. So the difference is computed
+    /// per seed, and the effects of the arrivals cancel ([`Change`]).
     #[must_use]
     pub fn from_runs(runs: &[(&str, &RunSummary)]) -> Self {
         let mut policies: Vec<String> = Vec::new();
@@ -102,13 +102,13 @@ impl Comparison {
         Self { metrics: compared.collect(), policies, seeds }
     }
 
-    /// The policy that others are compared with.
+    /// Label of the policy that the other policies are compared with.
     #[must_use]
     pub fn baseline(&self) -> &str {
         self.policies.first().map_or("", String::as_str)
     }
 
-    /// The metric with this id, or with an id from an earlier version.
+    /// Returns the metric with this id, or with an id from an earlier version.
     #[must_use]
     pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
         let id = Metric::current_id(id);
@@ -116,7 +116,7 @@ impl Comparison {
     }
 }
 
-/// The change of `values` against `baseline` over the seeds that both have.
+/// Computes the change of `values` against `baseline`, over the seeds with both values.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Change> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     Change::from_pairs(&pairs)

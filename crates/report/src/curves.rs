@@ -9,42 +9,42 @@ use crate::format;
 use crate::svg::{self, Axis, Chart, HeatMap, Mark, Point, Series};
 use maud::{Markup, html};
 
-/// Scale of an axis.
+/// Scale of a chart's axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveScale {
-    /// The axis has equal steps for equal differences.
+    /// A linear axis has equal steps for equal differences.
     Linear,
-    /// Equal steps for equal ratios; values are above zero.
+    /// A logarithmic axis has equal steps for equal ratios; all values are above zero.
     Log,
 }
 
-/// An axis: its title with the unit, and its scale.
+/// Axis of a chart: its title with the unit, and its scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveAxis {
     /// Title of the axis, for example "rate of the burst (line rates)".
     pub title: String,
-    /// Scale of the axis.
+    /// Scale of the axis: linear or logarithmic.
     pub scale: CurveScale,
     /// Tick labels of a horizontal axis whose values are not numbers, such as congestion controls.
-    /// Empty for numbers.
+    /// An axis of numbers has none.
     pub names: Vec<(f64, String)>,
 }
 
-/// A line of a chart.
+/// A line of a curve chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveLine {
     /// Name of the line in the legend.
     pub name: String,
-    /// Points in drawing order.
+    /// Points of the line, in drawing order.
     pub points: Vec<CurvePoint>,
 }
 
-/// A point of a line.
+/// A point of a chart's line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Horizontal value.
+    /// Horizontal value of the point.
     pub x: f64,
-    /// Vertical value.
+    /// Vertical value of the point.
     pub y: f64,
     /// Half-width of the interval around `y`, if known. A line with intervals has markers at its
     /// points.
@@ -52,7 +52,7 @@ pub struct CurvePoint {
 }
 
 impl CurveLine {
-    /// A line without intervals.
+    /// Creates a line of a chart without intervals.
     #[must_use]
     pub fn without_intervals(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points = points.into_iter().map(|(x, y)| CurvePoint { x, y, half_width: None }).collect();
@@ -63,55 +63,54 @@ impl CurveLine {
 /// A reference value from another source, drawn as a hollow marker in the colour of its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveMark {
-    /// Name of the line.
+    /// Name of the line that the mark belongs to.
     pub line: String,
-    /// Horizontal value.
+    /// Horizontal value of the mark.
     pub x: f64,
-    /// Vertical value. A logarithmic axis omits values at or below zero.
+    /// Vertical value of the mark. A logarithmic axis omits values at or below zero.
     pub y: f64,
-    /// Legend entry: marks of a line with the same text share one entry.
+    /// Legend entry of the mark. Marks of a line with equal text share one entry.
     pub legend: String,
-    /// Description of the value, shown as a tooltip.
+    /// Description of the reference value, shown as a tooltip.
     pub note: String,
 }
 
-/// One chart of a page.
+/// A chart of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurvePanel {
-    /// Caption.
+    /// Caption of the chart.
     pub title: String,
-    /// Parameters and sources, below the chart.
+    /// Parameters and sources of the chart, below its drawing.
     pub note: String,
-    /// Horizontal axis.
+    /// Horizontal axis of the chart.
     pub x: CurveAxis,
-    /// Vertical axis.
+    /// Vertical axis of the chart.
     pub y: CurveAxis,
-    /// Lines of the chart.
+    /// Lines that the chart draws.
     pub lines: Vec<CurveLine>,
-    /// Reference values from other sources.
+    /// Reference values from other sources, drawn in the chart.
     pub marks: Vec<CurveMark>,
-    /// Whether points have markers: for values measured at a few places rather than known
-    /// everywhere.
+    /// Whether points have markers. Markers suit values that were measured at a few points only.
     pub markers: bool,
 }
 
 /// A table below the charts of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTable {
-    /// Heading.
+    /// Heading of the table.
     pub title: String,
-    /// Column headers.
+    /// Column headers of the table.
     pub header: Vec<String>,
-    /// Rows, each with one cell per header.
+    /// Rows of the table, each with one cell per header.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A page of charts and tables.
+/// A page of curve charts and tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurvesPage {
-    /// Heading.
+    /// Heading of the page.
     pub title: String,
-    /// Findings, directly below the heading.
+    /// Findings of the page, directly below the heading.
     pub finding: Vec<Sentence>,
     /// Explanation of how reliable a sentence of the findings is.
     pub judgement: Option<&'static str>,
@@ -119,28 +118,29 @@ pub struct CurvesPage {
     pub about: Vec<String>,
     /// Facts about the runs, as name and value.
     pub facts: Vec<(String, String)>,
-    /// Caveats, each with the points that it concerns, unless it concerns all.
+    /// Caveats of the page, each with the affected points; the text is empty if all points are
+    /// affected.
     pub caveats: Vec<(CaveatRecord, String)>,
-    /// Related pages: path and name.
+    /// Links to related pages: path and name.
     pub links: Vec<(String, String)>,
-    /// Interactive explorer, for readers with JavaScript.
+    /// Interactive explorer of the page, for readers with JavaScript.
     pub explorer: Option<Explorer>,
-    /// Whether the explorer is above the charts instead of at the end, for charts that only show an
-    /// extract.
+    /// Whether the explorer is above the charts instead of at the end. This suits charts that show
+    /// only an extract of the results.
     pub explorer_first: bool,
-    /// Charts.
+    /// Charts of the page.
     pub panels: Vec<CurvePanel>,
-    /// Heat maps, below the charts.
+    /// Heat maps of the page, below the charts.
     pub heat_maps: Vec<HeatMap>,
-    /// Tables, below the charts and heat maps.
+    /// Tables of the page, below the charts and heat maps.
     pub tables: Vec<PageTable>,
 }
 
-/// Cells of tables with more bytes get a wider column; on phones their table has one cell per line.
+/// A table cell with more bytes gets a wider column; on phones its table has one cell per line.
 const LONG_CELL: usize = 48;
 
 impl CurvesPage {
-    /// The page as one HTML file without external references.
+    /// Formats the page as one HTML file without external references.
     #[must_use]
     pub fn html(&self) -> String {
         let body = html! {
@@ -164,7 +164,7 @@ impl CurvesPage {
             }
             div.charts {
                 @for (panel, piece) in self.panels.iter().flat_map(|panel| pieces(panel).into_iter().map(move |piece| (panel, piece))) {
-                    // Charts with the same caption get a heading that distinguishes them.
+                    // Charts with equal captions get a heading that distinguishes them.
                     @let above = self.panels.iter().filter(|other| other.title == panel.title).count() > 1;
                     div {
                         @if above && !piece.note.is_empty() { p.soft.above { (piece.note) } }
@@ -204,20 +204,20 @@ impl CurvesPage {
     }
 }
 
-/// A self-contained HTML page with these charts.
+/// Formats a self-contained HTML page with the given charts.
 #[must_use]
 pub fn curves_page(title: &str, panels: &[CurvePanel]) -> String {
     CurvesPage { title: title.to_owned(), panels: panels.to_vec(), ..CurvesPage::default() }.html()
 }
 
-/// A chart with its legend as a separate SVG file, in light colours.
+/// Formats a chart with its legend as a separate SVG file, in light colours.
 #[must_use]
 pub fn curve_svg(panel: &CurvePanel) -> String {
     chart(panel).file(&legend_entries(panel), &panel.note)
 }
 
-/// A chart as a PNG image, 1,280 pixels wide, with the program's bundled fonts: identical bytes on
-/// every machine.
+/// Draws a chart as a PNG image, 1,280 pixels wide. It uses the program's bundled fonts, so every
+/// machine draws identical bytes.
 ///
 /// # Errors
 /// If a text contains characters that cannot be drawn, such as control characters.
@@ -225,7 +225,7 @@ pub fn curve_png(panel: &CurvePanel) -> Result<Vec<u8>, ReportError> {
     crate::picture::png(&curve_svg(panel), &panel.title)
 }
 
-/// A panel as a drawing, with the entries of its legend.
+/// Draws a panel, and returns the entries of its legend.
 pub(crate) fn drawing(panel: &CurvePanel) -> (Chart, Vec<svg::Entry>) {
     (chart(panel), legend_entries(panel))
 }
@@ -234,12 +234,12 @@ fn mark(panel: &CurvePanel) -> Mark {
     if panel.markers { Mark::Points } else { Mark::Line }
 }
 
-/// The style class of the line with this name.
+/// Returns the CSS class of the line with this name.
 fn class_of(panel: &CurvePanel, line: &str) -> String {
     svg::style_class(panel.lines.iter().position(|known| known.name == line).unwrap_or(0))
 }
 
-/// Class, style and text of every legend entry: lines, then reference values.
+/// Returns class, style and text of every legend entry: first lines, then reference values.
 fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     let lines = panel.lines.iter().enumerate();
     let mut entries: Vec<_> =
@@ -253,7 +253,7 @@ fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     entries
 }
 
-/// The marks that the axes can show.
+/// Returns the marks that the axes can show.
 fn marks(panel: &CurvePanel) -> impl Iterator<Item = &CurveMark> {
     panel.marks.iter().filter(|mark| mark.y > 0.0 || panel.y.scale == CurveScale::Linear)
 }
@@ -266,15 +266,15 @@ fn legend(panel: &CurvePanel) -> Markup {
     }
 }
 
-/// A number at an axis, where `0.2` and `0.200` are equally exact.
+/// Formats a number at an axis, where `0.2` and `0.200` are equally exact.
 fn tick(value: f64) -> String {
     let text = format::number(value);
     let is_plain = text.contains('.') && text.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Splits a panel with more lines than styles into small multiples. Each has the first line, for
-/// comparison, and as many others as there are styles left.
+/// Splits a panel with more lines than styles into small multiples. Each of them has the first
+/// line, for comparison, and the remaining styles draw other lines.
 fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
     let Some((first, others)) =
         panel.lines.split_first().filter(|_| panel.lines.len() > crate::chart_style::STYLES)
@@ -299,7 +299,7 @@ fn chart(panel: &CurvePanel) -> Chart {
     chart_within(panel, panel)
 }
 
-/// The chart of a piece with the axes of `whole`, so that pieces can be compared.
+/// Draws the chart of a piece with the axes of `whole`, so that pieces can be compared.
 fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     let elsewhere = || marks(panel);
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {
@@ -322,13 +322,14 @@ fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     Chart { title: panel.title.clone(), x: horizontal(whole), y: vertical(whole), series: series.collect() }
 }
 
-/// The least and the greatest of the values.
+/// Returns the least and the greatest of some values.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// Horizontal axis from the first to the last point. A linear axis begins at zero if that is near.
+/// Returns the horizontal axis from the first to the last point. A linear axis begins at zero if
+/// the first point is near zero.
 fn horizontal(panel: &CurvePanel) -> Axis {
     let points = panel.lines.iter().flat_map(|line| &line.points).map(|point| point.x);
     let (least, most) = ends(points.chain(marks(panel).map(|mark| mark.x)));
@@ -344,9 +345,9 @@ fn horizontal(panel: &CurvePanel) -> Axis {
     if panel.markers || panel.marks.iter().len() > 0 { axis.with_room() } else { axis }
 }
 
-/// Vertical axis that includes whole intervals. A linear axis begins at zero, or below if a value
-/// does; an interval that extends below zero ends open. So does an interval on a logarithmic axis
-/// that extends below a tenth of its mean.
+/// Returns the vertical axis, which includes whole intervals. A linear axis begins at zero, or
+/// below if a value is below zero. An interval that extends below zero has an open end. On a
+/// logarithmic axis, an interval below a tenth of its mean has an open end, too.
 fn vertical(panel: &CurvePanel) -> Axis {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);
@@ -359,7 +360,7 @@ fn vertical(panel: &CurvePanel) -> Axis {
             let feet = points().map(|point| (point.y - half(point)).max(point.y / 10.0));
             let positive = feet.chain(marks(panel).map(|mark| mark.y)).filter(|value| *value > 0.0);
             let (least, _) = ends(positive);
-            // Keeps points off the frame.
+            // The margin keeps points off the frame of the chart.
             let least = if least.is_finite() { least / 1.1 } else { most };
             Axis::log(title, least, most * 1.05, tick)
         }
@@ -399,7 +400,7 @@ mod tests {
         }
     }
 
-    /// Values that are not numbers have their names at ticks, and no other place has a tick.
+    /// Values that are not numbers have their names at ticks. No other position has a tick.
     #[test]
     fn places_that_are_no_numbers_have_their_names() {
         let mut panel = panel(CurveScale::Linear);
@@ -439,7 +440,7 @@ mod tests {
                 }
             }
             let axis = vertical(&panel);
-            // 9 ± 4 and 100 ± 4.
+            // The intervals are 9 ± 4 and 100 ± 4.
             assert!(axis.place(5.0) > 0.0 && axis.place(104.0) < 1.0, "{axis:?}");
             let svg = curve_svg(&panel);
             let whiskers = svg.split("class=\"whisker\" d=\"M").skip(1);
@@ -459,7 +460,7 @@ mod tests {
         many.marks.clear();
         let html = curves_page("many", std::slice::from_ref(&many));
         assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));
-        // Every piece has the first line, and each other line is in one piece; a line's title
+        // Every piece has the first line, and each other line is in one piece. The title of a line
         // occurs once.
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
@@ -476,7 +477,7 @@ mod tests {
         for line in &mut panel.lines {
             line.points[0].x = 0.5;
         }
-        // Markers do not cover the labels of the other axis.
+        // Markers of the first chart do not cover the labels of the vertical axis.
         let place = horizontal(&panel).place(0.5);
         assert!(place > 0.02 && place < 0.05, "{place}");
         panel.markers = false;
@@ -501,9 +502,9 @@ mod tests {
         let picture = curve_png(&panel).expect("it can be drawn");
         assert!(picture.starts_with(b"\x89PNG"));
         assert!(picture == curve_png(&panel).expect("it can be drawn"));
-        // The width is 400 x 1.6 x 2 pixels.
+        // The width of the image is 400 x 1.6 x 2 pixels.
         assert_eq!(picture[16..20], 1_280_u32.to_be_bytes());
-        // A picture without the title must differ, which proves that letters are drawn.
+        // A picture without the title must differ, which proves that the image has letters.
         let silent = CurvePanel { title: String::new(), ..panel.clone() };
         assert!(picture != curve_png(&silent).expect("it can be drawn"));
         let greek = CurvePanel { title: panel.title.replace('θ', "γ"), ..panel };

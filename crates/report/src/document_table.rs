@@ -9,17 +9,18 @@ use crate::ranking::Ranking;
 use crate::terminal::{POLICIES_SIDE_BY_SIDE, estimate_text};
 use std::fmt::Write;
 
-/// Notation of a table in a document.
+/// Notation of a table in a document: Markdown or LaTeX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
-    /// A table with pipes, as GitHub and pandoc read it.
+    /// A Markdown table with pipes, as GitHub and pandoc read it.
     Markdown,
-    /// A `tabular` with the rules of `booktabs`.
+    /// A LaTeX `tabular` with the rules of `booktabs`.
     Latex,
 }
 
 impl PageTable {
-    /// The table in a notation; the first `left` columns are names, the others numbers.
+    /// Formats the table in a notation. The first `left` columns are names, the other columns
+    /// numbers.
     #[must_use]
     pub fn document(&self, format: TableFormat, left: usize) -> String {
         match format {
@@ -55,7 +56,7 @@ impl PageTable {
     }
 }
 
-/// A text without characters that have a meaning in LaTeX, and with its signs as commands.
+/// Returns a text with the special characters of LaTeX removed, and with its signs as commands.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -83,10 +84,11 @@ fn escaped(text: &str) -> String {
 }
 
 impl Report {
-    /// Means and 95 % confidence intervals as a table for a document: a column per policy, or a row
-    /// per policy where there are many. `metrics` are names; if empty, the headline metrics, of
-    /// many policies those that rank them. `labels` rename policies. `Err` has the name of an
-    /// unknown metric.
+    /// Formats means and 95 % confidence intervals as a table for a document. The table has a
+    /// column per policy, or a row per policy if there are many policies. `metrics` are names of
+    /// metrics. If `metrics` is empty, the table has the headline metrics; for many policies, it
+    /// has the metrics that rank them. `labels` rename policies. `Err` has the name of an unknown
+    /// metric.
     ///
     /// # Errors
     /// If a metric is unknown.

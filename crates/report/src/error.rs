@@ -1,4 +1,4 @@
-//! Errors of reports.
+//! Errors of reports, with hints.
 
 use bufferlab_results::{Mixture, ResultsError};
 use std::io;
@@ -8,54 +8,54 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A run's folder cannot be read.
+    /// The folder of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The folder has no run.
+    /// The folder of results has no run.
     #[error("{}", no_runs(path, below))]
     NoRuns {
-        /// Folder of the results.
+        /// Path of the folder of results.
         path: PathBuf,
         /// Subfolders that a report can be made of, such as the points of a sweep.
         below: Vec<PathBuf>,
     },
-    /// Runs of the folder differ in more than seed and policy, so they have no common mean.
+    /// Runs of the folder differ in more than seed and policy, so their mean is meaningless.
     #[error("{} {mixture}", path.display())]
     Mixed {
-        /// Folder of the results.
+        /// Path of the folder of results.
         path: PathBuf,
-        /// Two runs, and their difference.
+        /// Two runs of the folder, and the difference between them.
         mixture: Mixture,
     },
     /// A file of the report cannot be written, or the folder cannot be read.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The failed action, a verb.
+        /// Verb of the failed action: read, write, …
         action: &'static str,
-        /// The file or folder.
+        /// Path of the inaccessible file or folder.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A table of the report cannot be encoded.
+    /// A table of the report cannot be encoded in the file's format.
     #[error("cannot write {}: {problem}", path.display())]
     Encode {
         /// Path of the file that cannot be written.
         path: PathBuf,
-        /// Description of the problem.
+        /// Description of the problem with the encoding.
         problem: String,
     },
-    /// A chart cannot be drawn as a picture.
+    /// A chart cannot be drawn as a PNG picture.
     #[error("cannot draw \"{title}\": {problem}")]
     Picture {
-        /// Title of the chart.
+        /// Title of the chart that cannot be drawn.
         title: String,
-        /// Description of the problem.
+        /// Description of the problem with the drawing.
         problem: String,
     },
 }
 
-/// Message for a folder without runs, with the subfolders that have some.
+/// Message for a folder without runs, with the subfolders that have runs.
 fn no_runs(path: &Path, below: &[PathBuf]) -> String {
     match below {
         [] => format!("{} holds no finished run", path.display()),
@@ -70,7 +70,7 @@ fn no_runs(path: &Path, below: &[PathBuf]) -> String {
 }
 
 impl ReportError {
-    /// Advice for the user, as a sentence.
+    /// Advice to the user on how to correct the error, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -103,7 +103,6 @@ impl ReportError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Error for the folder of a report, which has specific advice.
     pub(crate) fn unreadable(error: ResultsError) -> Self {
         match error {
             ResultsError::Io { action, path, source } => Self::Io { action, path, source },
@@ -111,7 +110,7 @@ impl ReportError {
         }
     }
 
-    /// Error for a value that cannot be represented in the file's format.
+    /// Returns the error for a value that the file's format cannot represent.
     pub fn encode<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |error| Self::Encode { path, problem: error.to_string() }

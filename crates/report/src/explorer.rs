@@ -1,6 +1,6 @@
 //! Explorer: lets a reader draw any metric of a grid of results over any axis.
 //!
-//! The page contains all numbers as JSON, and the script as text: one file, no network. Without
+//! The page contains all numbers as JSON, and the script as text, so it needs no network. Without
 //! JavaScript the explorer is hidden; the page's fixed charts are always shown.
 
 use crate::statistics::{Change, Estimate};
@@ -10,19 +10,20 @@ use serde::{Serialize, Serializer};
 /// Script of the explorer, written by this crate and free of user data.
 const SCRIPT: &str = include_str!("html/explorer.js");
 
-/// A grid of results: a mean with its interval for every place, metric and scheme.
+/// A grid of results: a mean with its interval for every grid point, metric and scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explorer {
-    /// Varied parameters.
+    /// Axes of the grid: the varied parameters.
     pub axes: Vec<ExplorerAxis>,
-    /// Compared schemes; changes are relative to the first.
+    /// Compared schemes; changes are relative to the first scheme.
     pub schemes: Vec<String>,
-    /// Measured metrics.
+    /// Metrics that the explorer can draw.
     pub metrics: Vec<ExplorerMetric>,
-    /// Index of the metric that is drawn first; `None`: the first headline one whose values differ.
+    /// Index of the metric that is drawn first. `None` for the first headline metric with differing
+    /// values.
     pub first: Option<usize>,
-    /// Cells by metric, scheme and place. Places are in the order of the axes, the last one
-    /// fastest.
+    /// Cells by metric, scheme and grid point. Grid points are in the order of the axes; the last
+    /// axis varies fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
     /// Reference values from other sources, drawn as hollow markers.
     pub marks: Vec<ExplorerMark>,
@@ -31,35 +32,35 @@ pub struct Explorer {
 /// A reference value from another source (compare [`crate::CurveMark`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerMark {
-    /// Index of the metric.
+    /// Index of the mark's metric in the explorer.
     pub metric: usize,
-    /// Index of the scheme.
+    /// Index of the mark's scheme in the explorer.
     pub scheme: usize,
-    /// Index of the place on the axes, as in the cells.
+    /// Index of the mark's grid point, as in the cells.
     pub place: usize,
-    /// The value.
+    /// The reference value of the mark.
     pub value: f64,
-    /// Legend entry.
+    /// Legend entry of the mark.
     pub legend: String,
-    /// Description of the value.
+    /// Description of the reference value.
     pub note: String,
 }
 
-/// A varied parameter.
+/// An axis of the explorer: a varied parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplorerAxis {
     /// Name of the axis in the address of a view.
     pub key: String,
-    /// Title, with the unit of the positions.
+    /// Title of the axis, with the unit of the positions.
     pub title: String,
-    /// Values as written in the experiment.
+    /// Axis values as written in the experiment.
     pub values: Vec<String>,
-    /// Positions on the axis; `None` if the values are not numbers and are drawn at equal
-    /// distances.
+    /// Positions of the values on the axis. `None` if the values are not numbers; they are drawn at
+    /// equal distances.
     pub positions: Option<Vec<f64>>,
 }
 
-/// A measured metric.
+/// A metric that the explorer can draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExplorerMetric {
     /// Name of the metric in the address of a view.
@@ -68,24 +69,25 @@ pub struct ExplorerMetric {
     pub group: String,
     /// Name of the metric with its unit.
     pub title: String,
-    /// Whether the metric is a headline one, listed first.
+    /// Whether the metric is a headline metric, which is listed first.
     pub headline: bool,
-    /// Whether the axis is initially logarithmic.
+    /// Whether the vertical axis is initially logarithmic.
     pub log: bool,
 }
 
-/// A mean over seeds, and its change against the first scheme.
+/// A cell of the explorer: mean over seeds, and change against the first scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExplorerCell {
-    /// Mean and interval over the seeds.
+    /// Mean of the metric, and its interval over the seeds.
     pub estimate: Estimate,
-    /// Relative change against the first scheme, paired by seed; `None` where there is none.
+    /// Relative change against the first scheme, paired by seed; `None` if no change can be
+    /// computed.
     pub change: Option<Change>,
 }
 
 impl Serialize for ExplorerCell {
-    /// Seeds, mean, half of the interval; then change and both ends of its interval, if there is
-    /// a change.
+    /// Writes number of seeds, mean, and half-width of the mean's interval. If there is a change,
+    /// it writes the change and both ends of its interval.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Estimate { seeds, mean, half_width } = self.estimate;
         match self.change {
@@ -96,10 +98,10 @@ impl Serialize for ExplorerCell {
 }
 
 impl Explorer {
-    /// The explorer's HTML, hidden until its script finds the numbers.
+    /// Formats the explorer's HTML, which is hidden until its script finds the numbers.
     pub(crate) fn markup(&self) -> Markup {
         // The data are only numbers and names, so JSON can represent them. `<` is escaped, because
-        // it could end the script element.
+        // the character could end the script element.
         let data = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
         html! {
             section #explorer.explorer hidden {}
@@ -109,8 +111,8 @@ impl Explorer {
     }
 }
 
-/// Positions of values along an axis: numbers, or sizes, times and rates with their units (`"50
-/// KB"`, `"1 MB"`), in the unit of the first.
+/// Computes positions of values along an axis. The values are numbers, or sizes, times and rates
+/// with their units (`"50 KB"`, `"1 MB"`). The positions have the unit of the first value.
 ///
 /// `None` if a value is neither a number nor a quantity with a unit, or if the values have different
 /// kinds.
@@ -141,7 +143,7 @@ pub fn positions(values: &[String]) -> Option<(Vec<f64>, String)> {
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_matches('"').trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+_".contains(c))).unwrap_or(text.len());
-    // An exponent is part of the number, the e of a unit is not.
+    // An exponent such as `e3` is part of the number, the first letter of a unit is not.
     let end = match text[end..].strip_prefix(['e', 'E']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) => {
             let rest = rest.find(|c: char| !(c.is_ascii_digit() || "+-".contains(c)));
@@ -155,7 +157,7 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && is_unit).then_some((number, unit))
 }
 
-/// Kind of a unit, and its size in the kind's first unit.
+/// Returns the kind of a unit, and its size in the first unit of this kind.
 fn scale(unit: &str) -> Option<(u8, f64)> {
     Some(match unit {
         "B" => (0, 1.0),
@@ -192,7 +194,7 @@ mod tests {
         assert_eq!(positions_of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
         assert_eq!(positions_of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
         assert_eq!(positions_of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
-        // Mixed kinds, lists and words have no positions.
+        // Values of mixed kinds, lists and words have no positions.
         for other in [&["1 KB", "1 us"][..], &["1", "1 KB"], &["[1, 2]", "[3]"], &["true", "1"], &[]] {
             assert_eq!(positions_of(other), None, "{other:?}");
         }

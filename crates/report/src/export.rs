@@ -32,39 +32,39 @@ const COLUMNS: [(&str, &str); 12] = [
     ("change_ci95_high", "Upper end of its 95 % confidence interval; empty with one seed"),
 ];
 
-/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` is increased when a
-/// field changes its meaning or is removed; new fields do not increase it.
+/// Comparison of schemes over seeds, paired by seed, with 95 % intervals. `format_version` is
+/// increased when a field changes its meaning or is removed; new fields do not increase it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {
-    /// Name of the format: `bufferlab-comparison`.
+    /// Name of the file format: `bufferlab-comparison`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the file format: 1.
     format_version: u32,
-    // Needed to restore the order for a report made from the folder alone.
-    /// Labels of the schemes; the first is the baseline.
+    // The order of the policies is needed for a report that is made from the folder alone.
+    /// Labels of the schemes; the first scheme is the baseline.
     policies: &'a [String],
-    /// Every seed of any scheme.
+    /// Every seed that at least one scheme ran.
     seeds: &'a [u64],
     /// Findings of the comparison, as sentences.
     finding: Vec<Sentence>,
-    /// Caveats.
+    /// Caveats of the comparison.
     caveats: Vec<CaveatRecord>,
-    /// Every metric of every scheme.
+    /// Values of every metric of every scheme.
     metrics: &'a [MetricComparison],
 }
 
-/// The schema of `comparison.json`, and of the output of `run`, `compare` and `report` with
-/// `--json`.
+/// Returns the JSON schema of `comparison.json`. The output of `run`, `compare` and `report` with
+/// `--json` has the schema, too.
 #[must_use]
 pub fn comparison_schema() -> Schema {
     schema_for!(ComparisonFile<'_>)
 }
 
-/// Format name in a `comparison.json` of bufferlab.
+/// Name of the file format in a `comparison.json` of bufferlab.
 pub(crate) const FORMAT: &str = "bufferlab-comparison";
 
-/// The comparison as JSON, with a final newline.
+/// Formats the comparison as JSON, with a final newline.
 pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json::Result<String> {
     let file = ComparisonFile {
         format: FORMAT,
@@ -80,7 +80,7 @@ pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json
     Ok(text)
 }
 
-/// The comparison as CSV.
+/// Formats the comparison as CSV.
 pub(crate) fn to_csv(comparison: &Comparison) -> String {
     let mut out = COLUMNS.map(|(name, _)| name).join(",");
     out.push('\n');
@@ -108,7 +108,7 @@ pub(crate) fn to_csv(comparison: &Comparison) -> String {
     out
 }
 
-/// The comparison as a Parquet file; errors name `path`.
+/// Formats the comparison as a Parquet file; errors name `path`.
 pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>, ReportError> {
     let mut words: Vec<StringBuilder> = (0..6).map(|_| StringBuilder::new()).collect();
     let mut seeds = UInt64Builder::new();
@@ -141,7 +141,7 @@ pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>
     }
     let mut words = words.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
     let mut numbers = numbers.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
-    // Columns in the order of COLUMNS.
+    // The columns are in the order of COLUMNS.
     let mut arrays: Vec<ArrayRef> = words.by_ref().take(5).collect();
     arrays.push(Arc::new(seeds.finish()));
     arrays.extend(numbers.by_ref().take(2));
@@ -174,7 +174,7 @@ fn cells(comparison: &Comparison) -> impl Iterator<Item = (&MetricComparison, &C
     comparison.metrics.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
 }
 
-/// A CSV field (RFC 4180), quoted if necessary.
+/// Formats a CSV field (RFC 4180), quoted if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

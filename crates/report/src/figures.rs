@@ -11,25 +11,26 @@ use bufferlab_results::write_whole;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pixels of an image per pixel of the file (1/96 inch): 600 dots per inch, the resolution for
-/// print.
+/// Pixels of an image per pixel of the file (1/96 inch). The image has 600 dots per inch, the
+/// resolution for print.
 const PRINT: f32 = 6.25;
 
-/// Endings of the files of a figure.
+/// Endings of the file names of a figure.
 pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
 
 /// Names in figures that replace the names in the results: pairs of name and text.
 pub type Labels = [(String, String)];
 
-/// The text that figures show for a name.
+/// Returns the text that figures show for a name.
 pub(crate) fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
     labels.iter().find(|(known, _)| known == name).map_or(name, |(_, text)| text)
 }
 
 impl Report {
-    /// Writes the charts of completion times into `folder`, each as [`FIGURE_FILES`]: percentiles
-    /// of the slowdown by flow size, distributions of the slowdown and of the completion times of
-    /// queries. `labels` rename policies. Returns the paths of the written files.
+    /// Writes the charts of completion times into `folder`, each as [`FIGURE_FILES`]. The charts
+    /// are percentiles of the slowdown by flow size, distributions of the slowdown, and
+    /// distributions of the completion times of queries. `labels` rename policies. Returns the
+    /// paths of the written files.
     ///
     /// # Errors
     /// If a chart cannot be drawn, or a file cannot be written.
@@ -43,7 +44,7 @@ impl Report {
         let shown = self.shown();
         let drawn = parts::drawn(&shown);
         let (short, whole) = (&shown.comparison.policies, &self.comparison.policies);
-        // A label may be given for the short or for the whole name.
+        // A user may give a label for the short or for the whole name.
         let label = |name: &str| {
             let at = short.iter().position(|known| known == name);
             let whole = at.map_or(name, |at| whole[at].as_str());
@@ -94,7 +95,7 @@ pub fn write_curves(
     Ok(written)
 }
 
-/// Writes a chart as files of a name, which gets their endings.
+/// Writes a chart as files with a common name and different endings.
 fn write_figure(
     chart: &Chart,
     (legend, note): (&[Entry], &str),

@@ -1,11 +1,12 @@
 //! Findings of a comparison, as sentences.
 //!
 //! A sentence "a differs from b" requires a significant paired test after Holm's correction for
-//! *all* tests of the page: every judged metric ([`judged`]) of every scheme against the baseline.
-//! Readers use each sentence alone, so the chance that any of them is wrong must be small. Holm's
-//! method limits that chance; the method of Benjamini and Hochberg would only limit the share of
-//! wrong ones. Holm's method also allows any dependence between the metrics of one run. The price
-//! is power: differences that are significant only without the correction are reported as open.
+//! *all* tests of the page. The tests are every judged metric ([`judged`]) of every scheme against
+//! the baseline. Readers use each sentence alone, so the chance that any sentence is wrong must be
+//! small. Holm's method limits that chance. The method of Benjamini and Hochberg would only limit
+//! the share of wrong sentences. Holm's method also allows any dependence between the metrics of
+//! one run. The price is power: differences that are significant only without the correction are
+//! reported as open.
 
 mod grid;
 mod sentences;
@@ -22,63 +23,63 @@ use crate::statistics::{Change, Estimate, chance_of, holm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Accepted chance of an error, over all sentences together.
+/// Accepted chance of an error, over all sentences of a page.
 const LEVEL: f64 = 0.05;
 /// Relative changes below this fraction are displayed as zero.
 const TOLD: f64 = 0.000_5;
-/// Percentages below this are negligible: sentences about them come last.
+/// Percentages below this limit are negligible: sentences about them come last.
 const MINOR_PERCENT: f64 = 0.1;
 
-/// Kind of a sentence.
+/// Kind of a sentence in a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
-    /// A difference that is significant after the correction.
+    /// The sentence states a difference that is significant after the correction.
     Difference,
-    /// A possible difference, or the absence of a detectable one.
+    /// The sentence states a possible difference, or that no difference is detectable.
     Open,
-    /// A fact about these runs only: losses and pauses.
+    /// The sentence states a fact about these runs only: losses and pauses.
     Fact,
 }
 
 /// A sentence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// Kind of the sentence.
+    /// Kind of the sentence: difference, open question or fact.
     pub kind: SentenceKind,
-    /// Text, with a full stop.
+    /// Text of the sentence, with a full stop.
     pub text: String,
 }
 
-/// One metric of one scheme against the baseline, as judged by findings.
+/// Judgement of one metric of one scheme against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// Name of the metric.
+    /// Name of the judged metric.
     pub metric: String,
-    /// Label of the scheme.
+    /// Label of the judged scheme.
     pub policy: String,
-    /// Rank of the metric by importance, from 0.
+    /// Rank of the metric by importance in findings, from 0.
     pub rank: usize,
-    /// Change against the baseline; `None` where the baseline's mean is zero.
+    /// Change against the baseline; `None` if the baseline's mean is zero.
     pub change: Option<Change>,
     /// Mean of the paired differences, in the metric's unit.
     pub difference: Estimate,
-    /// Whether the change is for the better; `None` where there is none.
+    /// Whether the change is for the better; `None` without a change.
     pub better: Option<bool>,
-    /// Chance of differences at least this clear without an effect.
+    /// Chance that noise alone gives a difference at least this clear (p-value).
     pub chance: f64,
-    /// Chance corrected for all tests of the comparison (Holm).
+    /// Chance after Holm's correction for all tests of the comparison.
     pub corrected: f64,
 }
 
 impl Judgement {
-    /// Size of the change, to order changes by; infinite where the baseline's mean is zero.
+    /// Size of the change, to order changes by; infinite if the baseline's mean is zero.
     #[must_use]
     pub fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }
 
-    /// Whether the difference holds after the correction for all looks.
+    /// Whether the difference is significant after the correction for all tests.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.corrected <= LEVEL
@@ -91,8 +92,8 @@ impl Judgement {
     }
 }
 
-/// Every judged metric of every scheme with at least two common seeds, the most important metric
-/// first.
+/// Judges every judged metric of every scheme with at least two common seeds. The most important
+/// metric is first.
 #[must_use]
 pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     let judged = judged(comparison);
@@ -117,7 +118,8 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     looks.into_iter().map(judgement).collect()
 }
 
-/// The findings of a comparison as sentences, the most important first; empty without a comparison.
+/// Formats the findings of a comparison as sentences, the most important first. The result is empty
+/// without a comparison.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
@@ -128,8 +130,8 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     sentences::sentences(comparison, &judged, &looks)
 }
 
-/// The metrics of findings and ranked tables, the one that ranks schemes first: outcomes with a
-/// good direction. Which ones does not depend on the results.
+/// Returns the metrics of findings and ranked tables: outcomes with a good direction. The metric
+/// that ranks schemes is first. The selection does not depend on the results.
 #[must_use]
 pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut found: Vec<(u8, &MetricComparison)> = comparison
@@ -138,42 +140,42 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // The sort is stable: classes keep their order.
+    // The sort is stable, so classes keep their order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The headline metrics, the one that ranks schemes first.
+/// Returns the headline metrics; the metric that ranks schemes is first.
 #[must_use]
 pub fn headlines(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut rows: Vec<&MetricComparison> =
         comparison.metrics.iter().filter(|row| row.metric.headline).collect();
-    // The sort is stable: metrics that are not judged follow in their order.
+    // The sort is stable, so metrics that are not judged follow in their order.
     rows.sort_by_key(|row| importance(&row.metric).unwrap_or(u8::MAX));
     rows
 }
 
-/// Rank of a metric among the judged ones; `None` if it is not judged.
+/// Rank of a metric among the judged metrics; `None` if the metric is not judged.
 fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
 
-/// One metric of one scheme against the baseline.
+/// Test of one metric of one scheme against the baseline.
 #[derive(Clone, Copy, Debug)]
 struct Look {
-    /// Index among the judged metrics.
+    /// Index of the metric among the judged metrics.
     metric: usize,
-    /// Index of the scheme, at least 1.
+    /// Index of the scheme in the comparison, at least 1.
     policy: usize,
     /// Mean of the paired differences.
     difference: Estimate,
-    /// Change against the baseline; `None` where the baseline's mean is zero.
+    /// Change against the baseline; `None` if the baseline's mean is zero.
     change: Option<Change>,
-    /// Means of the baseline and of the scheme over the same seeds.
+    /// Means of the baseline and of the scheme over their common seeds.
     levels: (f64, f64),
-    /// Chance of such differences without an effect.
+    /// Chance that noise alone gives such differences (p-value).
     chance: f64,
-    /// Chance corrected for all tests.
+    /// Chance after the correction for all tests.
     corrected: f64,
 }
 
@@ -187,18 +189,18 @@ impl Look {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }
 
-    /// Whether the change is large enough to be read.
+    /// Whether the change is large enough to be displayed.
     fn is_told(&self) -> bool {
         self.change.is_none_or(|change| change.mean.abs() >= TOLD)
     }
 
-    /// Whether both levels are too small to matter, however they differ.
+    /// Whether both levels are negligible, however they differ.
     fn is_minor(&self, metric: &Metric) -> bool {
         metric.unit == Unit::Percent && self.levels.0.max(self.levels.1) < MINOR_PERCENT
     }
 }
 
-/// Every pair of a judged metric and a scheme with at least two common seeds.
+/// Tests every pair of a judged metric and a scheme with at least two common seeds.
 fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
     let mut looks = Vec::new();
     for (metric, row) in judged.iter().enumerate() {
@@ -222,7 +224,7 @@ fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
     looks
 }
 
-/// The values of two schemes in the seeds that both have.
+/// Returns the values of two schemes for their common seeds.
 pub(crate) fn pairs(row: &MetricComparison, of: usize, with: usize) -> Vec<(f64, f64)> {
     let values = row.cells[of].values.iter().zip(&row.cells[with].values);
     values.filter_map(|(a, b)| (*a).zip(*b)).collect()

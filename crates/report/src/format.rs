@@ -1,6 +1,7 @@
 //! Formats numbers and texts for people.
 
-/// Formats three significant digits, plain: `0.0123`, `1.23`, `12.3`, `123`, `12,345`, `2.1e-7`.
+/// Formats a number with three significant digits: `0.0123`, `1.23`, `12.3`, `123`, `12,345`,
+/// `2.1e-7`.
 #[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -15,10 +16,10 @@ pub fn number(value: f64) -> String {
     } else if size >= 99.95 {
         format!("{sign}{}", count(size.round() as u64))
     } else {
-        // The first digit of 0.0999 is in the second decimal place: 4 decimals.
+        // The first digit of 0.0999 is in the second decimal place, so the number has 4 decimals.
         let decimals = (2.0 - size.log10().floor()).clamp(0.0, 7.0) as usize;
         let text = format!("{value:.decimals$}");
-        // Rounding may have added a digit: 9.999 is 10.00 with two places.
+        // Rounding may have added a digit: 9.999 is 10.00 with two decimals.
         if text.len() > decimals + 2 + sign.len() && (1.0..10.0).contains(&size) {
             return format!("{value:.1}");
         }
@@ -26,8 +27,8 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Splits a text into lines of at most `most` columns, between words; a longer word has its own
-/// line.
+/// Splits a text into lines of at most `most` columns, between words. A longer word has a line of
+/// its own.
 #[must_use]
 pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -43,7 +44,7 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// A mean with the half-width of its interval, both to the mean's last place: `3.83 ±0.21`.
+/// Formats a mean with the half-width of its interval, both to the mean's last place: `3.83 ±0.21`.
 #[must_use]
 pub fn estimate(mean: f64, half_width: f64) -> String {
     let text = number(mean);
@@ -57,7 +58,8 @@ pub fn estimate(mean: f64, half_width: f64) -> String {
     }
 }
 
-/// Name of a class's queries: `incast queries`, or `queries` if the class name contains the word.
+/// Name for the queries of a class: `incast queries`, or `queries` if the class name contains the
+/// word.
 #[must_use]
 pub fn queries_of(class: &str) -> String {
     match class {
@@ -66,7 +68,7 @@ pub fn queries_of(class: &str) -> String {
     }
 }
 
-/// A whole number with commas: `1,234,567`.
+/// Formats a whole number with commas: `1,234,567`.
 #[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -80,7 +82,8 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A mean of whole numbers: without decimals if whole, otherwise with one decimal below 100.
+/// Formats a mean of whole numbers: without decimals if whole, otherwise with one decimal below
+/// 100.
 #[must_use]
 pub fn mean_count(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 99.95 {
@@ -93,13 +96,13 @@ pub fn mean_count(value: f64) -> String {
     }
 }
 
-/// Bytes in powers of 1,000: `1.5 MB`.
+/// Formats a number of bytes in powers of 1,000: `1.5 MB`.
 #[must_use]
 pub fn bytes(value: f64) -> String {
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
-/// A duration in the largest unit in which it is at least 1: `80 us`.
+/// Formats a duration in the largest unit in which it is at least 1: `80 us`.
 #[must_use]
 pub fn span_ns(ns: u64) -> String {
     scaled(ns as f64, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
@@ -113,7 +116,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{text} {unit}")
 }
 
-/// A fraction as a change: `+12.3 %`, `−4.0 %`.
+/// Formats a fraction as a change: `+12.3 %`, `−4.0 %`.
 #[must_use]
 pub fn change(fraction: f64) -> String {
     let percent = fraction * 100.0;
@@ -126,13 +129,13 @@ pub fn change(fraction: f64) -> String {
     }
 }
 
-/// A number with one decimal below 100, without decimals from 100 upwards.
+/// Formats a number with one decimal below 100, and without decimals from 100 upwards.
 #[must_use]
 pub fn tenth(value: f64) -> String {
     if value.abs() >= 99.95 { number(value) } else { format!("{value:.1}") }
 }
 
-/// Position of a value such as `10 Gb/s` (10) on an axis; `None` if it does not begin with a
+/// Position of a value such as `10 Gb/s` (10) on an axis; `None` if the text does not begin with a
 /// number.
 #[must_use]
 pub fn leading_number(text: &str) -> Option<f64> {
@@ -141,16 +144,16 @@ pub fn leading_number(text: &str) -> Option<f64> {
     text[..end].parse().ok()
 }
 
-/// Fewest digits of a number without a unit that gets commas: shorter ones may name a standard.
+/// Fewest digits of a number without a unit that gets commas: a shorter number may name a standard.
 const DIGITS: usize = 5;
-/// Things that are counted, whose numbers get commas from four digits on.
+/// Nouns of counted things, whose numbers get commas from four digits on.
 const THINGS: [&str; 9] =
     ["bursts", "cells", "events", "flows", "frames", "operations", "packet-hops", "packets", "queries"];
 
-/// A text for people with readable amounts: `160500 B` becomes `160.5 KB`, `1053866 B` becomes
-/// `1,053,866 B`, `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes `12,345 packets`.
-/// Every amount stays exact, and a column that ends with it keeps its place. Text in quotes, names
-/// and numbers with other signs around them stay as they are.
+/// Rewrites the amounts in a text for people. `160500 B` becomes `160.5 KB`, and `1053866 B`
+/// becomes `1,053,866 B`. `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes `12,345
+/// packets`. Every amount stays exact, and columns of a table stay aligned. Text in quotes, names,
+/// and numbers next to other signs do not change.
 #[must_use]
 pub fn readable(text: &str) -> String {
     text.split_inclusive('\n').map(readable_line).collect()
@@ -181,7 +184,8 @@ fn readable_line(line: &str) -> String {
     out + rest
 }
 
-/// The readable form of a number, and the length of the unit behind it that the form contains.
+/// Returns the readable form of a number, and the length of the unit behind it that the form
+/// contains.
 fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     let value: u64 = number.parse().ok()?;
     let is_unit = |unit: &str| {
@@ -192,7 +196,7 @@ fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     if is_unit(" B") && value >= 2_000 {
         return Some((exact_bytes(value), " B".len()));
     }
-    // The first end of a range has no unit: 200000 to 800000 B.
+    // The first end of a range has no unit, as in: 200000 to 800000 B.
     if value >= 2_000
         && let Some(rest) = behind.strip_prefix(" to ")
         && rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(" B")
@@ -212,15 +216,15 @@ fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     (number.len() >= digits && !number.starts_with('0') && is_counted).then(|| (count(value), 0))
 }
 
-/// A size in KB, MB or GB if three decimals are enough for it, else in bytes.
+/// Formats a size in KB, MB or GB if three decimals are exact, else in bytes.
 fn exact_bytes(value: u64) -> String {
     let exact = bufferlab_units::quantity::format_size(value);
     let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.find(' ').unwrap_or(0));
     if decimals <= 3 { exact } else { format!("{} B", count(value)) }
 }
 
-/// Appends a text in place of one of `length` characters. Blanks before it give or take the
-/// difference if it is aligned with its right end.
+/// Appends a text in place of a text of `length` characters. If the old text is aligned at its
+/// right end, the number of blanks before it changes.
 fn push_aligned(out: &mut String, shown: &str, length: usize) {
     // Fewer blanks at the start of a line are an indentation.
     const INDENT: usize = 4;

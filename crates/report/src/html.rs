@@ -1,5 +1,5 @@
-//! The page: its order, the facts of the runs, caveats, and the scenario. `maud` escapes all text
-//! from outside.
+//! The report's page: the order of its sections, facts of the runs, caveats, and the scenario.
+//! `maud` escapes all text from outside.
 
 mod bursts;
 pub(crate) mod charts;
@@ -23,7 +23,7 @@ use parts::Body;
 use std::collections::VecDeque;
 
 impl Report {
-    /// The page, as one HTML file without external references.
+    /// Formats the report's page as one HTML file without external references.
     ///
     /// # Errors
     /// If a table that only charts need cannot be read.
@@ -32,14 +32,14 @@ impl Report {
     }
 }
 
-/// A part of the page with a heading.
+/// A section of the page: a part with a heading.
 struct Section {
     id: &'static str,
     heading: &'static str,
     body: Body,
 }
 
-/// Width of a section in a line of sections.
+/// Width of a section in a row of sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
     /// The section has the width of its table.
@@ -51,7 +51,7 @@ enum Width {
 }
 
 impl Width {
-    /// The section's class in the style sheet.
+    /// CSS class of the section's width.
     const fn class(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -61,7 +61,7 @@ impl Width {
         }
     }
 
-    /// Number of thirds of a line.
+    /// Number of thirds of a row that the section needs.
     const fn parts(self) -> usize {
         match self {
             Self::Table | Self::One => 1,
@@ -76,12 +76,12 @@ impl Section {
         Self { id, heading, body }
     }
 
-    /// A section without charts.
+    /// Creates a section without charts.
     const fn text(id: &'static str, heading: &'static str, markup: Markup) -> Self {
         Self::new(id, heading, Body::new(0, markup))
     }
 
-    /// Width of the section's charts, up to a whole line.
+    /// Width of the section's charts, up to a whole row.
     const fn width(&self) -> Width {
         match self.body.charts {
             _ if self.body.wide => Width::Whole,
@@ -93,7 +93,7 @@ impl Section {
     }
 }
 
-/// Places sections side by side where there is space; `wide` ones need the whole line.
+/// Places sections side by side if there is space; sections with `wide` need the whole row.
 fn grid(sections: &[Section], wide: bool) -> Markup {
     html! {
         @if !sections.is_empty() {
@@ -109,11 +109,11 @@ fn grid(sections: &[Section], wide: bool) -> Markup {
     }
 }
 
-/// Number of parts in a line.
+/// Number of thirds in a row of sections.
 const LINE: usize = 3;
 
-/// Orders sections so that no line is left half empty: a later section moves up into the space
-/// before a section that needs a whole line.
+/// Orders sections so that no row is half empty: a later section moves up into the space before a
+/// section that needs a whole row.
 fn fill_rows(sections: Vec<Section>) -> Vec<Section> {
     let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);
@@ -159,7 +159,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
         Some(Section::text("runs", "Runs", runs(report)?)),
     ];
     let rest = rest.into_iter().flatten();
-    // A comparison is shown above; for a single policy only these numbers exist.
+    // A comparison is shown above; a page of a single policy has only these numbers.
     let parts = if report.comparison.policies.len() > 1 {
         vec![charts, tables, rest.collect()]
     } else {
@@ -197,13 +197,13 @@ fn title(report: &Report) -> String {
     }
 }
 
-/// Section of the caveats; `None` if there are none.
+/// Formats the section of the caveats; `None` without caveats.
 fn caveats(report: &Report) -> Option<Markup> {
     let noted: Vec<_> = report.caveats.iter().map(|caveat| (caveat.record(), String::new())).collect();
     (!noted.is_empty()).then(|| crate::page::caveats(&noted))
 }
 
-/// Section of the facts of the runs.
+/// Formats the section with the facts of the runs.
 fn what(report: &Report) -> Markup {
     let manifest = report.runs[0].result.manifest();
     html! {
@@ -215,7 +215,8 @@ fn what(report: &Report) -> Markup {
                 @for (number, policy) in report.comparison.policies.iter().enumerate() {
                     @if number > 0 { "; " }
                     (policy)
-                    // Many policies are listed with their titles below, in the section of runs.
+                    // Many policies are listed with their titles further down, in the section of
+                    // runs.
                     @if report.comparison.policies.len() > WIDE {}
                     @else if let Some(run) = report.runs_of(policy).next() {
                         @let title = &run.summary.policy.title;
@@ -245,7 +246,7 @@ fn what(report: &Report) -> Markup {
     }
 }
 
-/// Seeds, profile, duration, network and version: names and values.
+/// Names and values of the facts: seeds, profile, duration, network and version.
 pub(crate) fn facts(report: &Report) -> Vec<(String, String)> {
     let first = &report.runs[0].summary;
     let seeds: Vec<_> = report.comparison.seeds.iter().map(u64::to_string).collect();
@@ -270,7 +271,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(String, String)> {
 
 fn network(report: &Report) -> String {
     let manifest = report.runs[0].result.manifest();
-    // Variants may have other buffers than the baseline.
+    // Variants may have other buffer sizes than the baseline.
     let all = report.runs.iter().flat_map(|run| &run.result.manifest().totals.buffer_bytes);
     let mut buffers: Vec<u64> = all.copied().collect();
     buffers.sort_unstable();
@@ -293,7 +294,7 @@ fn network(report: &Report) -> String {
     )
 }
 
-/// Parameters, hashes and the resolved scenario.
+/// Formats the parameters, hashes and resolved scenarios of the runs.
 fn runs(report: &Report) -> Result<Markup, ReportError> {
     let scenario = report.runs[0].result.scenario_toml()?;
     let first = &report.runs[0];
@@ -361,8 +362,8 @@ mod tests {
     #[test]
     fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
         let order = |list: Vec<Section>| fill_rows(list).iter().map(|section| section.id).collect::<Vec<_>>();
-        // Without reordering, queries would be alone before the chart over time, with occupancy
-        // behind it.
+        // Without reordering, the queries would be alone in a row, before the chart over time and
+        // the occupancy.
         let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
         let list = list.map(|(id, charts)| section(id, charts)).into();
         assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);

@@ -1,11 +1,11 @@
-//! Short labels: pages and texts leave out what all variants of a comparison have in common.
+//! Short labels: pages and texts omit the parts that all variants of a comparison share.
 //!
 //! A label such as `dt(alpha=0.5) + buffer=2 MB` has a policy, parameters and changes. Files for
 //! programs keep whole labels.
 
 use bufferlab_document::call::{Assignment, Mistake, call_in, unquoted};
 
-/// Short labels, and what they leave out.
+/// Short labels, and the parts that they omit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     pub(crate) labels: Vec<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Short {
     pub(crate) common: Vec<String>,
 }
 
-/// The parts of a label.
+/// Parts of a variant's label: policy, parameters and changes.
 struct Parts<'a> {
     policy: &'a str,
     parameters: Vec<&'a str>,
@@ -21,7 +21,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The parts of a label. A label that is no variant counts as a policy's name.
+    /// Splits a label into its parts. A label that is no variant counts as a policy's name.
     fn parse(label: &'a str) -> Self {
         let whole = Self { policy: label, parameters: Vec::new(), changes: Vec::new() };
         Self::of_variant(label).unwrap_or(whole)
@@ -45,20 +45,21 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The parts of a list that every label has, in the order of the first.
+/// Returns the list elements that every label has, in the order of the first label.
 fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'a str]) -> Vec<&'a str> {
     let in_all = |part: &&str| all.iter().all(|other| list(other).iter().any(|known| known == part));
     all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()
 }
 
-/// Labels without what all of them have in common, for people, and these common parts. Unchanged if
-/// there is nothing to leave out.
+/// Returns labels for people without their common parts, and these common parts. The labels are
+/// unchanged if they have no common part.
 #[must_use]
 pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
     short(labels).map_or_else(|| (labels.to_vec(), Vec::new()), |short| (short.labels, short.common))
 }
 
-/// Short forms of labels; `None` if they have nothing in common, or would not differ without it.
+/// Short forms of labels; `None` if the labels have no common part, or if the short forms would be
+/// equal.
 pub(crate) fn short(labels: &[String]) -> Option<Short> {
     let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::parse(label)).collect();
     let [first, others @ ..] = parts.as_slice() else { return None };

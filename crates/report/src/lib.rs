@@ -6,12 +6,12 @@
 //!   ([`Estimate`]).
 //! * [`finding()`]: findings of a comparison as sentences, corrected for the number of tests;
 //!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
-//! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
-//!   the report, and after the table on the terminal.
-//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown
+//! * [`Caveat`]: reasons to check a result before trusting its numbers. The report shows caveats
+//!   before the numbers, and the terminal after the table.
+//! * [`Report`]: all results of a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown
 //!   and LaTeX ([`TableFormat`]).
 //! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
-//!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
+//!   [`curve_png`]). With an [`Explorer`], readers draw any metric of a grid over any of its axes.
 //!
 //! ```no_run
 //! // Works on any folder of results, old or new.

@@ -14,20 +14,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Names of the files that [`Report::write`] writes.
+/// Name of the HTML file that [`Report::write`] writes.
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
-/// The comparison as JSON, which also stores the order of the policies.
+/// Name of the comparison as JSON, which also stores the order of the policies.
 pub const COMPARISON_JSON: &str = bufferlab_results::COMPARISON_JSON;
-/// The comparison as CSV.
+/// Name of the comparison as CSV.
 pub const COMPARISON_CSV: &str = "comparison.csv";
-/// The comparison as Parquet.
+/// Name of the comparison as Parquet.
 pub const COMPARISON_PARQUET: &str = "comparison.parquet";
 
-/// One run of a report.
+/// A run in a report.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Label in the comparison: the variant's label, otherwise the folder's name in a comparison,
-    /// otherwise the policy's.
+    /// Label of the run in the comparison: the variant's label. Runs without a variant have the
+    /// folder's name in a comparison, otherwise the policy's name.
     pub label: String,
     /// Results of the run, with their folder.
     pub result: RunResult,
@@ -36,55 +36,58 @@ pub struct Run {
     pub(crate) samples: Arc<RunSamples>,
 }
 
-/// The runs of a folder, compared.
+/// Report on the runs of a folder, with their comparison.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Folder of the report.
     pub dir: PathBuf,
-    /// Policies in order, seeds ascending within each.
+    /// Runs of the folder: policies in order, seeds ascending for each policy.
     pub runs: Vec<Run>,
-    /// The comparison; with a single policy it has means and intervals only.
+    /// Comparison of the runs; with a single policy, the comparison has means and intervals only.
     pub comparison: Comparison,
-    /// Caveats, to be read before any number.
+    /// Caveats of the runs; readers see them before any number.
     pub caveats: Vec<Caveat>,
     /// HTML of another crate for a single run with recorded packets: the window into the buffer.
     pub window: Option<String>,
-    /// Label and seed of the folder's finished runs that the report leaves out.
+    /// Label and seed of the folder's finished runs that the report omits.
     pub others: Vec<(String, u64)>,
-    /// Parts that short labels leave out; empty with whole labels.
+    /// Parts of the labels that short labels omit; empty with whole labels.
     pub(crate) common: Vec<String>,
-    /// Whether the folder is itself a run.
+    /// Whether the folder of the report is itself a run.
     single: bool,
 }
 
 impl Report {
-    /// Reads every finished run of `dir`. `dir` is a run's folder, or it contains `seed-<n>/` or
-    /// `<policy>/seed-<n>/`.
+    /// Reads every finished run of the folder `dir`. The folder is a run's folder, or it contains
+    /// `seed-<n>/` or `<policy>/seed-<n>/`.
     ///
     /// `order` lists labels of policies and variants to put first, beginning with the baseline.
-    /// Others follow in the order of an earlier `comparison.json`, then by name.
+    /// Other labels follow in the order of an earlier `comparison.json`, then by name.
     ///
     /// # Errors
-    /// If there is no run, one cannot be read, or runs of different content would share a mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content would share a
+    /// mean.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
         Self::load_part(dir, order, 0, &[])
     }
 
-    /// Reads runs as [`Self::load`], except those in the folders `without`; [`Self::others`] lists
-    /// them.
+    /// Reads runs like [`Self::load`], except the runs in the folders `without`. [`Self::others`]
+    /// lists the omitted runs.
     ///
     /// # Errors
-    /// If there is no run, one cannot be read, or runs of different content would share a mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content would share a
+    /// mean.
     pub fn load_without(dir: &Path, order: &[String], without: &[PathBuf]) -> Result<Self, ReportError> {
         Self::load_part(dir, order, 0, without)
     }
 
-    /// Reads runs as `Self::load`, without flows and queries that started before `from_ns`, in a
-    /// still empty network. All other numbers (buffers, links, losses) cover the whole run, as a
-    /// caveat says.
+    /// Reads runs like `Self::load`, without flows and queries that started before `from_ns`, in a
+    /// still empty network. All other numbers (buffers, links, losses) cover the whole run, and a
+    /// caveat states this.
     ///
     /// # Errors
-    /// If there is no run, one cannot be read, or runs of different content would share a mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content would share a
+    /// mean.
     pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
         Self::load_part(dir, order, from_ns, &[])
     }
@@ -107,8 +110,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // Checked only without a given order, because a caller with an order writes the file
-            // again.
+            // The file is checked only without a given order, because a caller with an order writes
+            // the file again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -143,14 +146,14 @@ impl Report {
         })
     }
 
-    /// The run, if the folder itself is a run.
+    /// The run of the report, if the folder itself is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
     }
 
-    /// The report as people read it: labels leave out what all variants have in common, and none is
-    /// cut.
+    /// Returns the report for people. Labels omit the parts that all variants share, and no label
+    /// is cut.
     pub(crate) fn shown(&self) -> Cow<'_, Self> {
         let (labels, common) = self.labels_for_people();
         if labels == self.comparison.policies {
@@ -176,7 +179,7 @@ impl Report {
 
     /// Returns the labels without their common parts, and the common parts.
     fn labels_for_people(&self) -> (Vec<String>, Vec<String>) {
-        // A label that would be long for a table is cut; its variant has all of it.
+        // A label that is too long for a table is cut; the label of its variant is complete.
         let whole = |label: &String| {
             let run = self.runs_of(label).next().filter(|_| label.ends_with('…'));
             let variant = run.and_then(|run| run.result.manifest().variant.as_ref());
@@ -186,8 +189,8 @@ impl Report {
         labels::short_labels(&whole)
     }
 
-    /// Number and labels of the runs that the report leaves out, as a sentence without full stop;
-    /// `None` if it shows every run of the folder.
+    /// Number and labels of the runs that the report omits, as a sentence without full stop. `None`
+    /// if the report shows every run of the folder.
     #[must_use]
     pub fn others_text(&self) -> Option<String> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -206,7 +209,7 @@ impl Report {
         Some(format!("{runs} in the folder, and not shown: {}", names.join(", ")))
     }
 
-    /// The headline numbers and the caveats as text for a terminal.
+    /// Formats the headline numbers and the caveats as text for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -221,17 +224,18 @@ impl Report {
         text
     }
 
-    /// Facts of the runs, for a page about several reports: names (seeds, profile, duration,
-    /// network, version) and values.
+    /// Names and values of facts about the runs: seeds, profile, duration, network, version. A page
+    /// about several reports shows them.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)
     }
 
-    /// The comparison, findings and caveats as JSON, as described by [`crate::comparison_schema`].
+    /// Formats comparison, findings and caveats as JSON, as described by
+    /// [`crate::comparison_schema`].
     ///
     /// # Errors
-    /// If a number cannot be represented in JSON.
+    /// If JSON cannot represent a number.
     pub fn json(&self) -> Result<String, ReportError> {
         export::to_json(&self.comparison, &self.caveats).map_err(ReportError::encode(&self.dir))
     }
@@ -272,13 +276,13 @@ impl Report {
         Ok(states)
     }
 
-    /// The runs of a policy.
+    /// Returns the runs of a policy.
     pub(crate) fn runs_of<'a>(&'a self, policy: &'a str) -> impl Iterator<Item = &'a Run> {
         self.runs.iter().filter(move |run| run.label == policy)
     }
 }
 
-/// Summary and samples of a finished run.
+/// Computes the summary of a finished run.
 ///
 /// # Errors
 /// If a table of the run cannot be read.
@@ -286,7 +290,8 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
     Ok(summarise(result, 0)?.0)
 }
 
-/// Writes the report of a folder of results, old or new, and returns the paths of the files.
+/// Writes the report of a folder of results, old or new, and returns the paths of the written
+/// files.
 ///
 /// # Errors
 /// Returns the errors of [`Report::load`] and [`Report::write`].
@@ -294,8 +299,8 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
 }
 
-/// Caveats of a group as a whole: planned runs that are missing from the folder, and the caveats
-/// stored with the group.
+/// Returns the caveats of a group of runs: planned runs that are missing from the folder, and the
+/// caveats stored with the group.
 fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportError> {
     let Some(mut group) = Group::read(dir)? else { return Ok(Vec::new()) };
     group.runs.retain(|run| !without.contains(&dir.join(run)));
@@ -306,10 +311,11 @@ fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportEr
     Ok(missing.into_iter().chain(group.caveats.into_iter().map(Caveat::Run)).collect())
 }
 
-/// The order of policies of an earlier comparison; empty if there was none or its file is damaged.
+/// Reads the order of policies from an earlier comparison. The order is empty if the file is
+/// missing or damaged.
 ///
 /// # Errors
-/// If the system cannot read it: another order would compare with another baseline.
+/// If the system cannot read the file: with a different order, the baseline would differ.
 fn remembered_order(dir: &Path) -> Result<Vec<String>, ReportError> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -339,7 +345,7 @@ mod tests {
             .expect("writable");
         assert_eq!(order(), Ok(vec!["dt".to_owned(), "abm".to_owned()]));
         fs::remove_file(&path).expect("removable");
-        // A folder in place of the file cannot be read, as a file on a failing disk.
+        // A folder in place of the file cannot be read, like a file on a failing disk.
         fs::create_dir(&path).expect("writable");
         assert!(order().is_err_and(|why| why.contains("comparison.json")), "{:?}", order());
     }

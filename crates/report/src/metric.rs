@@ -1,5 +1,5 @@
-//! Metrics of comparisons. One table declares them (`metric/table.rs`), and labels, findings,
-//! rankings and experiments use it.
+//! Metrics of comparisons. One table declares them (`metric/table.rs`). Labels, findings, rankings
+//! and experiments use this table.
 
 mod declare;
 mod list;
@@ -23,26 +23,26 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// A multiple of the ideal.
+    /// A multiple of the ideal value.
     Ratio,
-    /// Microseconds.
+    /// The metric is a time in microseconds.
     Microseconds,
-    /// Milliseconds.
+    /// The metric is a time in milliseconds.
     Milliseconds,
-    /// Percent.
+    /// The metric is a percentage.
     Percent,
-    /// A number of items, without a unit.
+    /// The metric is a number of items, without a unit.
     Count,
-    /// Kilobytes (1,000 bytes).
+    /// The metric is a size in kilobytes (1,000 bytes).
     Kilobytes,
-    /// Gigabits per second.
+    /// The metric is a rate in gigabits per second.
     Gbps,
-    /// A number from 0 to 1.
+    /// The metric is an index: a number from 0 to 1.
     Index,
 }
 
 impl Unit {
-    /// Symbol in a table's header.
+    /// Symbol of the unit in a table's header.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -66,30 +66,30 @@ impl Unit {
     }
 }
 
-/// Good direction of a metric.
+/// Good direction of a metric: lower or higher values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// A smaller value is better.
+    /// A smaller value of the metric is better.
     Lower,
-    /// A larger value is better.
+    /// A larger value of the metric is better.
     Higher,
-    /// No good direction, because the metric is not an outcome.
+    /// The metric has no good direction, because it is not an outcome.
     Neither,
 }
 
-/// A number computed from a run.
+/// A metric: a number computed from a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Metric {
-    /// Stable name, such as `short.slowdown_p99` or `class.incast.qct_mean_ms`.
+    /// Stable name of the metric, such as `short.slowdown_p99` or `class.incast.qct_mean_ms`.
     pub id: String,
     /// Heading of the metric in reports.
     pub group: String,
     /// Name of the metric under the heading.
     pub label: String,
-    /// Unit.
+    /// Unit of the metric.
     pub unit: Unit,
-    /// Good direction.
+    /// Good direction of the metric.
     pub better: Better,
     /// Whether the short table on the terminal shows the metric.
     pub headline: bool,
@@ -99,40 +99,40 @@ pub struct Metric {
     /// Subject of the metric: flows, queries, switches …
     #[serde(skip)]
     pub(crate) subject: Subject,
-    /// Texts that replace each `{}` of the label.
+    /// Texts that replace the placeholders `{}` of the label.
     #[serde(skip)]
     parts: Vec<String>,
 }
 
-/// A metric of one run.
+/// Value of a metric in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// The metric that has the value.
+    /// The metric that the value belongs to.
     pub metric: Metric,
-    /// Value of the metric; `None` if it does not exist (no flow finished).
+    /// Value of the metric; `None` if it does not exist, for example because no flow finished.
     pub value: Option<f64>,
 }
 
-// Metrics that findings name explicitly; a test finds each in the table.
+// Metrics that findings name explicitly; a test finds each of them in the table.
 pub(crate) const LOST_PERCENT: &str = "switches.lost_percent";
 pub(crate) const BUFFER_P99: &str = "switches.buffer_p99_percent";
 pub(crate) const LOST_LOSSLESS: &str = "pauses.lost_lossless_packets";
 pub(crate) const PAUSED: &str = "pauses.paused_ms";
 pub(crate) const UNFINISHED: &str = "all.unfinished_flows";
 
-/// Ids of earlier versions and their current ids; `{}` is the same text in both.
+/// Ids of metrics in earlier versions, with the current ids; `{}` is equal in both.
 const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// The metric with this id; `None` if the table has no such id. The heading lacks properties of
-    /// a run, such as the size of short flows.
+    /// Returns the metric with this id; `None` if the table has no such id. The heading lacks
+    /// properties of a run, such as the size of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
         let mut found: Vec<(usize, Self)> = Vec::new();
         for (scope, _, kinds) in table::scopes() {
-            // The kinds of subjects of a scope do not depend on their names.
+            // The kinds of subjects of a scope do not depend on the subjects' names.
             for (at, pattern) in scope.subjects("").iter().map(Subject::pattern).enumerate() {
                 for kind in &kinds {
                     let Some(mut keys) = placeholders(&format!("{pattern}.{}", kind.name), &id) else {
@@ -146,12 +146,12 @@ impl Metric {
                 }
             }
         }
-        // "priority_3" is a priority rather than a role: of several matches, the one with the
-        // longest fixed text.
+        // "priority_3" is a priority rather than a role: of several matches, the match with the
+        // longest fixed text counts.
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
-    /// Every id of the table; classes, switches and other parts are `name`.
+    /// Returns every id of the table; classes, switches and other parts are replaced by `name`.
     #[must_use]
     pub fn ids_with(name: &str) -> Vec<String> {
         let ids = table::scopes().into_iter().flat_map(|(scope, _, kinds)| {
@@ -163,7 +163,7 @@ impl Metric {
         ids.map(|id| id.replace("{}", name)).collect()
     }
 
-    /// The current id for an id of an earlier version.
+    /// Returns the current id for an id of an earlier version.
     #[must_use]
     pub fn current_id(id: &str) -> Cow<'_, str> {
         let renamed = RENAMED.iter().find_map(|(old, new)| {
@@ -197,7 +197,7 @@ impl Metric {
         fill(text, &self.parts)
     }
 
-    /// The label in tables, with `{}` for parts.
+    /// Label of a metric in tables, with `{}` for parts.
     fn label_of(kind: &MetricKind) -> String {
         match (kind.label, kind.statistic) {
             (Some(label), _) => label.to_owned(),
@@ -206,13 +206,13 @@ impl Metric {
         }
     }
 
-    /// Name in a sentence: `p99 FCT slowdown`.
+    /// Name of the metric in a sentence: `p99 FCT slowdown`.
     pub(crate) fn in_sentence(&self) -> String {
         let quantity = self.filled(self.kind.quantity);
         self.kind.statistic.map_or_else(|| quantity.clone(), |of| format!("{} {quantity}", of.adjective()))
     }
 
-    /// Name with subject: `mean QCT of incast queries`.
+    /// Name of the metric with its subject: `mean QCT of incast queries`.
     pub(crate) fn in_sentence_with_subject(&self) -> String {
         if self.subject.is_whole_run() {
             return self.in_sentence();
@@ -220,38 +220,39 @@ impl Metric {
         format!("{} of {}", self.in_sentence(), self.subject.name())
     }
 
-    /// Label and unit for a table: `FCT slowdown p99 [x]`.
+    /// Label and unit of the metric for a table: `FCT slowdown p99 [x]`.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} [{}]", self.label, self.unit.symbol())
     }
 
-    /// Name and unit for an axis: `mean QCT (ms)`.
+    /// Name and unit of the metric for an axis: `mean QCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
         with_unit(self.in_sentence(), self.unit)
     }
 
-    /// Name, unit and subject for a list: `mean QCT (ms), incast`.
+    /// Name, unit and subject of the metric for a list: `mean QCT (ms), incast`.
     #[must_use]
     pub fn full_label(&self) -> String {
         let words = if self.kind.label.is_some() { self.label.clone() } else { self.in_sentence() };
         format!("{}, {}", with_unit(words, self.unit), self.subject.short_name())
     }
 
-    /// The pattern of the metric's id: `class.{}.qct_mean_ms`.
+    /// Pattern of the metric's id: `class.{}.qct_mean_ms`.
     #[must_use]
     pub fn pattern(&self) -> String {
         format!("{}.{}", self.subject.pattern(), self.kind.name)
     }
 
-    /// The text for the first `{}` of the pattern, such as the class.
+    /// Text for the first `{}` of the pattern, such as the class.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))
     }
 
-    /// Rank among the metrics that findings judge, from 0; `None` if it is not judged.
+    /// Rank of the metric among the metrics that findings judge, from 0; `None` if it is not
+    /// judged.
     pub(crate) fn importance(&self) -> Option<u8> {
         let is_short = matches!(self.subject, Subject::Short(_));
         match self.kind.judged? {
@@ -266,7 +267,7 @@ impl Metric {
         self.kind.statistic == Some(Statistic::P99)
     }
 
-    /// Whether `other` is the p99 of the quantity whose mean this is.
+    /// Whether `other` is the p99 of the quantity whose mean this metric is.
     pub(crate) fn has_tail(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.kind.scope == other.kind.scope

@@ -7,19 +7,19 @@ use bufferlab_units::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-/// Style sheet, written by this crate and free of user data: the only text that is not escaped.
+/// Style sheet, written by this crate and free of user data. Only this text is not escaped.
 const STYLE: &str = include_str!("page/style.css");
 
-/// The style of pages and of their charts.
+/// Returns the style of pages and of their charts.
 fn style() -> String {
     chart_style::of_pages() + STYLE
 }
 
-/// Script that saves charts, with a placeholder for [`chart_style::of_files`].
+/// Text of the script that saves charts, with a placeholder for [`chart_style::of_files`].
 const EXPORT: &str = include_str!("page/export.js");
 const STYLE_PLACE: &str = "\"/* style of files */\"";
 
-/// The script that saves charts.
+/// Returns the script that saves charts.
 fn export() -> String {
     // The string is from this crate, so JSON can represent it.
     EXPORT.replace(
@@ -28,8 +28,8 @@ fn export() -> String {
     )
 }
 
-/// A self-contained page. Without JavaScript only the buttons that save charts are missing. Only a
-/// page with charts has the script.
+/// Formats a self-contained page. Only a page with charts has a script. Without JavaScript only the
+/// buttons that save charts are missing.
 pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     html! {
         (DOCTYPE)
@@ -48,8 +48,9 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// Text of a page or a part of one. Names may come from files, so hidden characters, which could
-/// reverse the text around them, are written as escapes that JSON in a page understands.
+/// Returns the text of a page or a part of a page. Names may come from files. So hidden characters,
+/// which could reverse the text around them, are written as escapes that JSON in a page
+/// understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),
@@ -57,7 +58,8 @@ pub(crate) fn finish(page: Markup) -> String {
     }
 }
 
-/// Caveats of a page, each with the points that it concerns, unless it concerns all.
+/// Formats the caveats of a page. A caveat lists the points that it affects, unless it affects all
+/// points.
 pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     html! {
         aside.caveats {
@@ -74,7 +76,7 @@ pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     }
 }
 
-/// A sentence with names from files in `backticks`.
+/// Formats a sentence that has names from files in `backticks`.
 pub(crate) fn prose(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
@@ -83,8 +85,8 @@ pub(crate) fn prose(text: &str) -> Markup {
     }
 }
 
-/// A page of another crate in the frame and style of reports, with additional styles and scripts.
-/// The scripts must not contain `</script`.
+/// Formats a page of another crate in the frame and style of reports, with additional styles and
+/// scripts. The scripts must not contain `</script`.
 #[must_use]
 pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str]) -> String {
     let page = html! {
@@ -93,7 +95,7 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Without this link, browsers request an icon.
+                // Without this link, browsers request an icon for the page.
                 link rel="icon" href="data:,";
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(style())) }

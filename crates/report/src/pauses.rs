@@ -1,4 +1,4 @@
-//! Pauses: paused links with their spans, and which pauses caused which.
+//! Pauses of links: the spans in which a link was paused, and which pauses caused other pauses.
 
 use crate::error::ReportError;
 use crate::summary::LinkRole;
@@ -10,22 +10,23 @@ use std::collections::BTreeMap;
 /// Flow control of a run: pauses, losses and headroom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Pauses {
-    /// All pauses of the run.
+    /// Number and durations of all pauses of the run.
     pub all: PauseTotal,
     /// Pauses by lossless priority, ascending.
     pub by_priority: Vec<(u8, PauseTotal)>,
     /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in the table of
     /// links.
     pub by_role: Vec<(String, PauseTotal)>,
-    /// Packets of lossless priorities that switches lost, excluding those that watchdogs discarded.
+    /// Number of lossless packets that switches lost, except packets that watchdogs discarded.
     pub lost_lossless_packets: u64,
-    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if it was not
-    /// recorded.
+    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if the run did not
+    /// record it.
     pub max_headroom_bytes: Option<u64>,
 }
 
 /// Number and durations of pauses. A pause is the time for which one priority of one link is
-/// silent, from the sender's reaction until it may resume. Repeated pause frames prolong it.
+/// silent. It lasts from the sender's reaction until the sender may resume. Repeated pause frames
+/// prolong it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PauseTotal {
     /// Number of pauses.
@@ -44,7 +45,7 @@ impl PauseTotal {
     }
 }
 
-/// Flow control of a run; `None` where no priority is lossless.
+/// Computes the flow control of a run; `None` if no priority is lossless.
 pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pauses>, ReportError> {
     let manifest = result.manifest();
     let (ports, spans) = (rows::<PauseRow>(result)?, rows::<PauseSpanRow>(result)?);
@@ -57,7 +58,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }
     let mut by_priority: BTreeMap<u8, PauseTotal> =
         priorities.into_iter().map(|priority| (priority, PauseTotal::default())).collect();
-    // Only hosts could pause the links to hosts, and they never do.
+    // Only hosts could pause the links to hosts, and hosts never pause.
     let roles = roles.iter().filter(|role| role.role != "host-down");
     let mut by_role: Vec<_> = roles.map(|role| (role.role.clone(), PauseTotal::default())).collect();
     let role_of = roles_of_links(result)?;
@@ -87,7 +88,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }))
 }
 
-/// Role by sending end, receiving end and number among parallel links.
+/// Role of a link, by sending end, receiving end and number among parallel links.
 type RolesOfLinks = BTreeMap<(String, String, u16), &'static str>;
 
 fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
@@ -98,19 +99,19 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
     Ok(roles)
 }
 
-/// Switches that waited for each other when a run ended.
+/// A deadlock: switches that waited for each other at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deadlock {
-    /// Priority.
+    /// Lossless priority of the deadlock.
     pub priority: u8,
-    /// Names in the direction of the traffic. Each switch is paused by the next, the last by the
-    /// first.
+    /// Names of the switches in the direction of the traffic. Each switch is paused by the next
+    /// switch, and the last by the first.
     pub members: Vec<String>,
-    /// Start of the deadlock (ns).
+    /// Start of the deadlock in simulated time (ns).
     pub since_ns: u64,
 }
 
-/// The deadlocks of a run; empty for results of a version that did not record them.
+/// Returns the deadlocks of a run; empty for results of a version that did not record deadlocks.
 pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError> {
     let cycles = rows::<PauseCycleRow>(result)?;
     let lasting = cycles.into_iter().filter(PauseCycleRow::lasted);
@@ -119,32 +120,32 @@ pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError
         .collect())
 }
 
-/// All rows of a table that older results may lack.
+/// Reads all rows of a table that older results may lack.
 pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportError> {
     if result.manifest().rows(R::TABLE) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
 }
 
-/// One priority of one link that was paused.
+/// A priority of a link that was paused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PausedLink {
-    /// Node that sends the pause frames.
+    /// Name of the node that sends the pause frames.
     pub(crate) by: String,
-    /// Node that is paused.
+    /// Name of the node that is paused.
     pub(crate) paused: String,
     pub(crate) parallel: u16,
     pub(crate) priority: u8,
-    /// Pauses as (start, end), ascending (ns).
+    /// Pauses of the link as (start, end), ascending (ns).
     pub(crate) spans: Vec<(u64, u64)>,
-    /// Sum of the spans (ns).
+    /// Sum of the link's pauses (ns).
     pub(crate) total_ns: u64,
-    /// Pauses that began while the parent link in the tree paused `by`; 0 for a root.
+    /// Number of pauses that began while the parent link in the tree paused `by`; 0 for a root.
     pub(crate) passed_on: u64,
-    /// Depth of the link in the tree.
+    /// Depth of the paused link in the tree of pauses.
     pub(crate) depth: usize,
 }
 
-/// The paused links as trees, the longest paused first. A link's parent is the one that was mostly
-/// paused when the link's pauses began.
+/// Builds trees of the paused links, the longest paused link first. The parent of a link is the
+/// link that was mostly paused when the link's pauses began.
 pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLink> {
     type Key = (String, String, u16, u8);
     let mut by_link: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
@@ -164,8 +165,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     let parents: Vec<Option<(usize, u64)>> = (0..links.len()).map(|at| parent(&links, at)).collect();
     let mut placed = vec![false; links.len()];
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(links.len());
-    // Roots first. The remaining links form cycles; the longest paused link of a cycle becomes a
-    // root.
+    // Roots come first. The remaining links form cycles; the longest paused link of a cycle becomes
+    // a root.
     let roots = (0..links.len()).filter(|&at| parents[at].is_none());
     for root in roots.chain(0..links.len()).collect::<Vec<_>>() {
         let mut open = vec![(root, 0)];
@@ -186,8 +187,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     order.into_iter().map(link).collect()
 }
 
-/// The link that was most often paused when pauses of link `at` began, if for more than half of
-/// them; and the number of these pauses.
+/// Returns the link that was most often paused when pauses of link `at` began, and the number of
+/// these pauses. The result is `None` unless these are more than half of the pauses.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn links_in_a_circle_are_shown_once() {
-        // Pauses of either link mostly begin while the other is paused.
+        // Pauses of either link mostly begin while the other link is paused.
         let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
         rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
         assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);

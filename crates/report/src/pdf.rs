@@ -1,4 +1,5 @@
-//! Charts as PDF: one page of outlines. Text is outlines, too, so that no font need be embedded.
+//! Charts as PDF: one page of outlines. Text consists of outlines, too, so that no font is
+//! embedded.
 
 use crate::error::ReportError;
 use crate::picture;
@@ -10,7 +11,7 @@ use std::fmt::Write;
 /// Points per pixel of the drawing (1/72 inch per 1/96 inch).
 const POINTS: f32 = 0.75;
 
-/// Converts an SVG file of this crate to PDF. The same drawing gives the same bytes. Errors name it
+/// Converts an SVG file of this crate to PDF. Equal drawings give equal bytes. Errors name the file
 /// `title`.
 pub(crate) fn pdf(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     let tree = picture::tree(svg, title)?;
@@ -22,11 +23,11 @@ pub(crate) fn pdf(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     Ok(page.file((width, height), title))
 }
 
-/// A page while it is drawn.
+/// A PDF page while it is drawn.
 #[derive(Default)]
 struct Page {
     content: String,
-    /// Numbers of the graphics states by their opacities (thousandths) of fills and strokes.
+    /// Numbers of the graphics states, by the opacities (thousandths) of fills and strokes.
     states: BTreeMap<(u32, u32), usize>,
 }
 
@@ -38,7 +39,7 @@ impl Page {
                 Node::Group(inner) => self.group(inner, transform, opacity),
                 Node::Path(path) if path.is_visible() => self.path(path, transform, opacity),
                 Node::Text(text) => self.group(text.flattened(), transform, opacity),
-                // Charts contain no images.
+                // The charts contain no images.
                 Node::Path(_) | Node::Image(_) => {}
             }
         }
@@ -101,7 +102,7 @@ impl Page {
                 PathSegment::MoveTo(to) => write!(self.content, "{} m ", pair(to)),
                 PathSegment::LineTo(to) => write!(self.content, "{} l ", pair(to)),
                 PathSegment::QuadTo(corner, to) => {
-                    // A PDF has cubic curves only.
+                    // A PDF has only cubic curves, so quadratic curves are converted.
                     let between = |from: Point| {
                         Point::from_xy(
                             from.x + (corner.x - from.x) * 2.0 / 3.0,
@@ -132,7 +133,8 @@ impl Page {
         *self.states.entry((thousandths(fill), thousandths(stroke))).or_insert(next)
     }
 
-    /// The file: catalogue, pages, the page, its content and the title, then their places.
+    /// Formats the PDF file: catalogue, pages, the page, its content and the title, then the
+    /// offsets of these objects.
     fn file(&self, (width, height): (f32, f32), title: &str) -> Vec<u8> {
         let states: String = self
             .states
@@ -201,7 +203,7 @@ mod tests {
         let start = text.find("stream\n").expect("content") + 7;
         let length = text[start..].find("endstream").expect("its end");
         assert!(text.contains(&format!("/Length {length} >>")));
-        // The letter is an outline.
+        // The letter of the text is drawn as an outline.
         assert!(!text.contains("Tj") && text[start..start + length].contains(" c "), "{text}");
     }
 }

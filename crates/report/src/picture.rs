@@ -1,5 +1,5 @@
-//! Renders charts as images with the program's bundled fonts, so that they are identical
-//! everywhere.
+//! Renders charts as images with the program's bundled fonts, so that every machine draws identical
+//! images.
 
 use crate::error::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -7,11 +7,11 @@ use resvg::usvg::fontdb::Database;
 use resvg::usvg::{Options, Tree};
 use std::sync::{Arc, LazyLock};
 
-/// Pixels per unit of the drawing.
+/// Pixels of an image per unit of the drawing.
 const SCALE: f32 = 2.0;
 const FAMILY: &str = "DejaVu Sans";
 
-/// The program's bundled fonts and no others.
+/// The program's bundled fonts, without the fonts of the system.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     fonts.load_font_data(include_bytes!("../fonts/DejaVuSans.ttf").to_vec());
@@ -21,7 +21,7 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Reads an SVG file. Errors name it `title`.
+/// Reads an SVG file. Errors name the file `title`.
 pub(crate) fn tree(svg: &str, title: &str) -> Result<Tree, ReportError> {
     let options =
         Options { fontdb: Arc::clone(&FONTS), font_family: FAMILY.to_owned(), ..Options::default() };
@@ -29,7 +29,7 @@ pub(crate) fn tree(svg: &str, title: &str) -> Result<Tree, ReportError> {
         .map_err(|error| ReportError::Picture { title: title.to_owned(), problem: error.to_string() })
 }
 
-/// Renders an SVG file as PNG, two pixels per pixel of the file. Errors name it `title`.
+/// Renders an SVG file as PNG, two pixels per pixel of the file. Errors name the file `title`.
 pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     png_scaled(svg, title, SCALE)
 }

@@ -8,16 +8,16 @@ use crate::statistics::Estimate;
 /// Maximum number of metrics in a ranked table.
 const COLUMNS: usize = 5;
 
-/// Standing of a scheme in a column.
+/// Standing of a scheme in a column of a ranked table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The scheme has the best mean.
+    /// The scheme has the best mean of the column.
     Best,
-    /// Not significantly worse than the best: the paired interval of their difference includes
-    /// zero, or they are equal in every seed. One interval per scheme, not corrected for their
-    /// number.
+    /// The scheme is not significantly worse than the best scheme. The paired interval of their
+    /// difference includes zero, or both are equal for every seed. The intervals of several schemes
+    /// are not corrected for their number.
     AsGood,
-    /// The scheme is worse than the best; with one seed, worse in this seed.
+    /// The scheme is worse than the best scheme; with one seed, it is worse for this seed.
     Behind,
 }
 
@@ -36,20 +36,20 @@ impl Standing {
 /// Schemes ranked by the headline metric, with a few important metrics.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
-    /// The metrics; schemes are ranked by the first.
+    /// Metrics of the ranking; schemes are ranked by the first metric.
     pub columns: Vec<&'a MetricComparison>,
-    /// Indices of schemes, the best first; those without a value last.
+    /// Indices of schemes, the best scheme first; schemes without a value are last.
     pub order: Vec<usize>,
 }
 
 impl<'a> Ranking<'a> {
-    /// Ranks the schemes; `None` if there is nothing to rank.
+    /// Ranks the schemes of a comparison; `None` without schemes or metrics to rank.
     #[must_use]
     pub fn of(comparison: &'a Comparison) -> Option<Self> {
         let mut columns = judged(comparison);
-        // A column with equal values cannot rank; the findings report losses.
+        // A column with equal values cannot rank schemes; the findings report losses.
         columns.retain(|row| varies(row));
-        // Losses are always shown, however many classes there are.
+        // The ranking always has losses, however many classes the comparison has.
         if let Some(losses) = columns.iter().position(|row| row.metric.id == LOST_PERCENT)
             && losses >= COLUMNS
         {
@@ -64,7 +64,7 @@ impl<'a> Ranking<'a> {
         Some(Self { columns, order })
     }
 
-    /// Standing of the scheme in the column; `None` if it has no value.
+    /// Standing of the scheme in the column; `None` if the scheme has no value.
     #[must_use]
     pub fn standing(&self, column: usize, policy: usize) -> Option<Standing> {
         let row = self.columns[column];
@@ -81,7 +81,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Cost of a scheme, lower is better; infinite without a value.
+/// Cost of a scheme in a column: lower is better, and infinite without a value.
 fn cost(row: &MetricComparison, policy: usize) -> f64 {
     let mean = row.cells[policy].estimate.map(|estimate| estimate.mean);
     mean.map_or(f64::INFINITY, |mean| if row.metric.better == Better::Higher { -mean } else { mean })

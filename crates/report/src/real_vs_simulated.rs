@@ -8,7 +8,7 @@ use crate::metric::Unit;
 use crate::statistics::Change;
 use bufferlab_results::REAL_PACKETS;
 
-/// Maximum number of differences in a sentence.
+/// Maximum number of differences that a sentence names.
 const NAMED: usize = 4;
 /// With one pair of runs, differences above this fraction are reported.
 const ALIKE: f64 = 0.05;
@@ -26,7 +26,7 @@ pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     real.filter_map(|real| Some((real.label.as_str(), simulated(real)?.label.as_str()))).collect()
 }
 
-/// A headline metric of a real and a simulated run.
+/// A headline metric in a real run and in a simulated run.
 struct Pair<'a> {
     row: &'a MetricComparison,
     real: f64,
@@ -52,7 +52,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Size of the difference; a sentence names the largest first.
+    /// Size of the difference; a sentence names the largest difference first.
     fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }
@@ -79,7 +79,7 @@ impl Pair<'_> {
     }
 }
 
-/// One sentence for each of [`pairs`]; none without runs with real packets.
+/// Formats one sentence for each of [`pairs`]; none without runs with real packets.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let sentence = |(real, simulated): (&str, &str)| {
         let metrics = report.comparison.metrics.iter().filter(|row| row.metric.headline);

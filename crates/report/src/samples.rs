@@ -1,6 +1,6 @@
-//! Data for charts in addition to the summary: every finished flow in twelve bytes.
+//! Data for charts in addition to the summary; a finished flow needs twelve bytes.
 
-/// A finished flow.
+/// A finished flow, as charts need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowSample {
     pub(crate) slowdown: f32,
@@ -10,7 +10,7 @@ pub(crate) struct FlowSample {
     pub(crate) of_query: bool,
 }
 
-/// Samples of one run.
+/// Data of one run for charts.
 #[derive(Clone, Debug)]
 pub(crate) struct RunSamples {
     pub(crate) flows: Vec<FlowSample>,
@@ -18,12 +18,12 @@ pub(crate) struct RunSamples {
     pub(crate) qct_ns: Vec<(String, Vec<f64>)>,
     /// Time (ns) by occupancy (% of the buffer), over all switches, ascending.
     pub(crate) occupancy: Vec<(f64, u64)>,
-    /// Packets by the upper edge of their queueing delay (ns), by class.
+    /// Number of packets by the upper edge of their queueing delay (ns), by class.
     pub(crate) delays: crate::bursts::DelaySamples,
 }
 
-/// Lower edges of the flow-size bins (bytes), two per decade; the first bin starts at 0 and the
-/// last is open.
+/// Lower edges of the flow-size bins (bytes), two per decade. The first bin starts at 0, and the
+/// last bin has no upper edge.
 const SIZE_EDGES: [u64; 11] = [
     1_000,
     3_162,
@@ -41,17 +41,17 @@ const SIZE_EDGES: [u64; 11] = [
 /// Number of flow-size bins.
 pub(crate) const SIZE_BINS: usize = SIZE_EDGES.len() + 1;
 
-/// The bin of a flow of this size.
+/// Returns the bin of a flow with this size.
 pub(crate) fn size_bin(size_bytes: u64) -> u8 {
     SIZE_EDGES.partition_point(|edge| *edge <= size_bytes) as u8
 }
 
-/// The (geometric) middle of a bin (bytes), where charts draw it.
+/// Geometric middle of a flow-size bin (bytes), at which charts draw the bin.
 pub(crate) fn size_bin_middle(bin: usize) -> f64 {
     1_000.0 * 10_f64.powf(bin as f64 / 2.0 - 0.25)
 }
 
-/// A bin as a range of sizes.
+/// Label of a flow-size bin: a range of sizes.
 pub(crate) fn size_bin_label(bin: usize) -> String {
     let text = |edge: u64| crate::format::bytes(edge as f64);
     match bin {

@@ -1,47 +1,48 @@
 //! Sequential choice of the number of seeds: adds seeds until intervals are narrow.
 //!
-//! Stopping as soon as an interval is narrow often stops when it is narrow by chance. An interval
-//! of 95 % then contains the truth in fewer than 95 % of cases. So a deciding interval has a level
-//! of `1 - 0.05 / looks` (Bonferroni): all intervals together are right with 95 %, whichever look
-//! was the last. The number of seeds doubles from look to look, so that there are few looks.
+//! An interval is often narrow by chance, so stopping at the first narrow interval is biased. An
+//! interval of 95 % then contains the truth in fewer than 95 % of cases. So a deciding interval has
+//! a level of `1 - 0.05 / looks` (Bonferroni). All intervals together are then right with 95 %,
+//! whichever look was the last. The number of seeds doubles from look to look, so that there are
+//! few looks.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
 use crate::statistics::Change;
 
-/// Seeds at the first look: fewer do not show their spread.
+/// Number of seeds at the first look: fewer seeds do not show their spread.
 const FIRST: u32 = 5;
 
-/// Chance that any of the intervals misses the truth.
+/// Chance that at least one of the intervals misses the truth.
 const CHANCE: f64 = 0.05;
 
-/// Stopping rule.
+/// Rule that decides when the number of seeds is sufficient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
-    /// Half-width of an interval that is narrow enough, a fraction of the baseline's mean.
+    /// Half-width of an interval that is narrow enough, as a fraction of the baseline's mean.
     pub half_width: f64,
-    /// Maximum number of seeds.
+    /// Maximum number of seeds of a scheme.
     pub most: u32,
-    /// Name of the metric whose interval decides. `None`: the first metric of the ranking.
+    /// Name of the metric whose interval decides. `None` for the first metric of the ranking.
     pub metric: Option<String>,
 }
 
-/// Result of a look at the seeds so far.
+/// Result of a look at the seeds that have run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// The metric's name.
+    /// Name of the metric whose interval decides.
     pub metric: String,
-    /// Seeds that all schemes have.
+    /// Number of seeds that all schemes have.
     pub seeds: u64,
-    /// Label of every scheme but the baseline, and its change against the baseline with the
+    /// Label of every scheme except the baseline, and its change against the baseline with the
     /// corrected interval.
     pub changes: Vec<(String, Change)>,
-    /// Whether no further look is needed.
+    /// Whether the seeds are sufficient, so that no further look is needed.
     pub is_enough: bool,
 }
 
 impl Stopping {
-    /// The numbers of seeds at the looks: 5, 10, 20 and so on, ending with the maximum.
+    /// Numbers of seeds at the looks: 5, 10, 20 and so on, ending with the maximum.
     #[must_use]
     pub fn looks(&self) -> Vec<u32> {
         let doubled = std::iter::successors(Some(FIRST), |seeds| seeds.checked_mul(2));
@@ -108,9 +109,9 @@ mod tests {
         assert_eq!(stopping(0.05, 4).looks(), [4]);
     }
 
-    /// Two schemes with equal true means, with seeds from a stream of random numbers.
+    /// Draws two schemes with equal true means; the seeds come from a stream of random numbers.
     fn drawn(stream: &mut bufferlab_units::RandomStream, seeds: usize, values: &mut Vec<f64>) -> Estimate {
-        // Uniform noise: means of five are close to normal.
+        // The noise is uniform; means of five values are close to normal.
         while values.len() < seeds {
             values.push(stream.next_f64() - 0.5);
         }
@@ -139,7 +140,7 @@ mod tests {
             }
         }
         let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
-        // Standard deviation of the share of 5 %: 0.34 %.
+        // The standard deviation of the share of 5 % is 0.34 %.
         assert!(share(corrected) < 0.05, "{}", share(corrected));
         assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
     }
@@ -147,8 +148,8 @@ mod tests {
     #[test]
     fn a_look_takes_the_widest_interval_and_names_what_it_lacks() {
         let metric = Metric::find("class.web.qct_mean_ms").expect("the table has it");
-        // Means 10 and 8 without noise in common: the intervals of -20 % are those of the second
-        // scheme's noise, s = 0.01 and 0.03, times 2.7764 / sqrt(5).
+        // The means are 10 and 8, without common noise. The intervals of -20 % come from the second
+        // scheme's noise: s = 0.01 and 0.03, times 2.7764 / sqrt(5).
         let cell = |policy: &str, mean: f64, noise: f64| Cell {
             policy: policy.to_owned(),
             values: [-1.0, -1.0, 0.0, 1.0, 1.0].map(|step| Some(mean + noise * step)).to_vec(),

@@ -11,25 +11,25 @@ pub struct Percentile(pub u32);
 impl Percentile {
     /// The 50th percentile, or median.
     pub const P50: Self = Self(500);
-    /// 95 %.
+    /// The 95th percentile.
     pub const P95: Self = Self(950);
-    /// 99 %.
+    /// The 99th percentile.
     pub const P99: Self = Self(990);
-    /// 99.9 %.
+    /// The 99.9th percentile.
     pub const P99_9: Self = Self(999);
 
-    /// Samples beyond a percentile that make it reliable.
+    /// Number of samples beyond a percentile that make the percentile reliable.
     pub const SAMPLES_BEYOND: u64 = 10;
 
-    /// The smallest sample that is at least as large as this fraction of the samples (nearest
-    /// rank): `sorted[ceil(p·n) − 1]`. `None` without samples.
+    /// Returns the smallest sample that is at least as large as this fraction of the samples
+    /// (nearest rank): `sorted[ceil(p·n) − 1]`. `None` without samples.
     #[must_use]
     pub fn of(self, sorted: &[f64]) -> Option<f64> {
         let rank = (sorted.len() as u64 * u64::from(self.0)).div_ceil(1_000);
         sorted.get(rank.saturating_sub(1) as usize).copied()
     }
 
-    /// Samples needed for [`Self::SAMPLES_BEYOND`] samples beyond the percentile: 1,000 for p99.
+    /// Number of samples for [`Self::SAMPLES_BEYOND`] samples beyond the percentile: 1,000 for p99.
     #[must_use]
     pub fn samples_needed(self) -> u64 {
         (Self::SAMPLES_BEYOND * 1_000).div_ceil(u64::from(1_000 - self.0.min(999)))
@@ -45,33 +45,34 @@ impl Percentile {
     }
 }
 
-/// A summary of many samples.
+/// Summary of a distribution of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
-    /// Arithmetic mean.
+    /// Arithmetic mean of the samples.
     pub mean: f64,
-    /// Median.
+    /// Median of the samples.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile of the samples.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99th percentile of the samples.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// 99.9th percentile of the samples.
     pub p99_9: f64,
-    /// Largest.
+    /// Largest of the samples.
     pub max: f64,
 }
 
 impl Distribution {
-    /// Summarises `samples` and sorts them; `None` if there are none.
+    /// Sorts `samples` and summarises them; `None` without samples.
     #[must_use]
     pub fn of(samples: &mut [f64]) -> Option<Self> {
         samples.sort_unstable_by(f64::total_cmp);
         Some(Self {
             count: samples.len() as u64,
-            // After sorting, so that the sum does not depend on the order of arrival.
+            // The samples are sorted first, so that the sum does not depend on the order of
+            // arrival.
             mean: samples.iter().sum::<f64>() / samples.len() as f64,
             p50: Percentile::P50.of(samples)?,
             p95: Percentile::P95.of(samples)?,
@@ -85,17 +86,17 @@ impl Distribution {
 /// A mean over seeds with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
-    /// Number of seeds.
+    /// Number of seeds of the mean.
     pub seeds: u64,
-    /// Mean.
+    /// Mean over the seeds.
     pub mean: f64,
     /// Half-width of the interval: `t · s / √n`; `None` with a single seed, which has no interval.
     pub half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The mean of `values` and its interval, assuming a normal distribution (Student); `None`
-    /// without values.
+    /// Computes the mean of `values` and its interval, assuming a normal distribution (Student).
+    /// The result is `None` without values.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -116,9 +117,9 @@ impl Estimate {
 
 /// A change against a baseline, paired by seed, as a fraction of the baseline's mean.
 ///
-/// The interval is computed for the logarithm of the ratio of the two means (delta method). So it
-/// never reaches below −1: no mean falls by more than 100 %. Runs are paired by seed, so effects of
-/// the seed cancel.
+/// The interval is computed for the logarithm of the ratio of the two means (delta method). So the
+/// interval never reaches below −1: no mean falls by more than 100 %. Runs are paired by seed, so
+/// effects of the seed cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// Number of seeds that both schemes have.
@@ -132,14 +133,15 @@ pub struct Change {
 }
 
 impl Change {
-    /// Relative change against the baseline, from one pair of values per seed: the baseline's, then
-    /// the compared run's. `None` without pairs, or if the baseline's mean is zero.
+    /// Computes the relative change against the baseline from one pair of values per seed: the
+    /// baseline's value, then the compared run's. The result is `None` without pairs, or if the
+    /// baseline's mean is zero.
     #[must_use]
     pub fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         Self::at_level(pairs, 0.95)
     }
 
-    /// The change with an interval of another level than 95 %.
+    /// Computes the change with an interval whose level may differ from 95 %.
     #[must_use]
     pub(crate) fn at_level(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
         let (base, value) = means(pairs)?;
@@ -155,7 +157,7 @@ impl Change {
                 Some(LogRatio { log, error }) => ((log - t * error).exp_m1(), (log + t * error).exp_m1()),
                 None => {
                     let half = t * standard_error(&differences(pairs)) / base.abs();
-                    // A value that is zero in every seed cannot fall any further.
+                    // A value that is zero with every seed cannot fall any further.
                     let floor = if base > 0.0 && value >= 0.0 { -1.0 } else { f64::NEG_INFINITY };
                     ((mean - half).max(floor), mean + half)
                 }
@@ -165,14 +167,14 @@ impl Change {
         Some(Self { seeds: n, mean, low, high })
     }
 
-    /// Whether the interval leaves out zero; false without an interval.
+    /// Whether the interval excludes zero; false without an interval.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low.is_some_and(|low| low > 0.0) || self.high.is_some_and(|high| high < 0.0)
     }
 
-    /// Percent, and the distances to the ends of the interval in percentage points: `−12.3 % ±3.7`,
-    /// or `−93.7 % −2.4/+3.7` where they differ.
+    /// Formats the percentage, and the distances to the ends of the interval in percentage points:
+    /// `−12.3 % ±3.7`. If the distances differ, the format is `−93.7 % −2.4/+3.7`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let mean = format::change(self.mean);
@@ -189,18 +191,18 @@ impl Change {
     }
 }
 
-/// The logarithm of the ratio of two means, with its standard error.
+/// Logarithm of the ratio of two means, with its standard error.
 struct LogRatio {
     log: f64,
     error: f64,
 }
 
 impl LogRatio {
-    /// Computes the ratio from pairs of values: the baseline's, then the compared run's. `None`
-    /// unless both means are positive and there are at least two pairs.
+    /// Computes the ratio from pairs of values: the baseline's value, then the compared run's. The
+    /// result is `None` unless both means are positive and there are at least two pairs.
     fn from_pairs(pairs: &[(f64, f64)]) -> Option<Self> {
         let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
-        // The logarithm of a mean deviates as its values do, relative to the mean.
+        // The logarithm of a mean deviates like the mean's values, relative to the mean.
         let deviations: Vec<f64> = pairs.iter().map(|(b, v)| v / value - b / base).collect();
         (pairs.len() > 1).then(|| Self { log: (value / base).ln(), error: standard_error(&deviations) })
     }
@@ -216,7 +218,7 @@ fn differences(pairs: &[(f64, f64)]) -> Vec<f64> {
     pairs.iter().map(|(base, value)| value - base).collect()
 }
 
-/// The standard error of the mean of two values or more.
+/// Standard error of the mean of at least two values.
 fn standard_error(values: &[f64]) -> f64 {
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
@@ -224,19 +226,20 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares / ((n - 1) * n) as f64).sqrt()
 }
 
-/// The 97.5 % quantile of Student's distribution: half of a 95 % interval lies on either side.
+/// Returns the 97.5 % quantile of Student's distribution: half of a 95 % interval is on either
+/// side.
 ///
 /// # Panics
-/// If there are zero degrees of freedom, and so no interval.
+/// If there are zero degrees of freedom, which give no interval.
 #[must_use]
 pub fn student_t_975(degrees: u64) -> f64 {
     student_quantile(0.95, degrees)
 }
 
-/// The two-sided chance that Student's distribution is at least as far from zero as `t`.
+/// Returns the two-sided chance that Student's distribution is at least as far from zero as `t`.
 ///
-/// The finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4), exact up
-/// to rounding: about 1e-15, far below any chance that decides here.
+/// The function uses the finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and
+/// 26.7.4). They are exact up to rounding: about 1e-15, far below any chance that decides here.
 ///
 /// # Panics
 /// If there are zero degrees of freedom, and so no deviation to divide by.
@@ -245,7 +248,7 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");
     let angle = (t.abs() / (degrees as f64).sqrt()).atan();
     let (sine, square) = (angle.sin(), angle.cos().powi(2));
-    // Terms of the sum: each is computed from the previous one.
+    // Each term of the sum is computed from the previous term.
     let odd = degrees % 2 == 1;
     let (mut term, mut sum) = (if odd { angle.cos() } else { 1.0 }, 0.0);
     for k in 1..=degrees / 2 {
@@ -257,10 +260,10 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// The `t` that Student's distribution exceeds in magnitude with the chance `1 - level`, for the
-/// half-width of an interval of that level.
+/// Returns the `t` that Student's distribution exceeds in magnitude with the chance `1 - level`.
+/// The half-width of an interval of this level is `t` standard errors.
 ///
-/// By bisection of [`student_two_sided`], which falls as `t` grows.
+/// The method is bisection of [`student_two_sided`], which falls as `t` grows.
 ///
 /// # Panics
 /// Panics like [`student_two_sided`].
@@ -277,12 +280,13 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
     high
 }
 
-/// The chance of differences at least as clear as these if there is no effect: Student's paired
-/// test, of the logarithm of the ratio of the means where both are positive, as in [`Change`].
+/// Chance of differences at least as clear as those in `pairs` if there is no effect. It is
+/// Student's paired test of the logarithm of the ratio of the means, as in [`Change`]. If a mean is
+/// not positive, the test is of the difference of the means.
 ///
-/// Differences that are all equal have no deviation, and the test would call anything certain
-/// (counts of few events do that). There the sign test decides, `2 / 2^n`. `None` with fewer than
-/// two pairs.
+/// Equal differences have no deviation, and Student's test would call any of them certain. (Counts
+/// of few events can be equal.) For them the sign test decides, `2 / 2^n`. The result is `None`
+/// with fewer than two pairs.
 pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     let n = pairs.len();
     if n < 2 {
@@ -303,10 +307,10 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
     Some(student_two_sided(mean / error, n as u64 - 1))
 }
 
-/// The chances of many tests, corrected for their number by Holm's method (S. Holm, A simple
-/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). If
-/// all tests of at most 5 % are accepted, the chance that *any* of them is wrong is at most 5 %,
-/// for any dependence between the tests.
+/// Corrects the chances of many tests for their number, by Holm's method. (S. Holm, A simple
+/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979.)
+/// Suppose that all tests with a chance of at most 5 % are accepted. Then the chance that *any* of
+/// them is wrong is at most 5 %, for any dependence between the tests.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -325,7 +329,7 @@ mod tests {
 
     #[test]
     fn quantiles_and_chances_match_the_printed_table_and_the_closed_forms() {
-        // Abramowitz and Stegun, table 26.10, to four digits.
+        // The printed values are from Abramowitz and Stegun, table 26.10, to four digits.
         let printed = [
             12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, 2.2010, 2.1788,
             2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639,
@@ -341,13 +345,14 @@ mod tests {
             assert!((chance - 0.05).abs() < 2e-5, "{degrees}: {chance}");
         }
         for t in [0.0_f64, 0.3, 1.0, -2.5, 40.0] {
-            // One degree is Cauchy's distribution; two degrees have a closed form with a root.
+            // With one degree, the distribution is Cauchy's; with two, it has a closed form with a
+            // root.
             let cauchy = 1.0 - 2.0 * t.abs().atan() / std::f64::consts::PI;
             assert!((student_two_sided(t, 1) - cauchy).abs() < 1e-12);
             let two = 1.0 - t.abs() / (2.0 + t * t).sqrt();
             assert!((student_two_sided(t, 2) - two).abs() < 1e-12);
         }
-        // 99.9 % within 8.6103 of four degrees, 99 % within 3.1693 of ten (printed tables).
+        // Printed tables: 99.9 % are within 8.6103 with four degrees, 99 % within 3.1693 with ten.
         assert!((student_two_sided(8.6103, 4) - 0.001).abs() < 1e-6);
         assert!((student_two_sided(3.1693, 10) - 0.01).abs() < 1e-6);
     }
@@ -361,22 +366,22 @@ mod tests {
         assert_eq!(chance(&[0.0, 0.0]), Some(1.0));
         assert_eq!(chance(&[3.0, 3.0]), Some(0.5));
         assert_eq!(chance(&[0.1 + 0.2, 0.3, 0.3]), Some(0.25));
-        // -1, -3, -2: mean -2, s = 1, t = -2 sqrt(3); with two degrees 1 - t / sqrt(2 + t^2) =
-        // 0.07418.
+        // The values -1, -3 and -2 have the mean -2 and s = 1, so t = -2 sqrt(3). With two degrees,
+        // 1 - t / sqrt(2 + t^2) = 0.07418.
         assert!((chance(&[-1.0, -3.0, -2.0]).unwrap() - 0.074_18).abs() < 1e-5);
     }
 
     #[test]
     fn a_change_matches_a_hand_calculation() {
-        // Means 20 and 18. Deviations 9/18 - 10/20 = 0, 17/18 - 1 = -1/18, 28/18 - 30/20 = 1/18:
-        // s = 1/18, error = s / sqrt(3) = 0.032075, t(2) = 4.3027. Log of 0.9 is -0.105361, with
-        // ends -0.243370 and 0.032648.
+        // The means are 20 and 18. The deviations are 9/18 - 10/20 = 0, 17/18 - 1 = -1/18 and 28/18
+        // - 30/20 = 1/18. So s = 1/18, error = s / sqrt(3) = 0.032075, t(2) = 4.3027. The log of
+        // 0.9 is -0.105361, with ends -0.243370 and 0.032648.
         let change = Change::from_pairs(&[(10.0, 9.0), (20.0, 17.0), (30.0, 28.0)]).unwrap();
         assert!((change.mean + 0.1).abs() < 1e-12, "{change:?}");
         assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
         assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
-        // Equal factors in every seed leave no doubt, however much the seeds differ.
+        // Equal factors with every seed leave no doubt, however much the seeds differ.
         let halved = Change::from_pairs(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
         assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
     }
@@ -395,8 +400,8 @@ mod tests {
 
     #[test]
     fn holms_correction_matches_a_hand_calculation() {
-        // Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none may be below
-        // the previous one.
+        // The sorted chances 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1 are 0.04, 0.06, 0.06, 0.04. No
+        // corrected chance may be below the previous one.
         let corrected = holm(&[0.04, 0.01, 0.03, 0.02]);
         for (value, wanted) in corrected.iter().zip([0.06, 0.04, 0.06, 0.06]) {
             assert!((value - wanted).abs() < 1e-12, "{corrected:?}");
@@ -429,8 +434,8 @@ mod tests {
 
     #[test]
     fn an_interval_matches_the_textbook() {
-        // Values 4, 5, 6, 7, 8: mean 6, s = sqrt(2.5), t(4) = 2.7764, half = 2.7764 * 1.58114 /
-        // 2.23607 = 1.96321.
+        // The values 4, 5, 6, 7, 8 have mean 6, s = sqrt(2.5) and t(4) = 2.7764. The half-width is
+        // 2.7764 * 1.58114 / 2.23607 = 1.96321.
         let estimate = Estimate::from_values(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
         assert_eq!(estimate.mean, 6.0);
         assert!((estimate.half_width.unwrap() - 1.963_21).abs() < 1e-4, "{estimate:?}");
@@ -447,7 +452,8 @@ mod tests {
 
     #[test]
     fn quantiles_of_any_level_are_those_of_the_tables() {
-        // 99 % and 99.9 % on either side (Abramowitz and Stegun, table 26.10).
+        // The quantiles are for 99 % and 99.9 % on either side (Abramowitz and Stegun, table
+        // 26.10).
         assert!((student_quantile(0.99, 4) - 4.604).abs() < 1e-3);
         assert!((student_quantile(0.998, 9) - 4.297).abs() < 1e-3);
     }

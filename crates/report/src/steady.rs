@@ -1,11 +1,11 @@
 //! End of a run's warm-up. The first flows are fast in an empty network, so the mean over all flows
 //! differs from the mean in the loaded network.
 //!
-//! MSER-5 (White, Cobb and Spratt 2000) finds the end: completion times in the order of starts, in
-//! batches of five. MSER-5 leaves out the number of initial batches that minimises the standard
-//! error of the mean of the rest. If it would leave out more than half of the batches, no steady
-//! state is visible, and all flows should count. The remaining flows have an interval by batch
-//! means: twenty batches, whose means count as independent.
+//! MSER-5 (White, Cobb and Spratt 2000) finds the end of the warm-up. The values are completion
+//! times in the order of starts, in batches of five. MSER-5 leaves out the number of initial
+//! batches that minimises the standard error of the mean of the rest. If it would leave out more
+//! than half of the batches, no steady state is visible, and all flows should count. The remaining
+//! flows have an interval by batch means: twenty batches, whose means count as independent.
 
 use crate::error::ReportError;
 use crate::format;
@@ -16,17 +16,17 @@ use bufferlab_metrics::{FlowRow, QueryRow};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Values in a batch of MSER-5.
+/// Number of values in a batch of MSER-5.
 const BATCH: usize = 5;
-/// Minimum number of batches for a result.
+/// Minimum number of MSER-5 batches for a result.
 const BATCHES_MIN: usize = 20;
-/// Number of batches for the interval.
+/// Number of batches for the interval by batch means.
 const BATCH_MEANS: usize = 20;
 /// Largest lag-1 autocorrelation of batch means that count as independent. Twenty independent means
-/// have a standard deviation of 1 / √20; the limit is two of these.
+/// have a standard deviation of 1 / √20; the limit is two standard deviations.
 const CORRELATION_MAX: f64 = 0.447;
 
-/// Warm-up of one series of completion times.
+/// Warm-up and mean of one series of completion times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
     /// Label of the run in the comparison.
@@ -35,32 +35,32 @@ pub struct SteadyState {
     pub seed: u64,
     /// Name of the series of slowdowns: `web_search flows`, `incast queries`.
     pub series: String,
-    /// Finished flows or queries.
+    /// Number of finished flows or queries in the series.
     pub values: usize,
-    /// Number of values in the warm-up; `None` if no steady state is visible, or with too few
+    /// Number of values in the warm-up. `None` if no steady state is visible, or with too few
     /// values.
     pub left_out: Option<usize>,
-    /// Start of the first counted value (ns).
+    /// Start of the first flow or query after the warm-up (ns).
     pub from_ns: u64,
-    /// Mean slowdown of all values.
+    /// Mean slowdown of all values, with the warm-up.
     pub mean_of_all: f64,
-    /// Mean slowdown of the counted values.
+    /// Mean slowdown of the values after the warm-up.
     pub mean: f64,
-    /// Half-width of the 95 % interval by batch means; `None` with too few values or dependent
-    /// batches.
+    /// Half-width of the mean's 95 % interval by batch means. `None` with too few values or
+    /// dependent batches.
     pub half_width: Option<f64>,
 }
 
 impl SteadyState {
-    /// Whether there are too few values for a result.
+    /// Whether the series has too few values for a result.
     #[must_use]
     pub const fn is_too_short(&self) -> bool {
         self.values < BATCH * BATCHES_MIN
     }
 }
 
-/// Time from which every run is steady (ns), so that all schemes are measured over the same flows.
-/// `None` if a series has no visible steady state, or all are too short.
+/// Time from which every run is steady (ns), so that all schemes are measured over equal flows.
+/// `None` if a series has no visible steady state, or if all series are too short.
 #[must_use]
 pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
     let long = || states.iter().filter(|state| !state.is_too_short());
@@ -68,7 +68,7 @@ pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
     is_seen.then(|| long().map(|state| state.from_ns).max().unwrap_or(0))
 }
 
-/// Results as text for a terminal. `duration_ns` is the length of the arrival phase.
+/// Formats warm-ups as text for a terminal. `duration_ns` is the length of the arrival phase.
 #[must_use]
 pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     let mut text =
@@ -122,8 +122,8 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     text
 }
 
-/// Analyses every class of flows with congestion control, and of queries, of a run. Answers of
-/// queries count with their queries.
+/// Analyses a run's classes of flows with congestion control, and its classes of queries. Answers
+/// of queries count with their queries.
 pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
     run.result.visit(|row: FlowRow| {
@@ -138,7 +138,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     })?;
     let names = &run.result.manifest().names.classes;
     let states = series.into_iter().map(|((class, of_queries), mut values)| {
-        // Rows are in the order of completion.
+        // The rows of the table are in the order of completion.
         values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let what = if of_queries { "queries" } else { "flows" };
         let series = format!("{} {what}", names[usize::from(class)]);
@@ -147,7 +147,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     Ok(states.collect())
 }
 
-/// The state of a series of starts (ns) and slowdowns, in the order of starts.
+/// Analyses a series of starts (ns) and slowdowns, in the order of starts.
 fn of_values(label: String, seed: u64, series: String, values: &[(u64, f64)]) -> SteadyState {
     let slowdowns: Vec<f64> = values.iter().map(|value| value.1).collect();
     let left_out = warm_up(&slowdowns);
@@ -169,15 +169,15 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Number of values that MSER-5 leaves out at the start; `None` if it would be more than half, or
-/// with too few values.
+/// Number of initial values that MSER-5 leaves out. `None` if it would be more than half of the
+/// values, or with too few values.
 fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // Sums from each batch to the end, about the mean of all, to avoid small differences of large
-    // squares.
+    // The sums run from each batch to the end. They are about the mean of all batches, to avoid
+    // small differences of large squares.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
@@ -189,7 +189,7 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // Of equal errors, choose the one that leaves out fewer batches.
+        // Of equal errors, the error with fewer omitted batches counts.
         if error <= best.0 {
             best = (error, at);
         }
@@ -197,13 +197,13 @@ fn warm_up(values: &[f64]) -> Option<usize> {
     (best.1 <= batches.len() / 2).then_some(best.1 * BATCH)
 }
 
-/// Half-width of the 95 % interval of the mean by batch means.
+/// Half-width of the mean's 95 % interval by batch means.
 fn batch_means(values: &[f64]) -> Option<f64> {
     let size = values.len() / BATCH_MEANS;
     if size < BATCH {
         return None;
     }
-    // Values that do not fill the batches are left out at the start.
+    // Values that do not fill the batches are omitted at the start.
     let means: Vec<f64> = values[values.len() - size * BATCH_MEANS..].chunks_exact(size).map(mean).collect();
     let about = mean(&means);
     let squares: f64 = means.iter().map(|value| (value - about).powi(2)).sum();
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use bufferlab_units::RandomStream;
 
-    /// Noise about `level`, reached after `warm` values.
+    /// Draws noise about a level that is reached after `warm` values.
     fn values(count: usize, warm: usize, noise: &mut RandomStream) -> Vec<f64> {
         let level = |at: usize| if at < warm { 2.0 * at as f64 / warm as f64 } else { 2.0 };
         (0..count).map(|at| 1.0 + level(at) + noise.next_f64() - 0.5).collect()
@@ -237,8 +237,8 @@ mod tests {
         assert_eq!(warm_up(&[1.0; 200]), Some(0), "of equal ones the one that leaves out less");
     }
 
-    /// By hand: twenty batches of five equal values; the first two batches are 0, the others 1 and
-    /// 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    /// The example is computed by hand: twenty batches of five equal values. The first two batches
+    /// are 0, the others 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
     #[test]
     fn the_least_standard_error_decides() {
         let of_batch = |at: usize| match at {
@@ -265,7 +265,7 @@ mod tests {
         }
         assert!(independent >= 185, "98 % of what is independent counts as such: {independent} of 200");
         let share = held as f64 / f64::from(independent);
-        // 0.95, standard deviation 0.016.
+        // The expected share is 0.95, with a standard deviation of 0.016.
         assert!((0.9..1.0).contains(&share), "{share}");
         let slow: Vec<f64> = (0..400).map(|at| (at as f64 / 60.0).sin()).collect();
         assert_eq!(batch_means(&slow), None);

@@ -16,53 +16,53 @@ use std::collections::BTreeMap;
 /// Summary of one run in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// Policy of the run.
+    /// Name and parameters of the run's policy.
     pub policy: PolicyHead,
-    /// Seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Scenario.
+    /// Name of the run's scenario.
     pub scenario_name: String,
     /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
-    /// Version of the program that ran.
+    /// Version of the program that executed the run.
     pub bufferlab_version: String,
-    /// Source revision of the program.
+    /// Source revision of the program that executed the run.
     pub git_commit: Option<String>,
-    /// Length of the arrival phase: flows start in `0..duration`.
+    /// Length of the arrival phase (ns): flows start in `0..duration`.
     pub duration_ns: u64,
     /// Time for remaining flows after the arrival phase (ns).
     pub drain_ns: u64,
-    /// Simulated time at the end.
+    /// Simulated time at the end of the run (ns).
     pub end_ns: u64,
-    /// Packets that crossed a link.
+    /// Number of packet-hops of the run: packets that crossed a link.
     pub packet_hops: u64,
-    /// Flows: all, short ones, then each class.
+    /// Groups of flows: all flows, short flows, then each class.
     pub groups: Vec<FlowGroup>,
-    /// Queries, by class; empty without queries.
+    /// Queries of the run, by class; empty without queries.
     pub queries: Vec<QueryGroup>,
     /// Executions of schedules; empty without schedules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedules: Vec<ScheduleGroup>,
     /// Open-loop flows, by class; empty if every flow has congestion control.
     pub bursts: Vec<BurstGroup>,
-    /// Queueing delays by class; empty if they were not measured.
+    /// Queueing delays by class; empty if the run did not measure them.
     pub delays: Vec<DelayGroup>,
     /// Offered traffic and throughput of every switch port with offered traffic.
     pub ports: Vec<PortShare>,
-    /// Losses and marks in switches.
+    /// Losses and marks in all switches.
     pub switching: Switching,
     /// Buffer occupancy of every switch.
     pub occupancy: Vec<SwitchOccupancy>,
-    /// Occupancy of the sampled switch by priority; empty if only one priority is used, or without
-    /// samples.
+    /// Occupancy of the sampled switch's buffer by priority. The list is empty if only one priority
+    /// is used, or without samples.
     pub priorities: Vec<PriorityOccupancy>,
-    /// Links by role.
+    /// Links of the network, by role.
     pub links: Vec<LinkRole>,
-    /// Pauses (PFC); `None` without lossless priorities.
+    /// Pauses by priority flow control (PFC); `None` without lossless priorities.
     pub pauses: Option<Pauses>,
-    /// Cycles of switches that waited for each other when the run ended.
+    /// Cycles of switches that waited for each other at the end of the run.
     pub deadlocks: Vec<Deadlock>,
-    /// Caveats of the run's driver.
+    /// Caveats that the run's driver recorded.
     pub run_caveats: Vec<RunCaveat>,
 }
 
@@ -70,22 +70,22 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
-    /// Every flow.
+    /// The group has every flow.
     All,
-    /// Flows below a size that belong to no query.
+    /// The group has flows below a size that belong to no query.
     Short {
-        /// Size below which flows belong to the group (bytes).
+        /// Flow size below which flows belong to the group (bytes).
         below_bytes: u64,
     },
-    /// The flows of a class.
+    /// The group has the flows of a class.
     Class {
-        /// Name of the class.
+        /// Name of the class of flows.
         name: String,
     },
 }
 
 impl GroupKey {
-    /// The subject of the group's metrics.
+    /// Subject of the group's metrics.
     pub(crate) fn subject(&self) -> Subject {
         match self {
             Self::All => Subject::All,
@@ -104,70 +104,70 @@ impl GroupKey {
 /// Summary of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// Group to which the flows belong.
+    /// Key of the summarised group.
     pub group: GroupKey,
-    /// Number of flows.
+    /// Number of flows in the group.
     pub flows: u64,
-    /// Flows not finished when the run ended; no distribution includes them.
+    /// Number of flows without an end when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Flows without congestion control. These flows count in the distributions of their class, but
-    /// not in the distributions of all flows or of short flows.
+    /// Number of flows without congestion control. These flows count in the distributions of their
+    /// class, but not in the distributions of all flows or of short flows.
     pub open_loop: u64,
-    /// Open-loop flows that lost packets: they end but never complete.
+    /// Number of open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
-    /// Flow completion time over its ideal, of finished flows.
+    /// Slowdown of finished flows: flow completion time over its ideal.
     pub slowdown: Option<Distribution>,
-    /// Flow completion time, of finished flows (ns).
+    /// Completion time of finished flows (ns).
     pub fct_ns: Option<Distribution>,
     /// Payload of finished flows over the simulated time (bit/s).
     pub goodput_bps: f64,
-    /// Data packets sent, retransmissions included.
+    /// Number of data packets that the flows sent, retransmissions included.
     pub sent_packets: u64,
-    /// Retransmitted data packets.
+    /// Number of retransmitted data packets.
     pub retransmitted_packets: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts of the flows.
     pub timeouts: u64,
-    /// Data packets that arrived with a congestion mark.
+    /// Number of data packets that arrived with a congestion mark.
     pub marked_packets: u64,
-    /// Packets lost in switches.
+    /// Number of the flows' packets that switches lost.
     pub dropped_packets: u64,
 }
 
-/// Queries of a class.
+/// Summary of the queries of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueryGroup {
     /// Traffic class of the queries.
     pub class: String,
-    /// Number of queries.
+    /// Number of queries of the class.
     pub queries: u64,
-    /// Queries not answered completely when the run ended.
+    /// Number of queries without a complete answer when the run ended.
     pub unfinished: u64,
-    /// Query completion time, of finished queries (ns).
+    /// Completion time of finished queries (ns).
     pub qct_ns: Option<Distribution>,
-    /// Query completion time over its ideal.
+    /// Slowdown of finished queries: query completion time over its ideal.
     pub slowdown: Option<Distribution>,
-    /// Packets lost.
+    /// Number of the queries' packets that switches lost.
     pub dropped_packets: u64,
-    /// Timeouts of the queries' flows.
+    /// Number of retransmission timeouts of the queries' flows.
     pub timeouts: u64,
 }
 
 /// Losses and marks in all switches of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Switching {
-    /// Packets that arrived for admission, counted at every switch.
+    /// Number of packets that arrived for admission, counted at every switch.
     pub arrived_packets: u64,
-    /// Packets lost: refused, evicted or expelled.
+    /// Number of lost packets: refused, evicted or expelled.
     pub lost_packets: u64,
-    /// Bytes lost, as charged to the buffer.
+    /// Size of the lost packets, as charged to the buffer (bytes).
     pub lost_bytes: u64,
-    /// Packets marked.
+    /// Number of packets that switches marked.
     pub marked_packets: u64,
     /// Lost packets by reason, the most frequent first.
     pub lost_by_reason: Vec<(String, u64)>,
     /// Lost packets by class, in the order of the classes.
     pub lost_by_class: Vec<(String, u64)>,
-    /// Lost packets by queue, the most frequent first; queues without a loss are left out.
+    /// Lost packets by queue, the most frequent first; queues without a loss are omitted.
     pub lost_by_queue: Vec<QueueLoss>,
 }
 
@@ -185,48 +185,49 @@ impl Switching {
     }
 }
 
-/// Losses of one queue.
+/// Losses of one queue of a switch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct QueueLoss {
-    /// Switch name.
+    /// Name of the switch.
     pub switch: String,
-    /// Port.
+    /// Number of the queue's egress port.
     pub port: u16,
-    /// Priority.
+    /// Priority of the queue.
     pub priority: u8,
-    /// Packets.
+    /// Number of packets that the queue lost.
     pub lost_packets: u64,
 }
 
 /// Occupancy of a switch's buffer in percent of the buffer, weighted by time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchOccupancy {
-    /// Name of the switch.
+    /// Name of the switch with the buffer.
     pub switch: String,
-    /// Size of the buffer.
+    /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,
-    /// Mean; computed from the middles of the histogram's bins, with an error of at most 0.8 %.
+    /// Mean occupancy, computed from the middles of the histogram's bins. The error is at most 0.8
+    /// %.
     pub mean_percent: f64,
     /// Occupancy not exceeded for half of the time (upper edge of the bin).
     pub p50_percent: f64,
     /// Occupancy not exceeded for 99 % of the time.
     pub p99_percent: f64,
-    /// Largest.
+    /// Largest occupancy of the run.
     pub max_percent: f64,
 }
 
-/// Links of a role.
+/// Utilisation and losses of the links of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkRole {
     /// Role of the links: `host-up`, `host-down`, `up`, `down`, `peer`.
     pub role: String,
-    /// Link directions.
+    /// Number of link directions with this role.
     pub links: u64,
     /// Mean utilisation over the arrival phase (%), with equal weights for all links.
     pub mean_percent: f64,
     /// Utilisation of the busiest link (%).
     pub max_percent: f64,
-    /// Packets lost because a link was down.
+    /// Number of packets lost because a link was down.
     pub lost_packets: u64,
 }
 
@@ -235,7 +236,7 @@ fn fraction(part: u64, whole: u64) -> f64 {
 }
 
 impl RunSummary {
-    /// Reads the tables of `result`.
+    /// Summarises a run from the tables of `result`.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -243,22 +244,22 @@ impl RunSummary {
         Ok(summarise(result, 0)?.0)
     }
 
-    /// Jain's index over the switches' ports of throughput over possible throughput; `None` without
-    /// offered traffic.
+    /// Jain's index over the switches' ports, of throughput over possible throughput. `None`
+    /// without offered traffic.
     #[must_use]
     pub fn jain(&self) -> Option<f64> {
         jain(&self.ports.iter().filter_map(PortShare::share).collect::<Vec<_>>())
     }
 
-    /// The group of all flows.
+    /// Summary of all flows.
     #[must_use]
     pub fn all(&self) -> &FlowGroup {
         &self.groups[0]
     }
 }
 
-/// One pass over the tables: the numbers, and the samples for charts. Flows and queries that
-/// started before `from_ns` do not count.
+/// Computes the numbers of a run, and its samples for charts, in one pass over the tables. Flows
+/// and queries that started before `from_ns` do not count.
 pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary, RunSamples), ReportError> {
     let manifest = result.manifest();
     let (groups, bursts, flows) = flow_groups(result, from_ns)?;
@@ -336,7 +337,7 @@ impl Gathering {
         totals.unfinished += u64::from(row.state == FlowState::Unfinished);
         if let (Some(fct), Some(slowdown)) = (row.fct_ns, row.slowdown) {
             self.finished_bytes += row.size_bytes;
-            // An open-loop flow has a configured duration, which does not show how fast others
+            // An open-loop flow has a configured duration, which does not show how fast other flows
             // complete.
             if !open_loop || matches!(totals.group, GroupKey::Class { .. }) {
                 self.fcts.push(fct as f64);
@@ -355,7 +356,7 @@ impl Gathering {
     }
 }
 
-/// Flows by group, open-loop flows by class, and samples for charts.
+/// Groups of flows, open-loop flows by class, and samples for charts.
 type Flows = (Vec<FlowGroup>, Vec<BurstGroup>, Vec<FlowSample>);
 
 fn flow_groups(result: &RunResult, from_ns: u64) -> Result<Flows, ReportError> {
@@ -398,7 +399,7 @@ fn flow_groups(result: &RunResult, from_ns: u64) -> Result<Flows, ReportError> {
     Ok((groups, bursts, samples))
 }
 
-/// Per class: the summary; and its finished completion times, sorted.
+/// Summary of every query class, and its finished completion times, sorted.
 type Queries = (Vec<QueryGroup>, Vec<(String, Vec<f64>)>);
 
 fn query_groups(result: &RunResult, from_ns: u64) -> Result<Queries, ReportError> {
@@ -474,8 +475,8 @@ fn switching(result: &RunResult) -> Result<Switching, ReportError> {
     Ok(sum)
 }
 
-/// Per switch: the summary; and over all switches: time (ns) by occupancy (% of the buffer),
-/// ascending.
+/// Summary of every switch. The second part is time (ns) by occupancy (% of the buffer) over all
+/// switches, ascending.
 type Occupancies = (Vec<SwitchOccupancy>, Vec<(f64, u64)>);
 
 fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
@@ -489,7 +490,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
     let (mut switches, mut joint) = (Vec::new(), Vec::new());
     for (switch, mut bins) in bins {
         bins.sort_unstable();
-        // Without a known buffer no percentage exists.
+        // Without a known buffer size, no percentage can be computed.
         let Some(&buffer) = totals.buffer_bytes.get(switch as usize).filter(|bytes| **bytes > 0) else {
             continue;
         };
@@ -501,7 +502,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
         let middle =
             |&(from, to, _): &(u64, u64, u64)| if from == 0 { 0.0 } else { (from + to) as f64 / 2.0 };
         let mean = bins.iter().map(|bin| middle(bin) * bin.2 as f64).sum::<f64>() / time as f64;
-        // Nearest rank in time; thousandths, so that the comparison is exact.
+        // The quantile is by nearest rank in time; thousandths make the comparison exact.
         let quantile = |thousandths: u128| {
             let mut seen = 0;
             let at = bins.iter().find(|bin| {
@@ -544,7 +545,7 @@ fn links(result: &RunResult) -> Result<Vec<LinkRole>, ReportError> {
     for role in &mut roles {
         role.mean_percent /= role.links as f64;
     }
-    // Links in order from the hosts inwards.
+    // The links are in order from the hosts to the core.
     let rank =
         |role: &LinkRole| ["host-up", "up", "peer", "down", "host-down"].iter().position(|r| *r == role.role);
     roles.sort_by_key(|role| rank(role).unwrap_or(usize::MAX));

@@ -25,7 +25,7 @@ use crate::format::wrapped;
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Drawing area.
+/// Width of a chart's drawing area.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
 /// Width of a character of the chart font at 12 units, slightly overestimated.
@@ -33,23 +33,24 @@ const CHARACTER: f64 = 6.9;
 /// Distance between two lines of an axis title.
 const TITLE_LINE: f64 = 14.0;
 
-/// Drawing style of a series.
+/// Drawing style of a chart's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// A line.
+    /// The series is drawn as a line.
     Line,
-    /// A line with a few markers along it that are not points, to identify it without colour.
+    /// The series is a line. A few markers along it identify it without colour; they are not
+    /// points.
     Traced,
-    /// A line with a marker at every point.
+    /// The series is a line with a marker at every point.
     Points,
-    /// A filled area down to the axis.
+    /// The series is a filled area down to the axis.
     Area,
-    /// Hollow markers without a line, larger than the markers of points, so that both are visible
-    /// at one place.
+    /// The series consists of hollow markers without a line. They are larger than the markers of
+    /// points, so that both are visible at one place.
     Hollow,
 }
 
-/// A point of a series.
+/// A point of a chart's series.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -58,7 +59,8 @@ pub(crate) struct Point {
     pub(crate) half: Option<f64>,
     /// Whether the point has too few samples and is drawn hollow.
     pub(crate) weak: bool,
-    /// Whether no line connects the point to the previous one, because nothing is known in between.
+    /// Whether no line connects the point to the previous one, because the values in between are
+    /// unknown.
     pub(crate) lifted: bool,
 }
 
@@ -68,42 +70,42 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// A series of points in a chart.
+/// A series of points that a chart draws.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
-    /// CSS class: `s0` … for policies, others by meaning.
+    /// CSS class of the series: `s0` … for policies, otherwise named by meaning.
     pub(crate) class: String,
     pub(crate) mark: Mark,
     pub(crate) points: Vec<Point>,
 }
 
-/// A span of time in which a state lasted.
+/// A bar of a strip: a span of time in which a state lasted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Segment {
     pub(crate) from: f64,
     pub(crate) to: f64,
     pub(crate) name: String,
-    /// Whether the bar is drawn as an outline.
+    /// Whether the bar of the strip is drawn as an outline.
     pub(crate) hollow: bool,
 }
 
-/// A row of bars below a chart, along its horizontal axis.
+/// A strip of bars below a chart, along the chart's horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Strip {
     pub(crate) name: String,
-    /// CSS class.
+    /// CSS class of the strip's bars.
     pub(crate) class: String,
     pub(crate) segments: Vec<Segment>,
 }
 
-/// The class of the n-th policy.
+/// CSS class of the n-th policy.
 pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
 }
 
 impl FigureStyle {
-    /// Width of the file and its unit.
+    /// Width of the file, and the unit of the width.
     fn width(self) -> (f64, &'static str) {
         match self {
             Self::Screen => (WIDTH * 1.6, ""),
@@ -127,7 +129,7 @@ struct Layout {
     right: f64,
     top: f64,
     bottom: f64,
-    /// Height of the chart without rows of bars.
+    /// Height of the chart without strips of bars.
     height: f64,
     x_title: Vec<String>,
     y_title: Vec<String>,
@@ -154,7 +156,7 @@ impl Chart {
         }
     }
 
-    /// The points, as lines of CSV.
+    /// Formats the points of the chart as lines of CSV.
     pub(crate) fn csv(&self) -> Vec<String> {
         data::of_series(&self.x.title, &self.y.title, &self.series, &[])
     }
@@ -163,7 +165,7 @@ impl Chart {
         self.markup_with(&[])
     }
 
-    /// The chart with rows of bars below it.
+    /// Draws the chart with strips of bars below it.
     pub(crate) fn markup_with(&self, strips: &[Strip]) -> Markup {
         const ROW: f64 = 18.0;
         let layout = self.layout(strips);
@@ -196,7 +198,7 @@ impl Chart {
         }
     }
 
-    /// Ticks, titles and the frame.
+    /// Draws ticks, titles and the frame of the chart.
     fn frame(&self, layout: &Layout) -> Markup {
         let Layout { left, right, top, bottom, height, .. } = *layout;
         let at_x = |value: f64| left + self.x.place(value) * (right - left);
@@ -222,7 +224,8 @@ impl Chart {
         }
     }
 
-    /// The series. Series with intervals are shifted sideways, so that none hides another.
+    /// Draws the series. Series with intervals are shifted sideways, so that no series hides
+    /// another.
     fn lines(&self, layout: &Layout) -> Markup {
         let Layout { left, right, top, bottom, .. } = *layout;
         let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);
@@ -249,14 +252,14 @@ impl Chart {
 }
 
 impl Chart {
-    /// The chart with its caption, a legend (class, style and text) and a note as a separate SVG
-    /// file: no references, no variables, light colours.
+    /// Draws the chart with its caption, a legend (class, style and text) and a note as a separate
+    /// SVG file. The file has light colours, no references and no variables.
     pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
         self.file_in(FigureStyle::Screen, legend, note)
     }
 
-    /// The chart as an SVG file in a style. Paper figures have no caption, because the paper has
-    /// one, and their legend is inside the plot if it fits there.
+    /// Draws the chart as an SVG file in a style. Figures for a paper have no caption, because the
+    /// paper has one. Their legend is inside the plot if it fits there.
     pub(crate) fn file_in(
         &self,
         style: FigureStyle,
@@ -270,7 +273,7 @@ impl Chart {
         let chart = chart.as_ref().unwrap_or(self);
         let legend = if place.is_some() { &[] } else { legend };
         let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
-        // Bold letters are wider.
+        // Bold letters of the caption are wider.
         let caption = match style {
             FigureStyle::Screen => wrapped(&self.title, (WIDTH / CHARACTER / 1.15) as usize),
             FigureStyle::Paper => Vec::new(),
@@ -278,7 +281,7 @@ impl Chart {
         let top = 8.0 + caption.len() as f64 * 16.0;
         let layout = chart.layout(&[]);
         let chart_height = layout.height;
-        // A text that is wider than the file continues below itself.
+        // A legend text that is wider than the file continues on the next line.
         let legend: Vec<(usize, &legend::Entry, String)> = legend
             .iter()
             .flat_map(|entry| {
@@ -319,7 +322,7 @@ impl Chart {
     }
 }
 
-/// A bar of a strip, with its name if it fits.
+/// Draws a bar of a strip, with its name if the name fits.
 fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
     let (width, text) = ((to - from).max(1.0), segment.name.chars().count() as f64 * CHARACTER);
     html! {
@@ -370,7 +373,7 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
 }
 
 /// Positions of markers along a line, at equal distances in the drawing. Each series is offset, so
-/// that lines on top of each other show all their markers.
+/// that overlapping lines show all their markers.
 fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     const MARKERS: f64 = 4.0;
     let corners: Vec<(f64, f64)> = series.points.iter().map(|point| (at_x(point.x), at_y(point.y))).collect();
@@ -392,7 +395,7 @@ fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) 
     places
 }
 
-/// A coordinate with one decimal: more digits would only enlarge the page.
+/// Formats a coordinate with one decimal: more digits would only enlarge the page.
 fn coordinate(value: f64) -> String {
     format!("{value:.1}")
 }

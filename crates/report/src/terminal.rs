@@ -8,11 +8,11 @@ use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
 use std::fmt::Write;
 
-/// Widest line.
+/// Width of the widest line of text (characters).
 pub const WIDTH_MAX: usize = 110;
-/// Number of policies above which they are listed below each other instead of side by side.
+/// Number of policies above which policies are rows instead of columns.
 pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
-/// Width at which headers of narrow columns in such a table are broken between words.
+/// Width at which headers of narrow columns are broken between words (characters).
 const HEADER_WIDTH: usize = 11;
 
 /// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole
@@ -33,8 +33,8 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     }
 }
 
-/// Text of a change: percent and the distances to the ends of its interval in percentage points; a
-/// star if the interval leaves out zero.
+/// Text of a change: percent, and the distances to the ends of the interval in percentage points. A
+/// star marks an interval that excludes zero.
 pub(crate) fn change_text(cell: &Cell) -> String {
     match cell.change {
         None => String::new(),
@@ -43,8 +43,8 @@ pub(crate) fn change_text(cell: &Cell) -> String {
     }
 }
 
-/// The findings, a ranked table of three schemes or more, the headline metrics of all policies,
-/// then the caveats.
+/// Formats the findings, a ranked table of three schemes or more, the headline metrics of all
+/// policies, then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     let mut out = finding_text(&finding(comparison), caveats.len());
@@ -61,7 +61,8 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     out
 }
 
-/// Findings in lines, and how many caveats follow the numbers; empty without findings.
+/// Formats findings as lines, and states how many caveats follow the numbers; empty without
+/// findings.
 #[must_use]
 pub fn finding_text(finding: &[Sentence], caveats: usize) -> String {
     let mut out = String::new();
@@ -75,7 +76,7 @@ pub fn finding_text(finding: &[Sentence], caveats: usize) -> String {
     out
 }
 
-/// Schemes by the headline metric, if there are more than two.
+/// Formats a table of schemes ranked by the headline metric, if there are more than two schemes.
 fn ranked(out: &mut String, comparison: &Comparison) {
     let Some(ranking) = Ranking::of(comparison).filter(|_| comparison.policies.len() > 2) else { return };
     let name =
@@ -106,11 +107,11 @@ fn ranked(out: &mut String, comparison: &Comparison) {
     wrap(out, "", signs);
 }
 
-/// The headline metrics as rows, a column per policy.
+/// Formats the headline metrics as rows, with a column per policy.
 fn side_by_side(out: &mut String, comparison: &Comparison) {
     let rows: Vec<_> = comparison.metrics.iter().filter(|row| row.metric.headline).collect();
     let label_width = rows.iter().map(|row| width(&row.metric.title()) + 2).max().unwrap_or(0).min(40);
-    // One column per policy: header, means and changes.
+    // Each policy has a column: header, means and changes.
     let columns: Vec<Vec<[String; 2]>> = (0..comparison.policies.len())
         .map(|policy| {
             rows.iter()
@@ -158,11 +159,11 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
     }
 }
 
-/// Lines of a header, and the cells below it.
+/// A column of a table: lines of the header, and the cells below it.
 type Column = (Vec<String>, Vec<String>);
 
-/// The headline metrics without those of the ranked table, a row per policy, in as many blocks of
-/// columns as needed. Only the report shows changes.
+/// Formats the headline metrics that the ranked table lacks, with a row per policy. The columns are
+/// in as many blocks as needed. Only the report shows changes.
 fn a_line_per_policy(comparison: &Comparison) -> String {
     let mut out = String::new();
     let text = match comparison.seeds.len() {
@@ -170,7 +171,7 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
         seeds => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
     };
     wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
-    // The ranked table above contains the first metrics, and sets the order.
+    // The ranked table above contains the first metrics, and sets the order of the policies.
     let ranking = Ranking::of(comparison);
     let ranked = |row: &&MetricComparison| {
         ranking
@@ -194,7 +195,7 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
     out
 }
 
-/// A line per name, in as many blocks of columns as the width needs.
+/// Formats a line per name, in as many blocks of columns as the width needs.
 fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let widths: Vec<usize> = columns
@@ -234,7 +235,7 @@ fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
     }
 }
 
-/// Words in lines of at most [`HEADER_WIDTH`], unless a single word is longer.
+/// Breaks a text into lines of at most [`HEADER_WIDTH`], unless a single word is longer.
 fn broken(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -249,14 +250,14 @@ fn broken(text: &str) -> Vec<String> {
     lines
 }
 
-/// Caveats as a list; empty if there are none.
+/// Formats caveats as a list; empty without caveats.
 #[must_use]
 pub fn caveats_text(caveats: &[Caveat]) -> String {
     noted_text(&caveats.iter().map(|caveat| (caveat.record(), String::new())).collect::<Vec<_>>())
 }
 
-/// Caveats as a list, each with the points that it concerns, unless it concerns all; empty if there
-/// are none.
+/// Formats caveats as a list; empty without caveats. A caveat lists the points that it affects,
+/// unless it affects all points.
 #[must_use]
 pub fn noted_text(noted: &[(CaveatRecord, String)]) -> String {
     let mut out = String::new();
@@ -288,13 +289,13 @@ fn explain(out: &mut String, comparison: &Comparison) {
     wrap(out, "", &text);
 }
 
-/// Columns that fit side by side; the baseline is the first of every block.
+/// Returns columns that fit side by side; the baseline is the first column of every block.
 fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = usize::MAX;
     for (at, width) in widths.iter().enumerate() {
         if used.saturating_add(width + 2) > WIDTH_MAX {
-            // A block that continues the table repeats the baseline, if it has one to compare with.
+            // A block that continues the table repeats the baseline, if the table has one.
             let lead: Vec<usize> = if at == 0 { Vec::new() } else { vec![0] };
             used = label_width + lead.iter().map(|&lead| widths[lead] + 2).sum::<usize>();
             blocks.push(lead);
@@ -305,7 +306,7 @@ fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
     blocks
 }
 
-/// Number of characters, equal to columns for all printed text.
+/// Number of characters of a text, which equals its columns for all printed text.
 fn width(text: &str) -> usize {
     text.chars().count()
 }
@@ -318,14 +319,14 @@ fn pad_left(text: &str, to: usize) -> String {
     format!("{}{text}", " ".repeat(to.saturating_sub(width(text))))
 }
 
-/// Ends a line without trailing blanks.
+/// Removes trailing blanks and ends a line.
 fn end_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
 }
 
-/// Writes `text` in lines of at most [`WIDTH_MAX`]. The first begins with `lead`, the others are
-/// indented by its width.
+/// Writes `text` in lines of at most [`WIDTH_MAX`]. The first line begins with `lead`, and the
+/// width of `lead` indents the other lines.
 pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let indent = " ".repeat(width(lead));
     for (index, line) in wrapped(text, WIDTH_MAX.saturating_sub(width(lead))).iter().enumerate() {

@@ -1,5 +1,5 @@
 //! Tests of reports: a report needs only the folder, shows its caveats first, needs no network, and
-//! escapes everything.
+//! escapes all text from outside.
 
 mod synthetic;
 
@@ -45,7 +45,7 @@ fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
     }
 }
 
-/// Writes a run with only background flows of these slowdowns.
+/// Writes a run with only background flows of the given slowdowns.
 fn write_flows(dir: &Path, slowdowns: impl Iterator<Item = Option<f64>>) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -60,14 +60,14 @@ fn write_flows(dir: &Path, slowdowns: impl Iterator<Item = Option<f64>>) {
 fn a_summary_counts_what_the_tables_say() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
-    // Slowdowns 1..=100, then three unfinished flows; every other flow is short.
+    // The slowdowns are 1..=100, then three flows are unfinished; every other flow is short.
     write_flows(&dir, (1..=100).map(|n| Some(f64::from(n))).chain([None, None, None]));
     let summary = RunSummary::from_result(&RunResult::open(&dir).unwrap()).unwrap();
     let all = summary.all();
     assert_eq!((all.flows, all.unfinished, all.sent_packets, all.dropped_packets), (103, 3, 1_030, 103));
     let slowdown = all.slowdown.unwrap();
     assert_eq!((slowdown.mean, slowdown.p50, slowdown.p99, slowdown.p99_9), (50.5, 50.0, 99.0, 100.0));
-    // 50 finished flows of 1 KB and 50 of 1 MB in 1 ms: 50.05 MB = 400.4 Mbit.
+    // 50 flows of 1 KB and 50 flows of 1 MB finish in 1 ms: 50.05 MB = 400.4 Mbit.
     assert!((all.goodput_bps - 400.4e9).abs() < 1.0, "{}", all.goodput_bps);
     let short = &summary.groups[1];
     assert_eq!((short.flows, short.slowdown.unwrap().max), (52, 99.0));
@@ -122,14 +122,14 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
     let html = Report::load(temp.path(), &["dt".to_owned()]).unwrap().html().unwrap();
     let order: Vec<&str> =
         html.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    // A section with one chart is in a line that has space for it.
+    // A section with one chart is in a row that has space for it.
     let charts = ["glance", "sizes", "distribution", "queries", "buffer-time", "buffer"];
     assert_eq!(order, [&charts[..], &["comparison", "losses", "links", "runs"]].concat());
     let caveats = html.find("Before you trust these numbers").expect("caveats");
     let finding = html.find("aria-label=\"Finding\"").expect("a finding");
     let ranked = html.find("aria-label=\"Ranking\"").expect("a ranked table");
     assert!(finding < caveats && caveats < ranked, "what was found, what to doubt, then numbers");
-    // The script that saves charts contains the SVG namespace, as every such file must.
+    // The script that saves charts contains the SVG namespace, because every SVG file must name it.
     let (page, script) = html.rsplit_once("<script>").expect("charts can be saved");
     assert!(!page.contains("http") && script.matches("http").count() == 1, "no reference to the network");
     assert!(!page.contains("NaN") && !page.contains("inf "), "no number is broken");
@@ -249,7 +249,7 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
     );
 }
 
-/// First caveat of a run that lost three packets, `lost_lossless` of them lossless.
+/// Returns the first caveat of a run that lost three packets, `lost_lossless` of them lossless.
 fn first_caveat_after(lost_lossless: u64) -> Caveat {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
@@ -275,8 +275,8 @@ fn a_run_that_lost_lossless_packets_says_so_first() {
     assert_ne!(first_caveat_after(0).id(), "lost-lossless");
 }
 
-/// Two pauses of a leaf's uplink, one of a host, on priorities 1 and 3; h1's link is never paused.
-/// Priority 2 is lossless and unused.
+/// A leaf's uplink is paused twice, and a host once, on priorities 1 and 3. The link of h1 is never
+/// paused. Priority 2 is lossless and unused.
 #[test]
 fn pauses_are_counted_by_link_and_priority() {
     let temp = tempfile::tempdir().unwrap();
@@ -336,8 +336,8 @@ fn pauses_are_counted_by_link_and_priority() {
     }
 }
 
-/// Bursts of 100, 200 … us, of which those up to 400 us lost nothing; a port that carried half of
-/// its offered traffic.
+/// Writes bursts of 100, 200 … us, of which those up to 400 us lost no packet. A port carried half
+/// of its offered traffic.
 fn write_bursts(dir: &Path) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -395,8 +395,8 @@ fn bursts_are_judged_by_their_losses_and_are_not_unfinished() {
     assert!((value("class.websearch.delay_mean_us") - 101.0).abs() < 1e-9);
     assert_eq!(value("class.websearch.delay_p90_us"), 0.0);
     assert_eq!(value("class.websearch.delay_p99_us"), 1_015.807);
-    // In 20 ms the first port was offered 20 Gb/s and carried its 10; the second was offered 1 and
-    // carried 0.5.
+    // In 20 ms, the first port was offered 20 Gb/s and carried 10 Gb/s. The second port was offered
+    // 1 Gb/s and carried 0.5 Gb/s.
     assert!((value("ports.jain") - 2.25 / 2.5).abs() < 1e-9, "{}", value("ports.jain"));
 
     let text = report.text();
@@ -423,11 +423,11 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }
 
-/// Bytes in the switch, and bytes of a queue with its limit, if it has a row.
+/// Bytes in the switch, and bytes of a queue with its limit, if the queue has a row.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
-/// Writes a run of `policy` with samples every microsecond at leaf-0 (the queue is that of port 2),
-/// and its losses by switch.
+/// Writes a run of `policy` with samples every microsecond at leaf-0, and its losses by switch. The
+/// sampled queue belongs to port 2.
 fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(u32, u64)]) {
     let mut head = head(POLICIES[0], 1);
     head.policy.name = policy.to_owned();
@@ -471,7 +471,7 @@ fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(
     writer.finish(&totals, Vec::new(), None).unwrap();
 }
 
-/// The section on the buffer over time in the page of a folder.
+/// Returns the section on the buffer over time from the page of a folder.
 fn buffer_over_time(folder: &Path) -> String {
     let html = Report::load(folder, &["dt".to_owned()]).unwrap().html().unwrap();
     let from = html.find("id=\"buffer-time\"").expect("the section");
@@ -481,7 +481,7 @@ fn buffer_over_time(folder: &Path) -> String {
 #[test]
 fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
     let temp = tempfile::tempdir().unwrap();
-    // One sample has 700 KB of 1 MB, eight samples have nothing, and the last has some bytes.
+    // One sample has 700 KB of 1 MB, eight samples are empty, and the last has some bytes.
     let mut samples = vec![(0, None); 10];
     samples[0] = (700_000, Some((600_000, Some(800_000))));
     samples[9] = (100_000, Some((100_000, Some(900_000))));
@@ -533,8 +533,8 @@ fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() 
     assert!(section.contains("that queue's threshold (dt)"), "only dt has one: {section}");
 }
 
-/// Writes a run of one queue, with completion times of `slowdown` times the ideal; `is_real`: with
-/// real packets.
+/// Writes a run of one queue, with completion times of `slowdown` times the ideal. `is_real`
+/// selects a run with real packets.
 fn write_beside(dir: &Path, slowdown: f64, is_real: bool) {
     let head = head(POLICIES[0], 1);
     let mut totals = totals_of(&head);
@@ -682,6 +682,6 @@ fn the_page_of_metrics_has_every_line_of_the_table() {
     ));
 }
 
-/// Marks the generated block of `docs/reference/metrics.md`.
+/// Marker before the generated block of `docs/reference/metrics.md`.
 const METRICS_BEGIN: &str = "<!-- metrics: begin; cargo xtask generate report -->";
 const METRICS_END: &str = "<!-- metrics: end -->";

@@ -1,7 +1,7 @@
 //! Recorded ablations: keys on which a paper's text, its public code and its figures disagree.
 //!
-//! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has, by key,
-//! the sentence of the paper and the behaviour of the public code.
+//! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has a row
+//! per key: the sentence of the paper and the behaviour of the paper's public code.
 
 use crate::output::write_whole;
 use crate::table::{Cells, CsvRow, TableError, rows, to_csv};
@@ -13,18 +13,18 @@ use std::path::Path;
 
 const READINGS: &str = include_str!("../../../claims/readings.csv");
 
-/// A key with different values in two readings, and the words of both sides.
+/// A key of a scenario whose value differs between a paper's text and its public code, with quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyQuote {
-    /// Last parts of the dotted key: `policy.congestion`.
+    /// Last parts of the dotted key, such as `policy.congestion`.
     pub key: String,
-    /// The paper's sentence, with its place in the paper.
+    /// Sentence of the paper about the key, with its place in the paper.
     pub paper: String,
-    /// Behaviour of the public code.
+    /// Description of how the paper's public code treats the key.
     pub artifact: String,
 }
 
-/// Returns the recorded words on every key.
+/// Returns the quotes of paper and public code for every recorded key.
 ///
 /// # Errors
 /// If the embedded table is damaged.
@@ -44,36 +44,37 @@ pub(crate) fn quote_of<'a>(key: &str, known: &'a [KeyQuote]) -> Option<&'a KeyQu
 /// A line of `claims/why.csv`: the verdict on a statement with some keys changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AblationRow {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// The second reading: `artifact`, or the given keys.
+    /// Name of the second reading: `artifact`, or the keys that the user gave.
     pub against: String,
     /// The changed keys, joined by `and`. Empty for the paper's reading, `everything` for the
     /// second reading.
     pub changes: String,
-    /// Values of the keys in the paper's reading.
+    /// Values of the changed keys in the paper's reading.
     pub from: String,
-    /// Values of the keys in the second reading.
+    /// Values of the changed keys in the second reading.
     pub to: String,
-    /// Verdict with the changed keys.
+    /// Verdict on the statement with the changed keys.
     pub verdict: Verdict,
-    /// Measured effect, as text.
+    /// Effect measured with the changed keys, as text.
     pub measured: String,
-    /// Share of the difference between the readings (%); empty if both measure the same.
+    /// Share of the difference between the two readings that the changes explain (%).
+    /// Empty if both readings have equal effects.
     pub share: String,
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u64,
-    /// Git commit of the program.
+    /// Git commit of the program that recorded the row.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
 }
 
-/// Value of `changes` for a row with all changes.
+/// Value of the column `changes` in a row with all changes.
 const EVERYTHING: &str = "everything";
 
 impl AblationRow {
-    /// Reads the rows of a `why.csv`.
+    /// Reads the rows of a table of ablations (`why.csv`).
     ///
     /// # Errors
     /// If the text is not a valid `why.csv`.
@@ -85,7 +86,7 @@ impl AblationRow {
         self.share.parse().ok()
     }
 
-    /// Whether the page only names the change: it carries less than [`SHARE_MIN`].
+    /// Whether the change explains less than [`SHARE_MIN`]; the page then gives only its name.
     fn is_small(&self) -> bool {
         let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
         is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
@@ -123,7 +124,7 @@ impl CsvRow for AblationRow {
 }
 
 impl Ablation {
-    /// Returns the rows of the table: the paper's reading first, the second reading last.
+    /// Returns the rows of an ablation's table: the paper's reading first, the second reading last.
     fn rows(&self, against: &str, date: &str) -> Vec<AblationRow> {
         let row = |changes: String, (from, to): (String, String), trial: &Trial| AblationRow {
             id: self.claim.id.clone(),
@@ -149,7 +150,7 @@ impl Ablation {
     }
 }
 
-/// Records ablations in a `why.csv`. Rows of other statements or other readings stay.
+/// Records ablations in a `why.csv`. Rows of other statements or of other second readings stay.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -168,13 +169,13 @@ pub fn record_ablations(
         rows.retain(|row| (row.id.as_str(), row.against.as_str()) != (&ablation.claim.id, against));
         rows.extend(ablation.rows(against, date));
     }
-    // The sort is stable, so rows of one statement stay ordered by effect, the largest first.
+    // The sort is stable, so the rows of a statement stay ordered by effect, the largest first.
     rows.sort_by(|a, b| (&a.id, &a.against).cmp(&(&b.id, &b.against)));
     write_whole(table, to_csv("why.csv", rows.iter())?)
 }
 
-/// Returns the statements whose recorded verdicts, at quick scale, differ between the paper's
-/// reading and the artifact's.
+/// Returns the statements with different recorded verdicts, at quick scale, in the paper's reading
+/// and in the artifact's reading.
 #[must_use]
 pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     let of = |records: &[Record], is_paper: bool| {
@@ -185,8 +186,8 @@ pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
 }
 
-/// Formats the page of recorded ablations: a table of answers, every statement with all trials,
-/// then the words of both sides on the keys that matter.
+/// Formats the page of recorded ablations: a table of answers, then every statement with all
+/// trials, then the quotes of paper and public code on the keys that explain a verdict.
 #[must_use]
 pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuote]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();
@@ -218,10 +219,10 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
     text
 }
 
-/// Share (%) from which on the page has a row for a change.
+/// Smallest share (%) for which the page has a row for a change.
 const SHARE_MIN: f64 = 20.0;
 
-/// The row with the largest effect among the rows with the fewest changes.
+/// Returns the row with the largest effect among the rows with the fewest changes.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
     changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {
@@ -231,7 +232,7 @@ fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     })
 }
 
-/// Formats the section of one statement.
+/// Formats the section of a statement on the page of ablations.
 fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
     let mut text = format!("\n## {}\n\n", heading(id, against));
     if let Some(claim) = claim {
@@ -270,7 +271,7 @@ fn heading(id: &str, against: &str) -> String {
     if against == "artifact" { id.to_owned() } else { format!("{id}, against {against}") }
 }
 
-/// Anchor of a heading, as GitHub generates it.
+/// Anchor of a Markdown heading, as GitHub generates it.
 fn anchor(id: &str, against: &str) -> String {
     let kept = heading(id, against).to_lowercase();
     let kept = kept.chars().filter_map(|sign| match sign {

@@ -1,5 +1,5 @@
-//! Cache of the numbers that experiments need from a run, in a file named by the scenario's
-//! fingerprint.
+//! Cache of the numbers that experiments need from a run. The fingerprint of the scenario is the
+//! name of the cache file.
 
 use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::{Course, CourseLine, Experiment, FailureCause, Metric, ReproduceError, Tally};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 /// Numbers of a run that the cache stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
-    /// Values by the metric's id; metrics without a value are absent.
+    /// Values of metrics by the metric's id; metrics without a value are absent.
     pub metrics: BTreeMap<String, f64>,
-    /// Computed statistics and courses, including those without a value.
+    /// Keys of the computed statistics and courses, including those without a value.
     pub taken: BTreeSet<String>,
-    /// Lines over time, by the key of the course.
+    /// Lines of charts over time, by the key of the course.
     #[serde(default)]
     pub courses: BTreeMap<String, Vec<CourseLine>>,
-    /// Number of packet-hops: packets that crossed a link.
+    /// Number of packet-hops of the run: packets that crossed a link.
     pub packet_hops: u64,
     /// CPU time of the run (s).
     pub cpu_seconds: f64,
@@ -36,7 +36,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Lists the numbers that an experiment needs.
+    /// Lists the numbers that an experiment needs from its runs.
     #[must_use]
     pub fn for_experiment(experiment: &Experiment) -> Self {
         let mut wanted = Self::default();
@@ -44,7 +44,7 @@ impl Wanted {
         wanted
     }
 
-    /// Adds the numbers that `experiment` needs.
+    /// Adds the numbers that `experiment` needs to the list.
     pub(crate) fn add(&mut self, experiment: &Experiment) {
         fn add<'a, T: Clone + PartialEq + 'a>(to: &mut Vec<T>, more: impl Iterator<Item = &'a T>) {
             for one in more {
@@ -63,14 +63,14 @@ impl Wanted {
         }
     }
 
-    /// Keys under which the numbers are cached.
+    /// Keys of the cache for these numbers.
     fn keys(&self) -> impl Iterator<Item = String> {
         let statistics = self.statistics.iter().map(|one| Metric::Statistic(one.clone()).key());
         let statistics = statistics.chain(self.tallies.iter().map(Tally::key));
         statistics.chain(self.courses.iter().map(Course::key))
     }
 
-    /// Computes the numbers from the tables of a finished run.
+    /// Computes the numbers of a finished run from its tables.
     ///
     /// # Errors
     /// If the tables cannot be read.
@@ -96,7 +96,7 @@ impl Wanted {
     }
 }
 
-/// Folder of the cached numbers.
+/// Folder with the cached numbers of runs.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -113,19 +113,19 @@ impl Cache {
         Ok(Self { folder })
     }
 
-    /// Whether the cache has all numbers of the run that `experiment` needs. A statistic without a
-    /// value also counts as present, so it causes no second run.
+    /// Whether the cache has all numbers of a run that `experiment` needs. A statistic without a
+    /// value also counts as cached, so it causes no second run.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
         Wanted::for_experiment(experiment).keys().all(|name| numbers.taken.contains(&name))
     }
 
-    /// Folder of a run's tables, until its numbers are cached.
+    /// Folder of a run's tables, which exists until the run's numbers are cached.
     pub(crate) fn tables(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.tables"))
     }
 
-    /// Path of the file that stores the numbers of a run.
+    /// Path of the cache file with the numbers of a run.
     pub(crate) fn place(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }
@@ -134,7 +134,7 @@ impl Cache {
         serde_json::from_slice(&fs::read(self.place(key)).ok()?).ok()
     }
 
-    /// Removes the runs whose numbers are `unwanted`, so that they run again.
+    /// Removes the cached numbers for which `unwanted` is true, so that their runs execute again.
     ///
     /// # Errors
     /// If the folder cannot be read, or a file cannot be removed.
@@ -152,13 +152,13 @@ impl Cache {
         Ok(())
     }
 
-    /// Stores the numbers of a run atomically, and keeps numbers that are already cached.
+    /// Stores the numbers of a run atomically, and keeps the numbers of this run in the cache.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // Another experiment may have cached other statistics of this run, which is equal to the
-        // last byte.
+        // A different experiment may have cached other statistics of this run. Equal runs agree to
+        // the last byte.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);
             numbers.taken.extend(before.taken);

@@ -1,5 +1,5 @@
 //! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
-//! verdicts from recorded ones.
+//! verdicts from recorded verdicts.
 
 use crate::estimates::values_name;
 use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
@@ -9,7 +9,7 @@ use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, Repro
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
 
-/// Verdicts of a command.
+/// Verdicts of a `reproduce` command, and the ledger that includes them.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
     /// Verdicts of every experiment, in the order of its statements; one list per result.
@@ -24,10 +24,10 @@ pub struct Conclusion {
 /// Destination of recorded verdicts: a file, and the date of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// Path of `verdicts.csv`; entries of other runs stay. `costs.csv` and the folder `values` are
-    /// beside it.
+    /// Path of the table `verdicts.csv`; entries of other runs stay. The table `costs.csv` and the
+    /// folder `values` are beside this file.
     pub table: &'a Path,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: &'a str,
 }
 
@@ -76,14 +76,14 @@ pub fn conclude_with_sets(
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
         // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
-        // ones are.
+        // verdicts are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }
         judged.push(verdicts);
     }
     ledger.update(&renewed);
-    // Figures of earlier commands stay in the folder and in its index.
+    // Figures of earlier commands stay in the folder and in the index of the folder.
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
     write_ledger(folder, &ledger, &experiments, &renewed)?;
     if let Some(keep) = keep {
@@ -126,7 +126,7 @@ fn record(
     }
     costs.sort_by(|a, b| a.key().cmp(&b.key()));
     write_whole(&table, costs_csv(&costs)?)?;
-    // The values suffice to draw every chart again without a run.
+    // With the values of a run, every chart can be drawn again without a new run.
     let folder = keep.table.with_file_name("values");
     for result in whole().filter(|result| !result.runs.is_empty() && result.failures().next().is_none()) {
         std::fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The charts show the runs of the first seed, because samples of oscillating queues have no
-//! meaningful mean over runs. Runs with one line each share a chart over all variants. A run with
-//! several lines has its own chart.
+//! meaningful mean over runs. Runs with a single line share one chart for all variants. A run with
+//! several lines has a separate chart.
 
 use crate::Sampled;
 use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};
@@ -18,37 +18,38 @@ use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A chart over time.
+/// A chart over time, from the samples of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
     /// Caption of the chart.
     pub title: String,
-    /// Plotted quantities, all in one unit.
+    /// Quantities that the chart plots, all in one unit.
     pub of: Vec<Sampled>,
-    /// Ports of the sampled switch, one line each; empty: the whole switch. Not used for flows.
+    /// Ports of the sampled switch, with a line each. If empty, the line is that of the whole
+    /// switch. Flows ignore the ports.
     pub ports: Vec<u16>,
-    /// Start of the horizontal axis (ms); earlier samples are not shown.
+    /// Start of the chart's time axis (ms); earlier samples are not shown.
     pub since_ms: f64,
 }
 
 /// A cached line of a chart over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseLine {
-    /// Name of the port or flow; empty if there is only one line.
+    /// Name of the port or flow; empty if the chart has only one line.
     pub name: String,
     /// Points of the line: time (ms) and value.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Course {
-    /// Cache key of the lines: quantities and ports.
+    /// Key of the lines in the cache: quantities and ports.
     #[must_use]
     pub fn key(&self) -> String {
         let ports: Vec<_> = self.ports.iter().map(ToString::to_string).collect();
         format!("course[{}].{:?}", ports.join("+"), self.of).to_lowercase()
     }
 
-    /// Title of the vertical axis.
+    /// Title of the chart's vertical axis.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         match self.of.first() {
@@ -58,7 +59,7 @@ impl Course {
         }
     }
 
-    /// Title of the horizontal axis.
+    /// Title of the chart's horizontal axis.
     #[must_use]
     pub fn time(&self) -> String {
         if self.since_ms == 0.0 {
@@ -74,7 +75,7 @@ impl Course {
         behind.map(|(ms, value)| (ms - self.since_ms, *value))
     }
 
-    /// Computes the lines of a run.
+    /// Computes the lines of the chart from the tables of a run.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -137,7 +138,7 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
 
 /// Computes Jain's fairness index at every time with samples of at least two flows.
 fn jain(flows: &[CourseLine]) -> CourseLine {
-    // All flows are sampled at the same times. Whole nanoseconds are ordered, unlike floats.
+    // All flows are sampled at equal times. Whole nanoseconds are ordered, unlike floats.
     let instant = |ms: f64| (ms * 1e6).round() as u64;
     let instants: BTreeSet<u64> =
         flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();

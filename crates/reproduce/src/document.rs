@@ -6,15 +6,15 @@ use crate::{Checked, Conclusion, Judged, Results};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
-/// Verdicts of `reproduce`.
+/// Verdicts that `reproduce --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab reproduce")]
 struct VerdictsFile {
-    /// Always `bufferlab-verdicts`.
+    /// Name of the file format: always `bufferlab-verdicts`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the file format: 1.
     format_version: u32,
-    /// Experiments, in the order in which they ran.
+    /// Experiments of the command, in the order in which they ran.
     experiments: Vec<ExperimentRecord>,
     /// Named statements that tests judge.
     tested: Vec<TestedRecord>,
@@ -37,12 +37,12 @@ struct TestedRecord {
     needs_source: Vec<String>,
 }
 
-/// An experiment with its verdicts.
+/// An experiment with its verdicts on statements.
 #[derive(Serialize, JsonSchema)]
 struct ExperimentRecord {
     /// Name of the experiment: `abm/fig6`.
     id: String,
-    /// The paper's figure or table.
+    /// Name of the figure or table in the paper.
     figure: String,
     title: String,
     /// Number of the experiment's runs, including reused runs.
@@ -53,11 +53,11 @@ struct ExperimentRecord {
 /// A statement of a paper, with its verdict.
 #[derive(Serialize, JsonSchema)]
 struct StatementRecord {
-    /// Number of the statement: `ABM-F6c-1`.
+    /// Number of the statement, such as `ABM-F6c-1`.
     id: String,
-    /// Verdict: `PASS`, `STRONG`, `FAIL` …
+    /// Verdict on the statement: `PASS`, `STRONG`, `FAIL` …
     verdict: String,
-    /// Claim of the paper.
+    /// Text of the paper's claim.
     statement: Option<String>,
     /// Measured result as text: value, interval, band, the paper's value.
     measured: String,
@@ -67,18 +67,18 @@ struct StatementRecord {
     note: Option<String>,
 }
 
-/// A measured effect.
+/// A measured effect of a condition.
 #[derive(Serialize, JsonSchema)]
 struct EffectRecord {
     verdict: String,
-    /// Mean over the seeds; null if it was not measured.
+    /// Mean of the effect over the seeds; null if it was not measured.
     mean: Option<f64>,
-    /// Half width of the 95 % interval; null with one seed.
+    /// Half width of the effect's 95 % interval; null with one seed.
     half_width: Option<f64>,
     seeds: Option<u64>,
 }
 
-/// Formats a file as JSON with a final newline.
+/// Formats a document as JSON with a final newline.
 fn text<T: Serialize>(file: &T) -> String {
     serde_json::to_string_pretty(file).expect("plain fields have a form in JSON") + "\n"
 }
@@ -139,30 +139,30 @@ impl EffectRecord {
     }
 }
 
-/// Returns the schema of [`verdicts_json`].
+/// Returns the JSON schema of [`verdicts_json`].
 #[must_use]
 pub fn verdicts_schema() -> Schema {
     schema_for!(VerdictsFile)
 }
 
-/// Verdicts of `testbed reproduce`.
+/// Verdicts that `testbed reproduce --json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed reproduce")]
 struct RealVerdictsFile<'a> {
-    /// Always `bufferlab-real-verdicts`.
+    /// Name of the file format: always `bufferlab-real-verdicts`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the file format: 1.
     format_version: u32,
-    /// Experiments, in the order in which they ran.
+    /// Experiments of the command, in the order in which they ran.
     experiments: Vec<RealExperimentRecord<'a>>,
 }
 
-/// An experiment with real packets.
+/// An experiment with real packets, and its verdicts.
 #[derive(Serialize, JsonSchema)]
 struct RealExperimentRecord<'a> {
     /// Name of the experiment: `losspass/fig1`.
     id: &'a str,
-    /// The paper's figure or table.
+    /// Name of the figure or table in the paper.
     figure: &'a str,
     title: &'a str,
     runs: RealRuns,
@@ -190,7 +190,7 @@ pub fn real_verdicts_json(studies: &[RealStudy], date: &str) -> String {
     })
 }
 
-/// Returns the schema of [`real_verdicts_json`].
+/// Returns the JSON schema of [`real_verdicts_json`].
 #[must_use]
 pub fn real_verdicts_schema() -> Schema {
     schema_for!(RealVerdictsFile<'_>)

@@ -13,17 +13,17 @@ use std::sync::Arc;
 /// Error that stops a reproduction.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// A file or folder cannot be accessed.
+    /// A file or folder cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// Failed action as a verb: read, write, …
+        /// Verb of the failed action: read, write, …
         action: &'static str,
-        /// Path of the file or folder.
+        /// Path of the inaccessible file or folder.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// Experiments are invalid: all mistakes, each with file, line, key and advice.
+    /// Experiments are invalid. The error has all mistakes, each with file, line, key and advice.
     #[error("{}", .0.in_lines())]
     Experiment(#[from] LoadError),
     /// A table of claims is invalid.
@@ -32,7 +32,7 @@ pub enum ReproduceError {
     /// A table cannot be written.
     #[error("{name}: {source}")]
     Unwritable {
-        /// Name of the table.
+        /// Name of the table that cannot be written.
         name: &'static str,
         /// Error of the CSV writer.
         source: csv::Error,
@@ -40,33 +40,33 @@ pub enum ReproduceError {
     /// No experiment, paper or statement has the given name.
     #[error("there is no experiment, paper or statement \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
     Unknown {
-        /// Name that the user gave.
+        /// Name of an experiment or paper that the user gave.
         name: String,
-        /// The most similar known name, if any.
+        /// The known name of an experiment or paper that is most similar, if any.
         near: Option<String>,
     },
     /// An analytical figure has no runs, and therefore no table of values.
     #[error("{0} has no runs whose values could be drawn")]
     NoRuns(String),
-    /// None of the experiments has an `[artifact]` reading.
+    /// None of the selected experiments has an `[artifact]` reading.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
-    /// None of the experiments has the scale with this name.
+    /// None of the selected experiments has the scale with this name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
-    /// The plan has more runs than one command may plan.
+    /// The plan has more runs than the limit of one command.
     #[error("{experiment}: {beyond}")]
     TooMany {
         /// The experiment that exceeds the limit; the last one if several exceed it together.
         experiment: String,
-        /// The limit and the requested number.
+        /// The exceeded limit and the requested number of runs or seeds.
         beyond: Beyond,
     },
-    /// An analytical figure cannot be computed; this is a defect, because its parameters are built
-    /// in.
+    /// An analytical figure cannot be computed. This is a defect, because the figure's parameters
+    /// are built in.
     #[error("this is a bug in bufferlab: {0}")]
     Figure(bufferlab_theory::fluid::FluidError),
-    /// A chart cannot be drawn.
+    /// A chart of an experiment cannot be drawn.
     #[error(transparent)]
     Report(#[from] ReportError),
     /// A folder with checksums cannot be written.
@@ -83,7 +83,7 @@ impl ReproduceError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Advice to the user.
+    /// Advice to the user on how to correct the error.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -110,13 +110,13 @@ impl ReproduceError {
     }
 }
 
-/// A run without numbers, and the reason.
+/// A run without numbers, and the reason for the failure.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{point}: {cause}")]
 pub struct RunFailure {
     /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// The reason, shared by equal runs.
+    /// Reason for the failure, shared by equal runs.
     pub cause: Arc<FailureCause>,
 }
 
@@ -132,7 +132,7 @@ pub enum FailureCause {
     /// The scenario is invalid, or the experiment sets an invalid value.
     #[error("{}", .0.problems().iter().map(Problem::in_one_line).collect::<Vec<_>>().join("; "))]
     Scenario(LoadError),
-    /// The run failed.
+    /// The simulation of the run failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A defect of the program: computing the numbers from the tables panicked.
@@ -147,7 +147,7 @@ pub enum FailureCause {
     /// JSON cannot represent the run's numbers.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// The run's numbers cannot be cached.
+    /// The run's numbers cannot be written to the cache.
     #[error("{}: {source}", path.display())]
     Kept {
         /// Path of the cache file.

@@ -22,14 +22,13 @@ pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct Estimates {
     experiment: Arc<Experiment>,
-    /// The combinations that ran, as indices into the axis values, in the order of the experiment.
     grid: Vec<Vec<usize>>,
-    /// Estimates by metric, variant and axis values.
+    /// Key: metric, variant and axis values.
     cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
 }
 
 impl Estimates {
-    /// Computes the estimates of runs.
+    /// Computes the estimates from the results of runs.
     #[must_use]
     pub fn from_results(results: &Results) -> Self {
         let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
@@ -104,20 +103,20 @@ impl Estimates {
         Ok(estimates)
     }
 
-    /// The experiment of these estimates.
+    /// The experiment that the estimates belong to.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
     }
 
-    /// Combinations of axis values that ran, as indices, one per axis.
+    /// Combinations of axis values that ran; each has one index per axis.
     #[must_use]
     pub fn grid(&self) -> &[Vec<usize>] {
         &self.grid
     }
 
-    /// Returns the estimate of a metric for a variant at some axis values; `None` if it has no
-    /// value.
+    /// Returns the estimate of a metric for a variant at some axis values. The result is `None` if
+    /// the metric has no value.
     #[must_use]
     pub fn get(&self, metric: &str, variant: usize, places: &[usize]) -> Option<Estimate> {
         self.cells.get(&(metric.to_owned(), variant, places.to_vec())).copied()
@@ -173,7 +172,7 @@ impl Values for Estimates {
 }
 
 impl Runs {
-    /// Finds the indices of a variant and of values on the axes.
+    /// Finds the index of a variant, and the indices of labels on the axes.
     pub(crate) fn locate(
         &self,
         metric: &str,
@@ -198,9 +197,8 @@ impl Runs {
     }
 }
 
-/// A line of `values.csv`.
 struct Line {
-    /// Name and value of the axis columns.
+    /// Name and value of each column of an axis.
     places: Vec<(String, String)>,
     variant: String,
     metric: String,
@@ -223,7 +221,7 @@ impl CsvRow for Line {
 }
 
 impl Line {
-    /// Finds the indices of the line in the experiment.
+    /// Finds the indices of a line of `values.csv` in the experiment.
     #[expect(clippy::type_complexity, reason = "a cell with its key")]
     fn place(
         self,

@@ -62,17 +62,17 @@ use bufferlab_theory::figures::Entry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Size at which an experiment runs.
+/// Size at which an experiment runs: reduced or as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaleName {
-    /// Reduced size: minutes for a paper.
+    /// Reduced size of the runs: minutes for a paper.
     Quick,
-    /// The paper's own size: hours.
+    /// Size of the runs in the paper: hours for a paper.
     Paper,
 }
 
 impl ScaleName {
-    /// Name as written by users.
+    /// Name of the scale as users write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,19 +82,19 @@ impl ScaleName {
     }
 }
 
-/// Dotted keys of a scenario with values, in order.
+/// Dotted keys of a scenario with their values, in the order of the file.
 pub type Overrides = Vec<Setting>;
 
 /// An experiment: a figure or table of a paper.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Name from paper and figure: `abm/fig6`.
+    /// Name of the experiment from paper and figure: `abm/fig6`.
     pub id: String,
-    /// Title in one line.
+    /// Title of the experiment in one line.
     pub title: String,
-    /// The paper's name for the figure: `Fig. 6`.
+    /// Name of the figure in the paper, such as `Fig. 6`.
     pub figure: String,
-    /// Differences from the paper and their reasons; empty if there are none.
+    /// Differences between experiment and paper, with reasons; empty if there are none.
     pub about: String,
     /// Source of the experiment's values.
     pub content: Content,
@@ -103,69 +103,69 @@ pub struct Experiment {
 /// Source of an experiment's values.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// An analytical figure, computed without runs.
+    /// An analytical figure, whose values are computed without runs.
     Figure(&'static Entry),
-    /// Runs of a scenario.
+    /// Runs of a scenario, whose tables give the values.
     Runs(Box<Runs>),
 }
 
 /// Runs of an experiment, with its charts and statements.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// Path of the scenario file.
+    /// Path of the experiment's scenario file.
     pub scenario: PathBuf,
-    /// Overrides for every run.
+    /// Overrides of scenario keys for every run.
     pub set: Overrides,
-    /// Varied keys; the first axis is the horizontal axis of the panels.
+    /// Axes of the experiment; the first one is the horizontal axis of the panels.
     pub axes: Vec<Axis>,
     /// Compared variants: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
-    /// Metrics by their short names.
+    /// Metrics of the experiment by their short names.
     pub metrics: BTreeMap<String, Metric>,
-    /// The reduced scale.
+    /// The reduced scale of the experiment.
     pub quick: Scale,
     /// The paper's scale, if the experiment has one.
     pub paper: Option<Scale>,
     /// The reading of the authors' public simulator, if the experiment has one.
     pub artifact: Option<Reading>,
-    /// Charts over the axes.
+    /// Charts of metrics over the axes.
     pub panels: Vec<Panel>,
-    /// Charts over time.
+    /// Charts of quantities over time.
     pub courses: Vec<Course>,
-    /// Statements to check.
+    /// Statements that the experiment checks.
     pub claims: Vec<ClaimCheck>,
 }
 
-/// A varied property.
+/// An axis of an experiment: a property that varies between runs.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Name of the axis.
+    /// Name of the axis in expressions and tables.
     pub name: String,
-    /// Title of a chart's axis, with the unit.
+    /// Title of the axis in charts, with the unit.
     pub title: String,
     /// Values on the axis.
     pub values: Vec<AxisValue>,
 }
 
-/// A value on an axis.
+/// A value on an axis of the experiment.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
-    /// Label of the value in tables and expressions.
+    /// Label of the axis value in tables and expressions.
     pub label: String,
-    /// Position of the value in charts.
+    /// Position of the axis value in charts.
     pub x: f64,
-    /// Overrides for this value.
+    /// Overrides of scenario keys for this axis value.
     pub set: Overrides,
-    /// Scenario file for this value; `None` for the experiment's scenario file.
+    /// Scenario file for this axis value; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
 }
 
-/// A variant to compare.
+/// A variant of the scenario that the experiment compares.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// Name of the variant in tables and expressions.
     pub name: String,
-    /// Overrides of the variant.
+    /// Overrides of scenario keys for the variant.
     pub set: Overrides,
     /// Scenario file of the variant; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
@@ -173,28 +173,28 @@ pub struct Variant {
     pub artifact: Overrides,
 }
 
-/// A scale: number of seeds and size of the runs.
+/// A scale of an experiment: number of seeds and size of the runs.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u32,
-    /// Overrides at this scale.
+    /// Overrides of scenario keys at this scale.
     pub set: Overrides,
     /// Scenario file at this scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
-    /// Labels of the axis values that run at this scale, by axis; axes not listed run fully.
+    /// Labels of the axis values that run at this scale, by axis. All values of other axes run.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
 /// A reading: the choices of a public simulator where its paper says something else, or nothing.
-/// The scenario's `profile` sets further keys.
+/// The scenario key `profile` selects further choices.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Description of the differences.
+    /// Description of how the reading differs from the paper.
     pub about: String,
-    /// Overrides for all variants.
+    /// Overrides of scenario keys for all variants in this reading.
     pub set: Overrides,
-    /// Scenario file at every scale; `None` for the experiment's scenario file.
+    /// Scenario file of the reading at every scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
 }
 
@@ -203,16 +203,16 @@ pub struct Reading {
 pub struct Panel {
     /// Caption of the chart.
     pub title: String,
-    /// Short name of the plotted metric.
+    /// Short name of the metric that the chart plots.
     pub metric: String,
-    /// Whether the vertical axis is logarithmic.
+    /// Whether the chart's vertical axis is logarithmic.
     pub log: bool,
-    /// Plotted variants; `None`: all.
+    /// Variants that the chart plots; `None` for all variants.
     pub variants: Option<Vec<String>>,
 }
 
 impl Panel {
-    /// Whether the panel shows this variant.
+    /// Whether the panel plots a variant.
     #[must_use]
     pub fn shows(&self, variant: &str) -> bool {
         self.variants.as_ref().is_none_or(|names| names.iter().any(|name| name == variant))
@@ -226,48 +226,48 @@ pub struct ClaimCheck {
     pub id: String,
     /// Text of the statement, if it is in no table of claims.
     pub statement: Option<String>,
-    /// Conditions that must all hold.
+    /// Conditions of the statement, which must all hold.
     pub conditions: Vec<Condition>,
     /// Reason why the statement cannot be decided: the paper omits a fact that it depends on. Such
     /// a statement has no conditions.
     pub not_checkable: Option<String>,
-    /// Remark to read with the verdict.
+    /// Remark that readers need beside the verdict.
     pub note: Option<String>,
     /// Effects under other readings of the paper.
     pub beside: Vec<Beside>,
 }
 
-/// An effect under another reading of the paper.
+/// An effect under an alternative reading of the paper.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Description of the reading.
+    /// Description of the alternative reading.
     pub reading: String,
-    /// Measured effect: an expression.
+    /// Expression that measures the effect.
     pub effect: String,
-    /// Whether the effect is shown in percent.
+    /// Whether pages show the effect in percent.
     pub percent: bool,
 }
 
-/// An effect, and the band that it must fall in.
+/// A condition of a statement: an effect, and the band of accepted values.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// Measured effect: an expression, see [`crate::expression`].
+    /// Expression that measures the effect, see [`crate::expression`].
     pub effect: String,
-    /// Smallest value that meets the criterion.
+    /// Smallest value of the effect that meets the criterion.
     pub at_least: Option<f64>,
-    /// Largest value that meets the criterion.
+    /// Largest value of the effect that meets the criterion.
     pub at_most: Option<f64>,
     /// Value of the effect if nothing differs; `None` if the statement is that nothing differs.
     pub neutral: Option<f64>,
-    /// The paper's value of the effect.
+    /// Value of the effect in the paper.
     pub paper: Option<f64>,
-    /// Whether the effect is shown in percent.
+    /// Whether pages show the effect in percent.
     pub percent: bool,
-    /// Way of combining the seeds into one number.
+    /// Way of combining the seeds' values into one number.
     pub over_seeds: OverSeeds,
-    /// Expression that must be above 0 for the effect to be meaningful.
+    /// Guard expression, which must be above 0 for the effect to be meaningful.
     pub guard: Option<String>,
-    /// Side of the band on which the scheme does better than the paper says; `None`: not stated.
+    /// Side of the band on which the scheme does better than the paper states, if known.
     pub better: Option<Better>,
     /// Position of the paper's value in a panel.
     pub mark: Option<PaperMark>,
@@ -292,13 +292,13 @@ impl Experiment {
         read::experiment(path, id, text)
     }
 
-    /// First part of the id: the paper (`abm`), or the study.
+    /// Returns the first part of the id: the paper (`abm`), or the study.
     #[must_use]
     pub fn paper(&self) -> &str {
         self.id.split_once('/').map_or(&self.id, |(paper, _)| paper)
     }
 
-    /// The runs; `None` for an analytical figure.
+    /// Returns the runs of the experiment; `None` for an analytical figure.
     #[must_use]
     pub fn runs(&self) -> Option<&Runs> {
         match &self.content {
@@ -324,8 +324,8 @@ impl Experiment {
         }
     }
 
-    /// The statements that the experiment checks. An analytical figure has none; tests check its
-    /// statements.
+    /// Returns the statements that the experiment checks. An analytical figure returns none,
+    /// because tests check its statements.
     #[must_use]
     pub fn claims(&self) -> &[ClaimCheck] {
         self.runs().map_or(&[], |runs| &runs.claims)
@@ -333,7 +333,7 @@ impl Experiment {
 }
 
 impl Runs {
-    /// The settings of `scale`; `None` if the experiment lacks this scale.
+    /// Returns the settings of `scale`; `None` if the experiment lacks this scale.
     #[must_use]
     pub fn scale(&self, scale: ScaleName) -> Option<&Scale> {
         match scale {

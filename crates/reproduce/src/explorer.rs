@@ -5,8 +5,8 @@ use crate::mark::placed;
 use bufferlab_report::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 use std::collections::BTreeSet;
 
-/// Builds the explorer of everything that ran; `None` for an experiment without axes, whose page
-/// has a table of values instead.
+/// Builds the explorer of all runs of an experiment. An experiment without axes has no explorer;
+/// its page has a table of values.
 pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     let runs = estimates.experiment().runs()?;
     let grid = estimates.grid();

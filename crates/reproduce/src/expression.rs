@@ -25,34 +25,34 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Source of values for expressions: runs, as means over their seeds.
+/// Source of metric values for expressions: runs, as means over their seeds.
 pub trait Values: Send + Sync {
-    /// Returns the metric of the variant's run at these axis values.
+    /// Returns the metric of the variant's run at some axis values.
     ///
     /// # Errors
     /// If there is no such run, or the run has no such value.
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError>;
-    /// Returns the values of the first axis, as label and number.
+    /// Returns the labels and numbers of the first axis's values.
     fn first_axis(&self) -> Vec<(String, f64)>;
 }
 
-/// A query for a number of a run: metric, scheme and axis values.
+/// A query for a number of a run: metric, variant and axis values.
 pub type Question = (String, String, Vec<String>);
 
-/// A source of values that records the queries.
+/// A source of metric values that records the queries.
 pub struct Traced {
     values: Arc<dyn Values>,
     questions: Mutex<BTreeSet<Question>>,
 }
 
 impl Traced {
-    /// Wraps `values`, without recorded queries.
+    /// Wraps the source `values`, without recorded queries.
     #[must_use]
     pub fn new(values: Arc<dyn Values>) -> Self {
         Self { values, questions: Mutex::default() }
     }
 
-    /// Returns the queries that had an answer.
+    /// Returns the recorded queries that had an answer.
     #[must_use]
     pub fn questions(&self) -> BTreeSet<Question> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -72,15 +72,15 @@ impl Values for Traced {
     }
 }
 
-/// A source of values that answers every query with the numbers of one scheme, so every comparison
-/// shows no difference.
+/// A source of metric values that answers every query with the numbers of one scheme. So every
+/// comparison shows no difference.
 pub struct OneForAll {
     values: Arc<dyn Values>,
     scheme: String,
 }
 
 impl OneForAll {
-    /// Replaces every scheme of `values` by `scheme`.
+    /// Replaces every scheme of the source `values` by `scheme`.
     #[must_use]
     pub fn new(values: Arc<dyn Values>, scheme: &str) -> Self {
         Self { values, scheme: scheme.to_owned() }
@@ -100,47 +100,47 @@ impl Values for OneForAll {
 /// Reason why a run has no value of a metric.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
-    /// No metric has this name.
+    /// No metric of the experiment has this name.
     #[error("[metrics] has no \"{0}\"")]
     Metric(String),
-    /// No variant has this name.
+    /// No variant of the experiment has this name.
     #[error("there is no variant \"{0}\"")]
     Variant(String),
-    /// The number of axis values does not match the number of axes.
+    /// The number of axis values in a query does not match the number of axes.
     #[error("{given} values for {axes} axes")]
     Places {
-        /// Number of given values.
+        /// Number of axis values in the query.
         given: usize,
-        /// Number of axes.
+        /// Number of axes of the experiment.
         axes: usize,
     },
-    /// The axis has no such value.
+    /// The axis has no value with this label.
     #[error("axis \"{axis}\" has no {label}")]
     Place {
-        /// Name of the axis.
+        /// Name of the axis without the value.
         axis: String,
-        /// Label of the missing value.
+        /// Label of the missing axis value.
         label: String,
     },
-    /// The scale omits this axis value.
+    /// The scale does not run this axis value.
     #[error("{variant} at {places} does not run at this scale")]
     LeftOut {
-        /// Name of the variant.
+        /// Name of the variant in the query.
         variant: String,
-        /// Axis values of the query.
+        /// Axis values in the query.
         places: String,
     },
-    /// The run failed.
+    /// The run that the query names failed.
     #[error(transparent)]
     Failed(#[from] RunFailure),
     /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant} at {places} has no value of {metric}")]
     Nothing {
-        /// Name of the variant.
+        /// Name of the variant in the query.
         variant: String,
-        /// Axis values of the query.
+        /// Axis values in the query.
         places: String,
-        /// Key of the metric.
+        /// Key of the metric without a value.
         metric: String,
     },
 }
@@ -154,23 +154,23 @@ pub enum ExpressionError {
     /// Evaluation failed: a value is missing, or a function received an invalid argument.
     #[error("{0}")]
     Evaluation(String),
-    /// The value is not finite.
+    /// The value of the expression is not finite.
     #[error("the result is {0}")]
     NotFinite(f64),
-    /// No seed is available to evaluate the expression for.
+    /// No seed has numbers, so the expression cannot be evaluated.
     #[error("no seed ran")]
     NoSeed,
 }
 
-/// Checks the syntax of an expression.
+/// Checks the syntax of an expression and compiles it.
 ///
 /// # Errors
-/// The syntax error with its position.
+/// The syntax error, with its position in the expression.
 pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
     plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
 
-/// Evaluates an expression.
+/// Evaluates an expression over the metrics of runs.
 ///
 /// # Errors
 /// If the syntax is wrong, a value is missing, or the result is not a finite number.
@@ -178,12 +178,12 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
     evaluate_with(expression, values, &[])
 }
 
-/// A named constant of an expression.
+/// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// A numeric constant.
+    /// The constant is a number.
     Number(f64),
-    /// Label of an axis value.
+    /// The constant is the label of an axis value.
     Label(&'a str),
 }
 
@@ -218,9 +218,9 @@ type Answer<T> = Result<T, Box<EvalAltResult>>;
 /// Creates an engine with the functions that need no values.
 fn plain_engine() -> Engine {
     let mut engine = Engine::new();
-    // A script that never ends is a mistake; stop it.
+    // Stop a script that never ends: it is a mistake of its author.
     engine.set_max_operations(1_000_000);
-    // Deep enough for `if a { b } else { c }` over two metrics in nested calls.
+    // Depth of nesting for `if a { b } else { c }` over two metrics in nested calls.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
     engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
@@ -318,7 +318,7 @@ fn numbers(list: &Array) -> Answer<Vec<f64>> {
     list.iter().map(number).collect()
 }
 
-/// Relative reduction; 0 if both values are 0.
+/// Relative reduction of `scheme` against `base`; 0 if both values are 0.
 fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
 }
@@ -354,7 +354,7 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>()
 }
 
-/// Ranks from 1; equal values share the mean of their ranks.
+/// Ranks of values, from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
@@ -369,7 +369,7 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     let (mx, my) = (mean(x), mean(y));
     let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(&a, &b)| of(a, b)).sum::<f64>();
     let spread = (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt();
-    // Constant values have no order.
+    // Constant values have no rank correlation.
     if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
@@ -433,11 +433,11 @@ mod tests {
     fn rank_correlation_knows_only_the_order() {
         assert_eq!(evaluated("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
         assert_eq!(evaluated("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
-        // Squared rank differences 0, 1, 1: 1 - 6 * 2 / (3 * 8).
+        // The squared rank differences are 0, 1 and 1: 1 - 6 * 2 / (3 * 8).
         assert_eq!(evaluated("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
         assert_eq!(evaluated(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
         assert_eq!(evaluated("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
-        // Ranks 1, 2.5, 2.5 against 1, 2, 3.
+        // The ranks are 1, 2.5, 2.5 and 1, 2, 3.
         let tied = evaluated("spearman([1, 2, 2], [1, 2, 3])").expect("ties are fine");
         assert!((tied - 0.866_025_403_784).abs() < 1e-9);
     }
@@ -457,7 +457,7 @@ mod tests {
     #[test]
     fn the_slope_is_that_of_least_squares() {
         assert_eq!(evaluated("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
-        // The residuals about 2 x are 1, -2, 1.
+        // The residuals of the line 2 x are 1, -2 and 1.
         assert_eq!(evaluated("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
         assert!(evaluated("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
@@ -474,7 +474,7 @@ mod tests {
     fn constants_are_numbers_and_places() {
         let values: Arc<dyn Values> = Arc::new(Square);
         let constants = [("paper", Constant::Number(0.75)), ("x", Constant::Label("2"))];
-        // Closures see the constants too.
+        // Closures in a script also see the constants.
         let script = r#"mean(["one", "two"].map(|p| v("m", p, x))) * (1.0 - paper)"#;
         assert_eq!(evaluate_with(script, &values, &constants), Ok(1.5));
     }

@@ -10,13 +10,13 @@ const FIGURES: &str = include_str!("../../../claims/figures.csv");
 /// A figure, table or algorithm of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperFigure {
-    /// Name of the paper in experiment ids: abm.
+    /// Name of the paper in the ids of experiments, such as `abm`.
     pub paper: String,
     /// Name of the figure in the paper: `Fig. 6`, `Table 1` or `Alg. 1`.
     pub figure: String,
     /// Content of the figure in one line.
     pub shows: String,
-    /// Reason why there is nothing to reproduce; empty if there is.
+    /// Reason why the figure has nothing to reproduce; otherwise empty.
     pub conceptual: String,
 }
 
@@ -47,11 +47,11 @@ pub enum FigureKind {
 /// A reference to a figure, table or algorithm: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FigureRef {
-    /// Kind of the part.
+    /// Whether the reference is to a table of the paper.
     pub kind: FigureKind,
-    /// Number of the figure, table or algorithm.
+    /// Number of the figure or table in the paper.
     pub number: u32,
-    /// Letter of the panel; `None`: the whole figure.
+    /// Letter of the panel; `None` for the whole figure.
     pub letter: Option<char>,
 }
 
@@ -114,7 +114,7 @@ pub fn places(text: &str) -> Vec<FigureRef> {
     found
 }
 
-/// Parses a number with optional letters: `12` has none, `9b-c` has b and c.
+/// Parses a number with optional letters: `12` has none, `9b-c` has the letters b and c.
 fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let number = word[..end].parse().ok()?;
@@ -126,18 +126,19 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     }
 }
 
-/// The name that experiments have for a paper of the ledger: `abm` for `ABM (SIGCOMM 2022)`.
+/// Returns a paper's name in experiments from its name in the ledger: `abm` for `ABM (SIGCOMM
+/// 2022)`.
 #[must_use]
 pub fn name_of(paper: &str) -> String {
     paper.split(' ').next().unwrap_or_default().to_lowercase()
 }
 
-/// Whether a row's paper is the one that experiments call `name`.
+/// Whether experiments call the paper of a ledger row `name`.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
     name_of(&row.claim.paper) == name
 }
 
-/// Returns the rows of the statements about the shown figures, judged by the places that they name.
+/// Returns the rows of the statements about some figures. The places that a row names decide.
 pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);
@@ -146,8 +147,8 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[FigureRef]) -> V
     ledger.rows.iter().filter(about).collect()
 }
 
-/// Every figure, table and algorithm of the papers with the experiments that show it or the reason
-/// why it is conceptual, and the number of statements about it, as CSV.
+/// Formats a Markdown table of every figure and table of a paper (`abm`), with the experiment that
+/// shows each of them.
 ///
 /// # Errors
 /// If the table of figures is damaged.
@@ -172,7 +173,7 @@ pub fn figures_csv(experiments: &[Experiment], ledger: &Ledger) -> Result<String
     Ok(text)
 }
 
-/// Returns the experiments that show a figure or panels of it.
+/// Returns the experiments that show a figure or some of its panels.
 pub fn showing<'a>(
     experiments: &'a [Experiment],
     figure: &'a PaperFigure,

@@ -1,10 +1,11 @@
-//! Fingerprints of recorded verdicts: does a record still belong to today's experiment, scenarios
-//! and engine?
+//! Fingerprints of recorded verdicts. They show whether a record still belongs to the current
+//! experiment, scenarios and engine.
 //!
-//! A fingerprint covers the judged condition, the metrics and resolved scenarios that it reads, and
-//! the versions of the engine's rules that these scenarios use (`claims/behaviours.csv`). A version
-//! changes only with results, so refactoring keeps every fingerprint. The seed, names and texts
-//! are left out: they change no number.
+//! A fingerprint covers the judged condition, and the metrics and resolved scenarios that the
+//! condition reads. It also covers the versions of the engine's rules that these scenarios use
+//! (`claims/behaviours.csv`). The version of a rule changes only if results change, so refactoring
+//! keeps every fingerprint. A fingerprint ignores the seed, names and texts, because they change no
+//! number.
 
 use crate::ledger::rank;
 use crate::table::{Cells, CsvRow, rows};
@@ -16,16 +17,16 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
 const BEHAVIOURS: &str = include_str!("../../../claims/behaviours.csv");
-/// Hexadecimal digits of a fingerprint.
+/// Number of hexadecimal digits of a fingerprint.
 const DIGITS: usize = 16;
 /// Keys of a scenario that change no result.
 const TEXTS: [&str; 4] = ["name", "description", "title", "seed"];
 
 /// A line of `claims/behaviours.csv`.
 struct Behaviour {
-    /// `rule` for a rule of the engine, `key` for a key that a later version added.
+    /// `rule` for a rule of the engine, or `key` for a scenario key that a later version added.
     kind: String,
-    /// Name of the rule: `policy.dt`, or the dotted key.
+    /// Name of the rule, such as `policy.dt`, or the dotted key of a scenario.
     name: String,
     /// Version of the rule, or the value of the key that keeps the earlier behaviour.
     value: String,
@@ -43,11 +44,11 @@ impl CsvRow for Behaviour {
     }
 }
 
-/// Versions of the engine's rules, and keys that later versions added.
+/// Versions of the engine's rules, and scenario keys that later versions added.
 pub struct Behaviours(Vec<Behaviour>);
 
 impl Behaviours {
-    /// Returns the behaviours of this program.
+    /// Returns the behaviours of this program, from the embedded table.
     ///
     /// # Errors
     /// If the embedded table is damaged.
@@ -55,13 +56,13 @@ impl Behaviours {
         Ok(Self(rows("claims/behaviours.csv", BEHAVIOURS)?))
     }
 
-    /// Version of a rule; 1 if the table does not have it.
+    /// Version of a rule; 1 if the table lacks the rule.
     fn version(&self, rule: &str) -> &str {
         let known = self.0.iter().rfind(|one| one.kind == "rule" && one.name == rule);
         known.map_or("1", |one| one.value.as_str())
     }
 
-    /// Whether a key has the value with which it did not exist yet.
+    /// Whether the value of a later key keeps the behaviour from before the key existed.
     fn is_added(&self, key: &str, value: &str) -> bool {
         let is_key = |one: &&Behaviour| {
             one.kind == "key"
@@ -73,7 +74,7 @@ impl Behaviours {
     }
 }
 
-/// The properties of a point on which its results depend.
+/// Properties of a plan's point on which its results depend.
 struct PointPrint {
     hash: String,
     rules: BTreeSet<String>,
@@ -154,7 +155,7 @@ impl<'a> Fingerprints<'a> {
     }
 }
 
-/// The engine's rules that a scenario uses.
+/// Returns the engine's rules that a scenario uses.
 fn rules(values: &BTreeMap<String, Value>) -> BTreeSet<String> {
     let mut rules = BTreeSet::from(["engine".to_owned(), "host".to_owned(), "metrics".to_owned()]);
     for (key, value) in values {
@@ -178,8 +179,8 @@ fn rules(values: &BTreeMap<String, Value>) -> BTreeSet<String> {
     rules
 }
 
-/// Checks the records of `ledger` against the experiments: returns all records, with the verdict
-/// VOID where the fingerprint is not today's.
+/// Checks the records of `ledger` against the experiments and returns all records. A record has the
+/// verdict VOID if its fingerprint differs from the current one.
 ///
 /// # Errors
 /// The orphans: records whose experiment, statement, scale or reading no longer exists.
@@ -204,15 +205,15 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
                 )),
             }
         }
-        // VOID records come last, as when the table is loaded again.
+        // VOID records come last, as after loading the table again.
         of_row.sort_by_key(rank);
         records.extend(of_row);
     }
     if orphans.is_empty() { Ok(records) } else { Err(orphans) }
 }
 
-/// Today's fingerprints of an experiment's statements; none if it does not have the scale or the
-/// reading.
+/// Current fingerprints of an experiment's statements; none if the experiment lacks the scale or
+/// the reading.
 fn fingerprints(
     registry: &Registry,
     (id, scale, profile): &(String, String, String),
@@ -234,7 +235,7 @@ fn fingerprints(
 }
 
 impl Record {
-    /// The record without a valid verdict. Its result stays readable.
+    /// Removes the verdict of a record and keeps its measured result.
     #[must_use]
     pub fn void(mut self) -> Self {
         if self.verdict != Verdict::Void {

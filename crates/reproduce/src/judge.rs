@@ -1,20 +1,19 @@
 //! Judges statements by the runs of an experiment.
 //!
-//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds. So "at every
-//! load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from the
-//! jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n t -
-//! (n -
-//! 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit, because
-//!    all schemes of a seed have the same arrivals. The rules of [`crate::verdict`] decide.
+//! *Estimate.* The effect of a condition is evaluated on the metrics' means over the seeds. So "at
+//! every load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from
+//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values `n t -
+//! (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit,
+//! because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
 //!
-//! *Guards.* A PASS that could not have failed is meaningless. So a condition that passes becomes
+//! *Guards.* A PASS that could not have failed is meaningless. So a passing condition becomes
 //! INCONCLUSIVE
 //! - if the compared schemes have equal values everywhere, so that no difference was possible,
-//! - if its effect, with every seed and to the last digit, equals that of one scheme in place of
-//!   all,
+//! - if its effect, with every seed and to the last digit, equals the effect with one scheme in
+//!   place of all schemes,
 //! - if its `guard`, an expression such as the number of lost packets, is not above 0,
-//! - if it has a direction and would also pass with any one scheme in place of all: a negative
-//!   control, which costs no run.
+//! - if it has a direction and would also pass with any one scheme in place of all schemes. This is
+//!   a negative control, which costs no run.
 
 use crate::expression::{self, ExpressionError, OneForAll, Traced, Values};
 use crate::{Beside, ClaimCheck, Condition, OverSeeds, Results, Verdict};
@@ -22,12 +21,12 @@ use bufferlab_report::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A measured condition.
+/// A condition of a statement, with its measured effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Effect over the seeds, or the reason why there is none.
+    /// Effect over the seeds, or the reason why the effect has no value.
     pub estimate: Result<Estimate, ExpressionError>,
-    /// Verdict on the condition.
+    /// Verdict on the condition by its effect and its guards.
     pub verdict: Verdict,
     /// Result as text: value, interval, band, the paper's value, and the objection of a guard.
     pub text: String,
@@ -36,20 +35,20 @@ pub struct Measured {
 /// A statement with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict over all conditions.
+    /// Verdict on the statement, from all of its conditions.
     pub verdict: Verdict,
-    /// Results of the single conditions.
+    /// Results of the statement's conditions.
     pub conditions: Vec<Measured>,
-    /// Effects under other readings, as text.
+    /// Effects under alternative readings of the paper, as text.
     pub beside: Vec<String>,
     /// Reason why the statement cannot be decided, or a remark.
     pub note: Option<String>,
 }
 
 impl Judged {
-    /// The measured results in one line.
+    /// The measured results of all conditions in one line.
     #[must_use]
     pub fn measured(&self) -> String {
         let texts = self.conditions.iter().map(|condition| condition.text.as_str());
@@ -105,7 +104,7 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
     Measured { verdict, text, estimate: Ok(estimate) }
 }
 
-/// Describes the effect under another reading.
+/// Describes the effect under an alternative reading of the paper.
 fn beside(other: &Beside, results: &Results) -> String {
     match estimate(&other.effect, OverSeeds::Mean, results) {
         Ok(estimate) => format!("{}: {}", other.reading, shown(other.percent, &estimate)),
@@ -113,7 +112,6 @@ fn beside(other: &Beside, results: &Results) -> String {
     }
 }
 
-/// Estimates an effect over the seeds.
 fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Estimate, ExpressionError> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let effect = |seeds: &[u64]| expression::evaluate(effect, &results.of_seeds(seeds));
@@ -197,7 +195,8 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
             (expression::evaluate(&condition.effect, &values), expression::evaluate(&condition.effect, &one));
         Some(with_all.ok()?.to_bits() == with_one.ok()?.to_bits())
     };
-    // In "the best of the others", one of the others may equal the scheme under test.
+    // In an effect against "the best of the others", the best scheme may equal the scheme under
+    // test.
     if condition.guard.is_none()
         && let Some(scheme) =
             schemes.iter().find(|scheme| seeds.iter().all(|&seed| alone(seed, scheme) == Some(true)))
@@ -216,12 +215,12 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     Some(format!("it would pass with {control} in the place of every scheme"))
 }
 
-/// Whether an effect is zero except for rounding.
+/// Whether an effect is neutral except for rounding.
 fn is_neutral(condition: &Condition, effect: f64) -> bool {
     condition.neutral.is_some_and(|neutral| (effect - neutral).abs() < 1e-9)
 }
 
-/// Formats a value with its interval.
+/// Formats an estimate: mean and interval.
 fn shown(percent: bool, estimate: &Estimate) -> String {
     let mut text = unit(percent, estimate.mean);
     match estimate.half_width {
@@ -253,7 +252,7 @@ fn in_words(condition: &Condition, estimate: &Estimate) -> String {
     text
 }
 
-/// Formats a number with three digits.
+/// Formats a number with three significant digits.
 fn number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 4) };
     let text = format!("{value:.*}", digits as usize);
@@ -264,8 +263,8 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// For a mean, the jackknife gives the ordinary interval. For a ratio of means, it gives the
-    /// interval of the linear part.
+    /// The jackknife gives the ordinary interval of a mean. For a ratio of means, it gives the
+    /// interval of the ratio's linear part.
     #[test]
     fn the_interval_of_a_mean_is_students() {
         let sample = [1.0, 2.0, 4.0, 9.0];

@@ -20,8 +20,8 @@ use crate::{Experiment, RealRecord, Reason, ReproduceError, TableError, Verdict}
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Number of seeds from which a record at the paper's scale takes precedence over one at reduced
-/// scale. With fewer seeds, an interval is too uncertain.
+/// Number of seeds from which a record at the paper's scale takes precedence over a record at
+/// reduced scale. With fewer seeds, an interval is too uncertain.
 const HEADLINE_SEEDS: u64 = 3;
 
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
@@ -29,19 +29,19 @@ const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
 const REASONS: &str = include_str!("../../../claims/reasons.csv");
 
-/// Evidence for a verdict.
+/// Evidence for the verdict on a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence<'a> {
-    /// A test of the repository.
+    /// A test of the repository is the evidence.
     Test(&'a TestEvidence),
-    /// Recorded runs.
+    /// Recorded runs are the evidence.
     Runs(&'a Record),
-    /// No evidence: nothing was run.
+    /// The statement has no evidence: nothing was run.
     None,
 }
 
 impl Evidence<'_> {
-    /// Verdict from this evidence.
+    /// Verdict that the evidence gives.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -52,10 +52,10 @@ impl Evidence<'_> {
     }
 }
 
-/// A statement and its verdict.
+/// A statement of the ledger, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// Statement of the paper.
+    /// Statement of a paper.
     pub claim: Claim,
     /// Test that checks the statement, if any.
     pub test: Option<TestEvidence>,
@@ -71,9 +71,10 @@ impl LedgerRow {
     /// Returns the evidence that decides the row's verdict.
     ///
     /// Runs in the paper's reading take precedence over a test. Runs under another profile are
-    /// shown but never decide. Among records of the paper's profile, VOID and failed runs are last.
-    /// Before them, the order is: the paper's scale with three or more seeds, reduced scale, the
-    /// paper's scale with fewer seeds. A test takes precedence over VOID and failed runs.
+    /// shown but never decide. Among records of the paper's profile, VOID records and failed runs
+    /// are last. The best record has the paper's scale and three or more seeds. Records at reduced
+    /// scale follow, then records at the paper's scale with fewer seeds. A test takes precedence
+    /// over VOID records and failed runs.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());
@@ -85,19 +86,20 @@ impl LedgerRow {
         }
     }
 
-    /// Returns the reason for the row's verdict, if the verdict needs one.
+    /// Returns the reason for the row's verdict, if the verdict needs a reason.
     #[must_use]
     pub fn reason(&self) -> Option<&Reason> {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict; they are shown beside the deciding one.
+    /// Returns the records that do not decide the verdict. Pages show them beside the deciding
+    /// record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
     }
 
-    /// Adds a record, or replaces the one of its scale and profile. A record of failed runs
+    /// Adds a record, or replaces the record with equal scale and profile. A record of failed runs
     /// replaces nothing.
     fn insert(&mut self, record: Record) {
         let same = |known: &&mut Record| known.key() == record.key();
@@ -125,7 +127,7 @@ pub(crate) fn rank(record: &Record) -> (bool, bool, u8) {
 /// All statements with their verdicts.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// Rows in the order of the papers.
+    /// Rows of the ledger in the order of the papers.
     pub rows: Vec<LedgerRow>,
 }
 
@@ -154,7 +156,7 @@ impl Ledger {
         ledger.beside_real(real)?.with_reasons(reasons)
     }
 
-    /// Adds the reasons why statements do not hold.
+    /// Adds the reasons why statements do not hold to the rows.
     fn with_reasons(mut self, reasons: Vec<Reason>) -> Result<Self, ReproduceError> {
         for (line, reason) in (2..).zip(reasons) {
             let known = self.rows.iter_mut().find(|row| row.claim.id == reason.id);
@@ -164,7 +166,7 @@ impl Ledger {
         Ok(self)
     }
 
-    /// Adds the results with real packets.
+    /// Adds the results with real packets to the rows.
     fn beside_real(mut self, records: Vec<RealRecord>) -> Result<Self, ReproduceError> {
         for (line, record) in (2..).zip(records) {
             let known = self.rows.iter_mut().find(|row| row.claim.id == record.id);
@@ -220,14 +222,14 @@ impl Ledger {
         self
     }
 
-    /// Returns the statement with this number.
+    /// Returns the statement with a given number.
     #[must_use]
     pub fn claim(&self, id: &str) -> Option<&Claim> {
         self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
     }
 
     /// Adds the verdicts of a `verdicts.csv`, if the file exists. A verdict replaces a known one if
-    /// `goes_before` accepts it. Returns the verdicts on statements that are not in this ledger.
+    /// `goes_before` accepts it. Returns the verdicts on statements that the ledger lacks.
     ///
     /// # Errors
     /// If the file exists but is damaged.
@@ -254,14 +256,14 @@ impl Ledger {
         Ok(others)
     }
 
-    /// Removes the recorded verdicts and keeps the statements.
+    /// Removes the recorded verdicts from the ledger and keeps the statements.
     pub fn forget(&mut self) {
         for row in &mut self.rows {
             row.records.clear();
         }
     }
 
-    /// Adds recorded verdicts; each replaces the one of its scale and profile.
+    /// Adds recorded verdicts; each replaces the record of its scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {
             if let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) {
@@ -295,7 +297,7 @@ impl Ledger {
         })
     }
 
-    /// Returns the papers in order.
+    /// Returns the names of the papers in the order of the ledger.
     #[must_use]
     pub fn papers(&self) -> Vec<&str> {
         let mut papers: Vec<&str> = Vec::new();
@@ -308,7 +310,7 @@ impl Ledger {
     }
 }
 
-/// The error for a table with an unknown statement.
+/// Returns the error for a table row with an unknown statement.
 fn no_claim(file: &str, line: u64, id: &str) -> TableError {
     TableError {
         file: file.to_owned(),
@@ -378,7 +380,7 @@ mod tests {
         assert_eq!(only.rows[0].beside().count(), 1);
     }
 
-    /// Results with real packets are shown, but change neither the verdict nor the counts.
+    /// Pages show results with real packets, but these change neither the verdict nor the counts.
     #[test]
     fn real_packets_change_no_verdict() {
         let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);

@@ -2,9 +2,9 @@
 //!
 //! A [`Registry`] is a folder of [`Experiment`]s; the registry of the five papers is embedded in
 //! the program. A [`Plan`] lists the runs that an experiment needs at a scale. [`run()`] executes
-//! those that are missing. [`judge()`] gives every statement its [`Verdict`], by rules in one
-//! module. The [`Ledger`] combines these verdicts with those of named tests; statements without
-//! evidence are NOT-RUN.
+//! the runs whose numbers are missing. [`judge()`] gives every statement its [`Verdict`], by rules
+//! in one module. The [`Ledger`] combines the verdicts of runs with the verdicts of named tests.
+//! Statements without evidence are NOT-RUN.
 
 mod ablations;
 mod cache;

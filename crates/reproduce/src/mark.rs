@@ -1,4 +1,4 @@
-//! Marks of the papers' numbers in our charts. The condition of a claim may define one, so that
+//! Marks of the papers' numbers in our charts. The condition of a claim may define a mark, so that
 //! readers can compare our curve with the paper's statement.
 //!
 //! ```toml
@@ -19,44 +19,44 @@ use crate::{Axis, Estimates, Panel};
 use bufferlab_report::CurveMark;
 use std::sync::Arc;
 
-/// Position of a number that a paper states, in our charts.
+/// Position in our charts of a number that a paper states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
     /// Short name of the metric; every panel of this metric shows the mark.
     pub metric: String,
     /// Variant whose value the paper gives.
     pub variant: String,
-    /// Labels of values on the first axis; `None`: all values.
+    /// Labels of values on the first axis; `None` for all values.
     pub x: Option<Vec<String>>,
-    /// Labels of values on the second axis; `None`: all values.
+    /// Labels of values on the second axis; `None` for all values.
     pub y: Option<Vec<String>>,
     /// Value of the mark: an expression over `paper`, `x` and `y`.
     pub value: String,
 }
 
-/// A mark at axis values that ran.
+/// A mark of a paper's number at axis values that ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// Definition of the mark.
+    /// Definition of the mark in the experiment.
     pub(crate) mark: &'a PaperMark,
-    /// Index of the selected value, for every axis.
+    /// Index of the mark's axis value, for every axis.
     pub(crate) places: Vec<usize>,
-    /// Position on the first axis.
+    /// Position of the mark on the first axis.
     pub(crate) x: f64,
-    /// Value of the metric.
+    /// Value of the metric at the mark.
     pub(crate) value: f64,
-    /// Statement that the mark belongs to.
+    /// Number of the statement that the mark belongs to, and its text.
     pub(crate) note: String,
 }
 
 impl Placed<'_> {
-    /// Legend of the mark.
+    /// Text of the mark in the chart's legend.
     pub(crate) fn legend(&self) -> String {
         format!("where the paper's numbers would put {}", self.mark.variant)
     }
 }
 
-/// Returns every mark at the axis values that ran and have a value.
+/// Returns every mark at the axis values that ran, if the mark has a value there.
 pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
     let grid = estimates.grid();
@@ -85,7 +85,7 @@ pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     all
 }
 
-/// Returns the marks of a panel; `others` are the values on the axes after the first.
+/// Returns the marks of a panel. `others` has the values on all axes but the first.
 pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
     let of_panel = |placed: &&Placed<'_>| {
         placed.mark.metric == panel.metric
@@ -102,7 +102,7 @@ pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<
     all.iter().filter(of_panel).map(drawn).collect()
 }
 
-/// Computes a mark's value from the means over the seeds.
+/// Computes the value of a mark from the means over the seeds.
 fn value(
     values: &Arc<dyn Values>,
     axes: &[Axis],

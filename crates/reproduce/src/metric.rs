@@ -20,34 +20,34 @@ use std::collections::BTreeMap;
 /// Name of [`Metric::PauseFrames`] in files.
 pub(crate) const PAUSE_FRAMES: &str = "pauses";
 
-/// Definition of a metric.
+/// Definition of an experiment's metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
-    /// A number of the summary.
+    /// A number of the run's summary.
     Summary(Box<SummaryMetric>),
     /// Number of pause frames that switches sent: `pauses`.
     PauseFrames,
     /// A statistic over flows, queries or buffer samples.
     Statistic(Statistic),
-    /// A number from the tables of samples or queues.
+    /// A number from the run's tables of samples or queues.
     Tally(Tally),
 }
 
 /// A statistic over flows, over queries, or over the samples of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
-    /// Classes of the flows; `None`: all classes.
+    /// Classes of the included flows; `None` for all classes.
     pub flows: Option<Vec<String>>,
-    /// Classes of queries, which replace flows.
+    /// Classes of queries. If set, the statistic is over queries instead of flows.
     pub queries: Option<Vec<String>>,
-    /// Priorities whose queues are added up, which replace flows. The values are the samples of the
-    /// sampled switch during the arrival phase.
+    /// Priorities of queues. If set, the statistic is over samples instead of flows. A value is the
+    /// sum of these queues in a sample of the sampled switch during the arrival phase.
     pub priorities: Option<Vec<u8>>,
-    /// Smallest flow size included (bytes).
+    /// Smallest size of an included flow (bytes).
     pub from_bytes: u64,
-    /// Flow size from which flows are excluded (bytes).
+    /// Size from which flows are excluded (bytes).
     pub below_bytes: Option<u64>,
-    /// Quantity of each flow, query or sample.
+    /// Quantity that the statistic takes of each flow, query or sample.
     pub of: Quantity,
     /// Statistic over the quantities, such as a mean or a percentile.
     pub take: Take,
@@ -82,8 +82,8 @@ impl Metric {
     }
 }
 
-/// Returns every number of the summary and the given `statistics`, by key. Numbers without a value
-/// are absent.
+/// Returns every number of the run's summary and the given `statistics`, by key. Numbers without a
+/// value are absent.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -187,7 +187,7 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
     }
 }
 
-/// Returns the statistics among `metrics`.
+/// Returns the statistics among the given `metrics`.
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
@@ -195,7 +195,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
     })
 }
 
-/// Returns the tallies among `metrics`.
+/// Returns the tallies among the given `metrics`.
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),

@@ -1,9 +1,9 @@
-//! The multiverse of readings: every setting that a paper leaves open, changed one at a time
-//! against the headline reading, on the same arrivals.
+//! The multiverse of readings. Every setting that a paper leaves open is changed alone, against the
+//! headline reading and with equal arrivals.
 //!
-//! `claims/open-readings.csv` has the settings, their values and the sentence that leaves them
-//! open. They were decided by reading all statements, before any of them ran. A run is cached like
-//! any other, so a repeated command resumes.
+//! `claims/open-readings.csv` has the settings, their values and the sentences that leave the
+//! settings open. The table was written by reading all statements, before any of these runs. The
+//! cache stores the runs, so a repeated command resumes.
 
 use crate::expression::compile;
 use crate::output::write_whole;
@@ -21,28 +21,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const OPEN: &str = include_str!("../../../claims/open-readings.csv");
-/// Separator between the values of a setting, and between experiments or rows.
+/// Separator between the values of a setting, between experiments, and between rows.
 const SEPARATOR: &str = " | ";
 
-/// Name of the reading that decides a row's verdict.
+/// Name of the reading that decides the verdict on a statement.
 const HEADLINE: &str = "the headline reading";
 
-/// A setting that a paper does not state.
+/// A setting whose value a paper does not state.
 #[derive(Clone, Debug)]
 pub struct OpenReading {
     /// Experiments that the setting affects.
     pub experiments: Vec<String>,
-    /// Ids of the statements that the setting affects; empty: all of these experiments.
+    /// Ids of the statements that the setting affects; empty for all statements of the experiments.
     pub rows: Vec<String>,
-    /// Variants that it affects; empty: all that accept its keys.
+    /// Variants that the setting affects; empty for all variants that accept its keys.
     pub variants: Vec<String>,
-    /// Keys of the scenario, which get the same value.
+    /// Keys of the scenario; each alternative gives all of them one value.
     pub keys: Vec<String>,
     /// Alternative values for the keys; each list sets every key once.
     pub values: Vec<Vec<Setting>>,
-    /// Value of the headline reading.
+    /// Value of the setting in the headline reading.
     pub headline: String,
-    /// Sentence that leaves the setting open, or the absence of one.
+    /// Sentence of the paper that leaves the setting open, or a note that no sentence exists.
     pub sentence: String,
 }
 
@@ -94,14 +94,14 @@ pub fn open_readings() -> Result<Vec<OpenReading>, ReproduceError> {
     Ok(rows("claims/open-readings.csv", OPEN)?)
 }
 
-/// A statement under every open reading.
+/// A statement, judged under every open reading.
 #[derive(Clone, Debug)]
 pub struct Universe {
-    /// Verdict of the headline reading.
+    /// Verdict under the headline reading.
     pub headline: Judged,
-    /// Changed settings with their verdicts.
+    /// Changed settings, each with the verdict under them.
     pub readings: Vec<(Vec<Setting>, Judged)>,
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u64,
 }
 
@@ -125,7 +125,7 @@ impl Universe {
         text
     }
 
-    /// Rows for the table of recorded readings.
+    /// Rows of the statement for the table of recorded readings.
     #[must_use]
     pub fn rows(&self, scale: ScaleName, date: &str) -> Vec<UniverseRow> {
         let row = |reading: String, judged: &Judged| UniverseRow {
@@ -143,31 +143,31 @@ impl Universe {
     }
 }
 
-/// Settings with one value as `key and key = value`.
+/// Formats settings with one common value as `key and key = value`.
 fn told(settings: &[Setting]) -> String {
     let keys: Vec<_> = settings.iter().map(|setting| setting.key.as_str()).collect();
     let value = settings.first().map_or_else(String::new, |setting| shown(&setting.item.value));
     format!("{} = {value}", keys.join(" and "))
 }
 
-/// A line of the table of recorded readings.
+/// A row of the table of recorded readings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UniverseRow {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Changed setting, or the name of the headline reading.
+    /// Text of the changed setting, or the name of the headline reading.
     pub reading: String,
-    /// Verdict under this reading.
+    /// Verdict under the reading of this row.
     pub verdict: Verdict,
     /// Measured result as text.
     pub measured: String,
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u64,
-    /// Scale of the runs.
+    /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Git commit of the program.
+    /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
 }
 
@@ -189,7 +189,7 @@ impl CsvRow for UniverseRow {
     }
 }
 
-/// Records universes in a table. Rows of other statements stay.
+/// Records the verdicts of open readings in a table. Rows of other statements stay.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -212,7 +212,7 @@ pub fn record_universes(
 }
 
 /// Judges every statement of an experiment under the headline reading and under each open reading.
-/// Statements without an open reading are left out.
+/// Statements without an open reading are skipped.
 ///
 /// # Errors
 /// If the experiment lacks the scale, or the folder cannot be written.
@@ -250,16 +250,16 @@ pub fn multiverse<W: Watcher>(
     Ok(claims.iter().map(universe).collect())
 }
 
-/// Changed settings, and what they affect.
+/// Changed settings, and the variants and statements that they affect.
 struct Affected<'a> {
     settings: Vec<Setting>,
-    /// Variants; empty: all that accept the keys.
+    /// Affected variants; empty for all variants that accept the keys.
     variants: Vec<String>,
     claims: Vec<&'a ClaimCheck>,
 }
 
 impl Affected<'_> {
-    /// The plan with the settings, at the points that accept them.
+    /// Returns the plan with the changed settings, restricted to the points that accept them.
     fn plan(&self, plan: &Plan) -> Plan {
         let named = |variant: usize| {
             let name = plan.experiment.runs().map(|runs| &runs.variants[variant].name);
@@ -274,8 +274,8 @@ impl Affected<'_> {
     }
 }
 
-/// The open readings of an experiment with the statements that each affects, and all of these
-/// statements.
+/// Returns the open readings of an experiment with the statements that each reading affects, and
+/// all affected statements.
 fn readings_of<'a>(
     experiment: &'a Experiment,
     open: &[OpenReading],
@@ -300,7 +300,7 @@ fn readings_of<'a>(
     (readings, all.into_values().collect())
 }
 
-/// Restricts a plan to the points that any of the statements depends on.
+/// Restricts a plan to the points that some of the statements depend on.
 fn asked_by(plan: &Plan, claims: &[&ClaimCheck]) -> Plan {
     let asked: BTreeSet<_> = claims.iter().flat_map(|claim| only_asked(plan.clone(), claim).points).collect();
     let points = plan.points.iter().filter(|point| asked.contains(point)).cloned().collect();

@@ -26,12 +26,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Date of verdicts that are not recorded.
+/// Text in place of the date, for verdicts that are not recorded.
 pub(crate) const NO_DATE: &str = "not recorded";
 
-/// Writes an experiment's output to `folder`, each file atomically: `values.csv`, `figure.html`,
-/// every panel as SVG and PNG, and `courses.csv` if it has charts over time. `statement` returns
-/// the text of a statement by its number.
+/// Writes an experiment's output to `folder`, each file atomically. The files are `values.csv`,
+/// `figure.html`, every panel as SVG and PNG, and `courses.csv` for charts over time. The function
+/// `statement` returns the text of a statement by its number.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
@@ -63,7 +63,7 @@ pub fn write_experiment(
     write_whole(&folder.join("figure.html"), page.html())
 }
 
-/// Writes every panel as `panel-1.svg`, `panel-1.png` and so on.
+/// Writes every panel of an experiment as `panel-1.svg`, `panel-1.png` and so on.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
@@ -116,7 +116,7 @@ fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     links
 }
 
-/// Index page of a study without statements: links to its figures.
+/// Formats the index page of a study without statements: links to its figures.
 fn without_statements(experiments: &[&Experiment], links: Vec<(String, String)>) -> CurvesPage {
     let title = match experiments {
         [one] => heading(one),
@@ -183,7 +183,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
     CurvesPage { title: title.to_owned(), about, links, tables, ..CurvesPage::default() }
 }
 
-/// Writes a file atomically: beside its target, then renamed.
+/// Writes a file atomically: creates a second file in the folder, then renames it.
 ///
 /// # Errors
 /// If writing or renaming fails.
@@ -212,8 +212,8 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// Fingerprints of the results' statements; none if a scenario cannot be loaded, because its runs
-/// have failed then.
+/// Fingerprints of the statements in `results`. If a scenario cannot be loaded, there are none; the
+/// runs have failed then.
 fn fingerprints(results: &Results) -> BTreeMap<String, String> {
     let Ok(behaviours) = Behaviours::recorded() else { return BTreeMap::new() };
     let Ok(prints) = Fingerprints::new(&results.plan, &behaviours) else { return BTreeMap::new() };
@@ -221,8 +221,8 @@ fn fingerprints(results: &Results) -> BTreeMap<String, String> {
     claims.map(|claim| (claim.id.clone(), prints.of_claim(claim))).collect()
 }
 
-/// Sums the cost of all runs, including reused ones. `None` if some runs failed, or there were
-/// none.
+/// Sums the cost of all runs, including reused runs. `None` if some runs failed, or if there are no
+/// runs.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
@@ -239,7 +239,7 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     })
 }
 
-/// Page of an analytical figure.
+/// Formats the page of an analytical figure.
 fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
     let mut about = paragraphs(experiment);
     about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
@@ -252,7 +252,7 @@ fn paragraphs(experiment: &Experiment) -> Vec<String> {
     paragraphs.map(str::to_owned).collect()
 }
 
-/// Page of an experiment with runs.
+/// Formats the page of an experiment with runs.
 fn runs_page(
     results: &Results,
     estimates: &Estimates,
@@ -290,7 +290,7 @@ fn runs_page(
     CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
-/// Table of the verdicts of these runs, with their statements.
+/// Formats the table of the verdicts of an experiment's runs, with the statements.
 fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Option<PageTable> {
     let row = |judged: &Judged| {
         let statement = statement(&judged.id).unwrap_or_default();
@@ -326,7 +326,7 @@ fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
 }
 
-/// Names the source of a verdict in a word or two.
+/// Names the source of a verdict in one or two words.
 #[must_use]
 fn origin(record: &Record, renewed: &[Record]) -> String {
     if renewed.contains(record) {

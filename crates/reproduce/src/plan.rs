@@ -12,31 +12,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-/// One run of an experiment.
+/// A point of a plan: one run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Index of the variant.
+    /// Index of the variant in the experiment.
     pub variant: usize,
-    /// Index of the selected value, for every axis.
+    /// Index of the selected axis value, for every axis.
     pub places: Vec<usize>,
-    /// Offset to the seed in the scenario.
+    /// Offset of the run's seed to the seed in the scenario.
     pub seed: u64,
 }
 
-/// The runs of an experiment at a scale.
+/// Plan of the runs of an experiment at a scale.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The planned experiment.
+    /// Experiment that the plan belongs to.
     pub experiment: Arc<Experiment>,
-    /// Scale of the runs.
+    /// Scale of the runs: quick or paper.
     pub scale: ScaleName,
-    /// Reading of details that the paper leaves open; `None`: the profile in the scenario.
+    /// Reading of details that the paper leaves open; `None` for the profile in the scenario.
     pub profile: Option<Profile>,
-    /// Runs, ordered by axis values, variant and seed.
+    /// Runs of the plan, ordered by axis values, variant and seed.
     pub points: Vec<Point>,
     /// Offset of the first seed to the seed in the scenario; selects another set of seeds.
     pub first_seed: u32,
-    /// Additional overrides, applied last, by variant and axis values.
+    /// Additional overrides, by variant and axis values; the plan applies them last.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
     /// The only statements that the plan is for; empty: all of the experiment.
     pub rows: Vec<String>,
@@ -62,11 +62,11 @@ impl Plan {
         })
     }
 
-    /// Plans `experiments` at `scale`, in the reading of `profile` if given. Skips experiments that
-    /// lack the scale or the reading.
+    /// Plans `experiments` at `scale`, in the reading of `profile` if given. Experiments that lack
+    /// the scale or the reading are skipped.
     ///
     /// # Errors
-    /// If none of the experiments has them.
+    /// If none of the experiments has the scale or the reading.
     pub fn all<'a>(
         experiments: impl IntoIterator<Item = &'a Experiment>,
         scale: ScaleName,
@@ -113,7 +113,7 @@ impl Plan {
         Self { profile: Some(profile), ..self }
     }
 
-    /// Name of the profile of all runs. The first run suffices, because variants keep the profile.
+    /// Name of the profile of all runs. The first run decides, because variants keep the profile.
     #[must_use]
     pub fn profile_name(&self) -> &'static str {
         match self.profile {
@@ -125,8 +125,8 @@ impl Plan {
         }
     }
 
-    /// Folder of the experiment's output: its name, with the single statements of the plan, with
-    /// `-artifact` for the artifact's reading, and with the first seed if it is not 0.
+    /// Name of the folder of the experiment's output. The name of the experiment gets the suffix
+    /// `-artifact` for the artifact's reading, and the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -142,13 +142,13 @@ impl Plan {
         format!("{}{rows}{reading}{seeds}", self.experiment.id)
     }
 
-    /// The runs and the scale of the plan.
+    /// Returns the experiment's runs and the scale of the plan.
     fn sized(&self) -> (&Runs, &Scale) {
         let runs = self.experiment.runs().and_then(|runs| Some((runs, runs.scale(self.scale)?)));
         runs.expect("a point is one of an experiment that has runs at this scale")
     }
 
-    /// Loads the scenario of a point.
+    /// Loads the scenario of a point in the plan.
     ///
     /// # Errors
     /// If the experiment sets a value that the scenario format does not accept.
@@ -160,7 +160,7 @@ impl Plan {
     }
 
     /// Loads the scenario of a point. The caller may pass the scenario's seed at these axis values,
-    /// which saves loading it twice.
+    /// so that the scenario is read only once.
     fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, RunFailure> {
         let (runs, size) = self.sized();
         let variant = &runs.variants[point.variant];
@@ -197,7 +197,7 @@ impl Plan {
         bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)
     }
 
-    /// Describes a point: `load = 0.2, abm, seed +1`.
+    /// Describes a point of the plan: `load = 0.2, abm, seed +1`.
     #[must_use]
     pub fn describe(&self, point: &Point) -> String {
         let (runs, _) = self.sized();
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// Counts the runs of an experiment, before any is planned.
+/// Counts the runs of an experiment, before they are planned, and checks the limits.
 ///
 /// # Errors
 /// If the number of runs, or of seeds, exceeds the limit of one command.
@@ -260,16 +260,16 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
     points
 }
 
-/// Loads the points of a plan in order. The seeds of one place are adjacent, so the scenario's seed
-/// is read only with the first of them.
+/// Loads the points of a plan in order. The seeds of one point are adjacent, so the scenario's seed
+/// is read only for the first of them.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
-    /// The point loaded last, and the seed of its scenario.
+    /// The last loaded point, and the seed of its scenario.
     last: Option<(&'a Point, u64)>,
 }
 
 impl<'a> Loader<'a> {
-    /// Creates a loader that knows no seed.
+    /// Creates a loader without a known seed.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         Self { plan, last: None }
     }
@@ -322,7 +322,7 @@ mod tests {
             assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
         }
         assert!(plan.points.iter().any(|point| point.seed == 2));
-        // Another set of seeds starts at the given offset and has its own folder.
+        // A second set of seeds starts at the given offset and has a separate folder.
         let (third, other) = (plan.points.iter().find(|point| point.seed == 2), plan.clone().from_seed(2));
         let first = other.points.iter().find(|point| point.seed == 0).expect("a first seed");
         let seed =

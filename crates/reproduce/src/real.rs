@@ -1,11 +1,11 @@
-//! Results with real packets: statements judged by runs of the testbed, beside simulations of the
-//! same network.
+//! Results with real packets: runs of the testbed judge statements, beside simulations of an equal
+//! network.
 //!
 //! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
-//! with hosts executes its runs. Three tables in `claims/` record the results: `real-packets.csv`
-//! has the verdicts, `real-runs.csv` the lateness of the switch and the number of packets that the
-//! simulator judged differently, and `real/` the values of both. These results are shown beside the
-//! verdicts of simulations and never change them.
+//! with hosts executes its runs. Three tables in `claims/` record the results. `real-packets.csv`
+//! has the verdicts. `real-runs.csv` has the lateness of the switch and the number of packets for
+//! which the simulator decided differently. `real/` has the values of both. Pages show these
+//! results beside the verdicts of simulations; the results never change those verdicts.
 
 use crate::output::{write_experiment, write_whole};
 use crate::table::{Cells, CsvRow, rows, to_csv};
@@ -20,44 +20,44 @@ use std::path::Path;
 
 const VERDICTS: &str = include_str!("../../../claims/real-packets.csv");
 
-/// Keys of a run's lateness and parity, which are cached with its numbers.
+/// Cache keys of a run's lateness, and of its packets with different decisions.
 pub mod keys {
     /// 99th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
     /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Number of packets for which the simulator decided differently.
+    /// Number of packets for which switch and simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Number of packets that the switch decided on.
+    /// Number of packets that the switch admitted, dropped or trimmed.
     pub const PACKETS: &str = "real.packets";
 }
 
-/// Largest p99.9 of the lateness (us) for meaningful statements about queues: see
+/// Largest p99.9 of the switch's lateness (us) for meaningful statements about queues: see
 /// docs/how-to/real-switch.md.
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
-/// A recorded verdict from real packets.
+/// A recorded verdict from runs with real packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RealRecord {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict from real packets.
+    /// Verdict on the statement from real packets.
     pub verdict: Verdict,
     /// Measured result with real packets, as text.
     pub measured: String,
-    /// Number of repetitions per point.
+    /// Number of repetitions per point of the plan.
     pub repetitions: u64,
-    /// Verdict from simulations of the same network.
+    /// Verdict on the statement from simulations of an equal network.
     pub simulated: Verdict,
     /// Measured result in the simulator, as text.
     pub simulated_measured: String,
     /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Remark to read with the verdict.
+    /// Remark that readers need beside the verdict.
     pub note: String,
-    /// Git commit of the program.
+    /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
 }
 
@@ -91,28 +91,28 @@ impl CsvRow for RealRecord {
     }
 }
 
-/// Quality of the runs of an experiment.
+/// Quality of the runs of an experiment with real packets.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RealRuns {
-    /// Name of the experiment.
+    /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// Number of repetitions per point.
+    /// Number of repetitions per point of the plan.
     pub repetitions: u64,
-    /// Number of runs.
+    /// Number of runs with real packets.
     pub runs: u64,
-    /// Packets that the switch decided on, in all runs.
+    /// Number of packets that the switch admitted, dropped or trimmed, in all runs.
     pub packets: u64,
     /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,
     /// Largest p99.9 of the switch's lateness over the runs (us).
     pub lateness_p999_us: f64,
-    /// Number of runs whose p99.9 is above [`MOST_LATENESS_US`].
+    /// Number of runs whose p99.9 of the lateness is above [`MOST_LATENESS_US`].
     pub late_runs: u64,
-    /// Packets that the simulator judged differently.
+    /// Number of packets for which switch and simulator decided differently.
     pub differences: u64,
-    /// Git commit of the program.
+    /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
 }
 
@@ -157,9 +157,9 @@ pub(crate) fn recorded() -> Result<Vec<RealRecord>, ReproduceError> {
 /// An experiment that ran with real hosts and in the simulator.
 #[derive(Clone, Debug)]
 pub struct RealStudy {
-    /// Results with real hosts.
+    /// Results of the runs with real hosts.
     pub real: Results,
-    /// Results of the same scenarios in the simulator.
+    /// Results of the runs in the simulator, with equal scenarios.
     pub simulated: Results,
 }
 
@@ -234,8 +234,8 @@ impl RealStudy {
         experiment_markdown(self.experiment(), &values, Some(&self.runs(date)), &self.records(date))
     }
 
-    /// Writes the values, charts and verdicts to `folder`, in `real` and `simulated`, and
-    /// [`Self::markdown`] as `<paper>-<figure>.md`.
+    /// Writes the values, charts and verdicts to the folders `real` and `simulated` in `folder`,
+    /// and the text of [`Self::markdown`] as `<paper>-<figure>.md`.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -250,13 +250,13 @@ impl RealStudy {
     }
 }
 
-/// File name of an experiment: `losspass/fig1` becomes `losspass-fig1`.
+/// File name for an experiment: `losspass/fig1` becomes `losspass-fig1`.
 fn file_name(experiment: &Experiment) -> String {
     experiment.id.replace('/', "-")
 }
 
-/// Records the results of `studies` in the table of verdicts `table`, and beside it in
-/// `real-runs.csv` and `real/`. Entries of other experiments stay.
+/// Records the results of `studies` in the table of verdicts `table`. The file `real-runs.csv` and
+/// the folder `real` are beside this table. Entries of other experiments stay.
 ///
 /// # Errors
 /// If a table cannot be read or written.
@@ -294,9 +294,9 @@ fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 /// The page docs/evidence/real-packets.md, and the values of its experiments.
 #[derive(Clone, Debug)]
 pub struct RealPage {
-    /// Text of the page.
+    /// Text of the page of real packets.
     pub text: String,
-    /// The tables beside the page, as CSV: file name, content.
+    /// Tables beside the page, as CSV: file name, content.
     pub tables: Vec<(String, String)>,
 }
 
@@ -327,7 +327,7 @@ pub fn real_markdown(registry: &Registry, claims: &Path) -> Result<RealPage, Rep
     Ok(RealPage { text, tables })
 }
 
-/// Formats a number of repetitions.
+/// Formats a number of repetitions, such as "3 repetitions".
 pub(crate) fn repetitions(count: u64) -> String {
     if count == 1 { "1 repetition".to_owned() } else { format!("{count} repetitions") }
 }
@@ -378,7 +378,8 @@ fn experiment_markdown(
     text
 }
 
-/// Removes the criteria from a result, because the adjacent result has them.
+/// Removes the criteria from a result with real packets, because the adjacent simulated result has
+/// them.
 fn without_criteria(measured: &str) -> String {
     let mut parts = measured.split(" (criterion:");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -388,7 +389,7 @@ fn without_criteria(measured: &str) -> String {
     text
 }
 
-/// Formats the values as a Markdown table.
+/// Formats the values of an experiment, real and simulated, as a Markdown table.
 fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
     let rows = value_rows(real, simulated);
     let mut lines: Vec<_> = rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
@@ -398,15 +399,15 @@ fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
     lines.concat()
 }
 
-/// Formats the values as CSV. No cell has a quote.
+/// Formats the values of an experiment, real and simulated, as CSV. No cell has a quote.
 fn values_csv(real: &Estimates, simulated: &Estimates) -> String {
     let cell = |text: &String| if text.contains(',') { format!("\"{text}\"") } else { text.clone() };
     let rows = value_rows(real, simulated);
     rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n").collect()
 }
 
-/// The header, then a row per combination of axis values and variant, with two columns per plotted
-/// metric; all metrics if there are no panels.
+/// Returns the header, then a row per combination of axis values and variant. Every plotted metric
+/// has two columns; without panels, every metric has them.
 fn value_rows(real: &Estimates, simulated: &Estimates) -> Vec<Vec<String>> {
     let Some(runs) = real.experiment().runs() else { return Vec::new() };
     let mut shown: Vec<_> =

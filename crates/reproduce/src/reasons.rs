@@ -2,7 +2,7 @@
 //! `claims/arguments.csv`.
 //!
 //! Every row whose verdict [needs a reason](crate::Verdict::needs_reason) has one sentence, an
-//! owner and the run that shows it.
+//! owner and the run that shows the reason.
 
 use crate::table::{Cells, CsvRow, rows};
 use crate::{Evidence, Ledger, LedgerRow, ReproduceError, TableError};
@@ -13,18 +13,18 @@ const ARGUMENTS: &str = include_str!("../../../claims/arguments.csv");
 /// The side that must change for the statement to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The paper's sentence or setting does not give its result.
+    /// The paper's sentence or setting does not give the paper's result.
     Paper,
-    /// Model, setting or criterion of this project.
+    /// A model, setting or criterion of this project must change.
     Ours,
-    /// The reason is not known yet.
+    /// The reason for the failing statement is not known yet.
     Open,
 }
 
 impl Owner {
     const ALL: [Self; 3] = [Self::Paper, Self::Ours, Self::Open];
 
-    /// Name as written in tables.
+    /// Name of the owner as tables write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,11 +44,11 @@ impl fmt::Display for Owner {
 /// Reason for a statement that does not hold here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Side that must change: the paper or this project.
+    /// Side that must change for the statement to hold.
     pub owner: Owner,
-    /// The reason, one sentence.
+    /// Reason why the statement does not hold, in one sentence.
     pub why: String,
     /// Run, test or table that shows the reason.
     pub run: String,

@@ -17,7 +17,7 @@ pub(crate) static TESTBEDS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../te
 /// Scenarios of all experiments.
 pub(crate) static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 
-/// Experiments by name.
+/// Experiments that commands find by name.
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// Experiments in the order of their names.
@@ -26,7 +26,7 @@ pub struct Registry {
 
 impl Registry {
     /// Writes the embedded experiments of the papers and their scenarios to `folder`, and loads
-    /// them. Users can read these files and run them by hand.
+    /// them. Users can read these files and run the scenarios by hand.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -84,7 +84,7 @@ impl Registry {
             name == "all" || experiment.id == name || experiment.paper() == name
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
-            // For a figure without its paper, suggest the first paper that has it.
+            // For a figure without its paper, suggest the first paper that has such a figure.
             let ids = || self.experiments.iter().map(|one| one.id.as_str());
             let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
             let papers = self.experiments.iter().map(Experiment::paper);
@@ -95,7 +95,7 @@ impl Registry {
     }
 }
 
-/// Sort key that puts `fig10` after `fig9`.
+/// Sort key of an experiment's name that puts `fig10` after `fig9`.
 fn natural(id: &str) -> (String, u32, String) {
     let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
     let end = id[start..].find(|c: char| !c.is_ascii_digit()).map_or(id.len(), |end| start + end);
@@ -113,8 +113,8 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
 }
 
 /// Writes the embedded scenarios and the files that they name to `folder`, and returns the paths of
-/// the scenario files. Equal files are not rewritten. Scenarios that replay reference data are
-/// skipped, because the program does not contain that data.
+/// the scenario files. A file with equal content is not rewritten. Scenarios that replay reference
+/// data are skipped, because the program does not contain that data.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -136,7 +136,7 @@ pub fn unpack_scenarios(folder: &Path) -> Result<Vec<PathBuf>, ReproduceError> {
 
 fn unpack_file(file: &File<'_>, folder: &Path) -> Result<PathBuf, ReproduceError> {
     let path = folder.join(file.path().file_name().unwrap_or_default());
-    // An equal file keeps its modification time.
+    // A file with equal content keeps its modification time.
     if !fs::read(&path).is_ok_and(|present| present == file.contents()) {
         fs::write(&path, file.contents()).map_err(ReproduceError::io("write", &path))?;
     }

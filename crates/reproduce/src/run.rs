@@ -20,18 +20,19 @@ use std::sync::Arc;
 /// Results of an experiment's runs.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The plan that was run.
+    /// Plan of the executed runs.
     pub plan: Plan,
-    /// Numbers of each run in the plan's order, or the reason why it has none.
+    /// Numbers of each run in the plan's order, or the reason for a failed run.
     pub runs: Vec<Result<Arc<Numbers>, RunFailure>>,
 }
 
-/// Executes the runs of `plans` that are missing in `folder`.
+/// Executes the runs of `plans` whose numbers are missing in `folder`.
 ///
-/// `board` creates a watcher for the given number of runs.
+/// The function `board` creates a watcher for the given number of runs.
 ///
 /// # Errors
-/// If the folder cannot be written. A failed run is part of the result, and the others continue.
+/// If the folder cannot be written. A failed run is part of the results, and the other runs
+/// continue.
 pub fn run<W: Watcher>(
     plans: Vec<Plan>,
     folder: &Path,
@@ -60,18 +61,18 @@ pub fn run<W: Watcher>(
     Ok((prepared.gather(plans, &cache, &failures), watcher))
 }
 
-/// A missing run, to be executed on any machine.
+/// A run whose numbers are missing in the cache; any machine can execute it.
 #[derive(Clone, Debug)]
 pub struct Missing {
     /// Cache key of the run's numbers.
     pub key: String,
-    /// Scenario to run; the folder receives its tables.
+    /// Scenario of the run, and the folder for the run's tables.
     pub job: Job,
-    /// Numbers to compute from the tables.
+    /// Numbers to compute from the run's tables.
     pub wanted: Wanted,
 }
 
-/// Returns the runs of `plans` that are missing in `folder`, each once.
+/// Returns the runs of `plans` whose numbers are missing in `folder`, each once.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -79,8 +80,8 @@ pub fn missing(plans: &[Plan], folder: &Path) -> Result<Vec<Missing>, ReproduceE
     Ok(Prepared::new(plans, &Cache::open_in(folder)?).missing)
 }
 
-/// Collects the cached results of `plans`, like [`run()`] but without running anything. `failures`
-/// gives the reasons, by cache key, why runs on other machines delivered no result.
+/// Collects the cached results of `plans`, like [`run()`] but without executing a run. `failures`
+/// has the reason, by cache key, for each run that another machine could not finish.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -96,17 +97,17 @@ pub fn gather(
     Ok(prepared.gather(plans, &cache, &failures))
 }
 
-/// The runs of some plans, and those that are missing.
+/// Runs of some plans, and the runs whose numbers are missing.
 struct Prepared {
     missing: Vec<Missing>,
-    /// For every plan, in the order of its points: the cache key of the run, or the reason why it
-    /// has none.
+    /// Cache keys of the runs, for every plan in the order of its points. A run whose scenario
+    /// cannot be loaded has a failure instead.
     keys: Vec<Vec<Result<String, RunFailure>>>,
 }
 
 impl Prepared {
     fn new(plans: &[Plan], cache: &Cache) -> Self {
-        // Experiments with a common run may need different numbers of it.
+        // Experiments with a common run may need different numbers of this run.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
         for plan in plans {
@@ -156,25 +157,25 @@ impl Prepared {
 }
 
 impl Results {
-    /// The experiment of these results.
+    /// The experiment that the results belong to.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.plan.experiment
     }
 
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     #[must_use]
     pub fn seeds(&self) -> u64 {
         self.plan.points.iter().map(|point| point.seed + 1).max().unwrap_or(0)
     }
 
-    /// Returns the runs without numbers.
+    /// Returns the failures of runs without numbers.
     pub fn failures(&self) -> impl Iterator<Item = &RunFailure> {
         self.runs.iter().filter_map(|run| run.as_ref().err())
     }
 
-    /// Returns the values of a metric over the seeds, for a variant at some axis values. Missing
-    /// values are skipped.
+    /// Returns the values of a metric over the seeds, for a variant at some axis values. Seeds
+    /// without a value are skipped.
     #[must_use]
     pub fn samples(&self, metric: &str, variant: usize, places: &[usize]) -> Vec<f64> {
         let metrics = self.experiment().runs().map(|runs| &runs.metrics);
@@ -190,8 +191,8 @@ impl Results {
         samples
     }
 
-    /// Returns the lines of a course for a variant at some axis values, from the first seed's run;
-    /// empty if that run failed.
+    /// Returns the lines of a course for a variant at some axis values, from the first seed's run.
+    /// The result is empty if this run failed.
     #[must_use]
     pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
         let first = self
@@ -203,7 +204,7 @@ impl Results {
         numbers.and_then(|numbers| numbers.courses.get(&course.key())).map_or(&[], Vec::as_slice)
     }
 
-    /// Combinations of axis values that ran.
+    /// Combinations of axis values that ran, as indices.
     #[must_use]
     pub fn grid(&self) -> Vec<Vec<usize>> {
         let mut grid: Vec<Vec<usize>> = Vec::new();
@@ -215,7 +216,7 @@ impl Results {
         grid
     }
 
-    /// Means over some seeds, as a source of values for expressions.
+    /// Means of metrics over some seeds, as a source of values for expressions.
     #[must_use]
     pub fn of_seeds(&self, seeds: &[u64]) -> Arc<dyn Values> {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -228,13 +229,12 @@ impl Results {
     }
 }
 
-/// Cached numbers of one seed's run, or the reason why there are none.
+/// Cached numbers of one seed's run, or the reason why the run failed.
 type SeedRun = Result<Arc<Numbers>, RunFailure>;
 
-/// Runs of some seeds, for means over them.
+/// Runs of some seeds, for the means of metrics over these seeds.
 struct Means {
     experiment: Arc<Experiment>,
-    /// Runs of each seed, by variant and axis values.
     runs: BTreeMap<(usize, Vec<usize>), Vec<SeedRun>>,
 }
 

@@ -6,30 +6,30 @@ use csv::StringRecord;
 use serde::Serialize;
 use std::io;
 
-/// A mistake in a table.
+/// A mistake in a table of claims.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{why}", column.as_ref().map_or_else(String::new, |column| format!("column {column}: ")))]
 pub struct TableError {
-    /// Name of the file.
+    /// Name of the table's file.
     pub file: String,
-    /// Number of the line, from 1.
+    /// Number of the line with the mistake, from 1.
     pub line: u64,
-    /// Name of the column, if one is at fault.
+    /// Name of the column with the mistake; `None` if the whole line is wrong.
     pub column: Option<String>,
-    /// The mistake, and the expected value.
+    /// Description of the mistake, and the expected value.
     pub why: String,
 }
 
-/// A row type of a table.
+/// Type of the rows of a CSV table.
 pub(crate) trait CsvRow: Sized {
-    /// Required columns, in any order.
+    /// Names of the required columns, in any order.
     const COLUMNS: &'static [&'static str];
 
-    /// Reads a row from its cells.
+    /// Reads a row of the table from its cells.
     fn read(cells: &Cells<'_>) -> Result<Self, TableError>;
 }
 
-/// The cells of a line.
+/// Cells of a line in a CSV table.
 pub(crate) struct Cells<'a> {
     file: &'a str,
     line: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Creates the error for a cell.
+    /// Creates the error for a wrong cell.
     pub(crate) fn wrong(&self, column: &str, why: String) -> TableError {
         TableError { file: self.file.to_owned(), line: self.line, column: Some(column.to_owned()), why }
     }
@@ -48,7 +48,7 @@ impl Cells<'_> {
         place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }
 
-    /// Reads a text.
+    /// Reads the text of a cell.
     pub(crate) fn text(&self, column: &str) -> String {
         self.cell(column).to_owned()
     }
@@ -59,19 +59,19 @@ impl Cells<'_> {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// Reads a whole number.
+    /// Reads the whole number in a cell.
     pub(crate) fn count(&self, column: &str) -> Result<u64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a whole number, found \"{cell}\"")))
     }
 
-    /// Reads a number.
+    /// Reads the floating-point number in a cell.
     pub(crate) fn number(&self, column: &str) -> Result<f64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a number, found \"{cell}\"")))
     }
 
-    /// Reads a verdict.
+    /// Reads the verdict in a cell.
     pub(crate) fn verdict(&self, column: &str) -> Result<Verdict, TableError> {
         let cell = self.cell(column);
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == cell).ok_or_else(|| {
@@ -123,7 +123,7 @@ pub(crate) fn lines<T: CsvRow>(file: &str, text: &str) -> Result<Vec<(u64, T)>, 
     Ok(rows)
 }
 
-/// Reads the rows of a table.
+/// Reads the rows of a CSV table.
 pub(crate) fn rows<T: CsvRow>(file: &str, text: &str) -> Result<Vec<T>, TableError> {
     Ok(lines(file, text)?.into_iter().map(|(_, row)| row).collect())
 }

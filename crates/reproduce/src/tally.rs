@@ -16,29 +16,30 @@ use std::collections::BTreeMap;
 /// A number from the tables of samples or queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
-    /// Goodput between two samples, summed over the flows of some classes (Mb/s). Needs
-    /// `output.sample_flows`.
+    /// Goodput between two samples (Mb/s), summed over the flows of some classes. The scenario
+    /// needs `output.sample_flows`.
     Goodput {
-        /// Classes of the flows.
+        /// Classes of the included flows.
         goodput: Vec<String>,
-        /// Start (ms): the first sample at or after this time is used.
+        /// Start of the goodput's interval (ms): the first sample at or after this time is used.
         from_ms: f64,
-        /// End (ms): the last sample at or before this time is used.
+        /// End of the goodput's interval (ms): the last sample at or before this time is used.
         until_ms: f64,
     },
-    /// A count over the queues of all switches.
+    /// A count, summed over the queues of all switches.
     Queues {
-        /// Priorities of the queues.
+        /// Priorities of the included queues.
         queues: Vec<u8>,
-        /// Counter to sum.
+        /// Name of the counter to sum over the queues.
         count: QueueCount,
     },
-    /// A probe of the policy: its last sample, summed over the sampled queues. Meant for counters.
+    /// Value of a policy's probe in the last sample, summed over the sampled queues. It suits
+    /// counters.
     Probe {
         /// Name of the probe, as on the policy's page and in the table `probes`.
         probe: String,
-        /// Priority of the queues to include; `None`: all. Needed for a probe of a port, which
-        /// every queue of the port reports.
+        /// Priority of the included queues; `None` for all priorities. A probe of a port needs one
+        /// priority, because every queue of the port reports the probe.
         priority: Option<u8>,
     },
 }
@@ -62,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// Computes the number; `None` if no sample is in range.
+    /// Computes the number of the tally; `None` if no sample is in range.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -107,7 +108,7 @@ impl Tally {
 }
 
 /// Computes the goodput (Mb/s) of all flows between the first and the last sample in the range. A
-/// flow counts 0 bytes before its start.
+/// flow that has not started counts 0 bytes.
 fn goodput(rows: &[ProgressRow], from_ns: f64, until_ns: f64) -> Option<f64> {
     let within = |row: &&ProgressRow| (from_ns..=until_ns).contains(&(row.time_ns as f64));
     let (first, last) = (

@@ -4,14 +4,14 @@ use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use bufferlab_theory::figures::{Axis, Figure, Scale};
 use std::fmt::Write;
 
-/// Draws the panels of a figure.
+/// Draws the panels of an analytical figure.
 #[must_use]
 pub fn theory_panels(figures: &[Figure]) -> Vec<CurvePanel> {
     figures.iter().map(panel).collect()
 }
 
-/// Formats one line per point: `panel,line,x,y`. Names of lines may contain commas, so they are
-/// quoted.
+/// Formats one line per point: `panel,line,x,y`. The names of chart lines are quoted, because they
+/// may contain commas.
 #[must_use]
 pub fn theory_csv(figures: &[Figure]) -> String {
     let mut text = String::from("panel,line,x,y\n");

@@ -1,14 +1,14 @@
-//! Rules for verdicts on statements.
+//! Rules that give verdicts on statements.
 //!
 //! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
-//! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule has two
-//! sides: an interval that crosses an edge of the band decides nothing.
+//! ([`crate::judge()`]). Estimate and interval decide, see [`Verdict::meaning`]. Every rule covers
+//! two cases: an interval that crosses an edge of the band decides nothing.
 //!
-//! If the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge for
-//! the difference between NULL and INCONCLUSIVE. Without a number from the paper, only an effect of
-//! exactly zero is NULL.
+//! Suppose that the band of a claim ("better") begins at an effect of zero. Then a tenth of the
+//! paper's effect is the border between NULL and INCONCLUSIVE. Without a number from the paper,
+//! only an effect of exactly zero is NULL.
 //!
-//! Of several conditions the worst verdict counts. With a single seed there is no interval: the
+//! The worst verdict of a statement's conditions counts. A single seed gives no interval: the
 //! estimate alone decides, and the row shows that there was one seed.
 
 use crate::{Better, Condition};
@@ -23,42 +23,42 @@ use std::fmt;
 pub enum Verdict {
     /// The statement holds, and the effect has about the paper's size.
     Strong,
-    /// The statement holds.
+    /// The statement holds as printed.
     Pass,
     /// The statement fails as printed, but holds as corrected.
     Corrected,
-    /// The effect has the right direction, and is more than twice the paper's.
+    /// The measured effect has the claimed direction, and is more than twice the paper's effect.
     Overshoot,
-    /// The effect has the right direction, but is too small.
+    /// The measured effect has the claimed direction, but is too small.
     Partial,
-    /// More seeds may decide the statement, or no difference was possible.
+    /// The runs decide nothing: more seeds may decide the statement, or no difference was possible.
     Inconclusive,
     /// The measured effect is smaller than the claimed effect.
     Null,
-    /// The statement does not hold.
+    /// The statement does not hold in the runs.
     Fail,
-    /// The statement cannot be decided.
+    /// No run can decide the statement.
     NotCheckable,
     /// The statement was never run.
     NotRun,
-    /// The record belongs to an experiment, a setting or an engine that has changed since.
+    /// The record belongs to an earlier version of the experiment, its settings or the engine.
     Void,
 }
 
-/// The part of a statement that a verdict leaves standing.
+/// Standing of a statement: whether it holds after its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The statement holds, as printed or as corrected.
     Holds,
     /// The statement does not hold as printed.
     Against,
-    /// The runs decide nothing.
+    /// The runs of the statement decide nothing.
     Open,
-    /// Valid evidence is missing.
+    /// The statement has no valid evidence.
     Unjudged,
 }
 
-/// Name, standing and condition of every verdict, the best first: the one table of verdicts.
+/// Name, standing and condition of every verdict, the best first.
 const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
     (Verdict::Strong, "STRONG", Standing::Holds, "as PASS, and the effect is 0.7 to 1.3 times the paper's"),
     (
@@ -119,9 +119,9 @@ const TABLE: [(Verdict, &str, Standing, &str); Verdict::COUNT] = [
 ];
 
 impl Verdict {
-    /// Number of verdicts.
+    /// Number of different verdicts.
     pub const COUNT: usize = 11;
-    /// All verdicts, the best first.
+    /// All verdicts, ordered from the best to the worst.
     pub const ALL: [Self; Self::COUNT] = {
         let mut all = [Self::Strong; Self::COUNT];
         let mut place = 0;
@@ -132,7 +132,7 @@ impl Verdict {
         all
     };
 
-    /// Name as written in tables.
+    /// Name of the verdict as tables write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         TABLE[self as usize].1
@@ -144,13 +144,13 @@ impl Verdict {
         TABLE[self as usize].2
     }
 
-    /// Condition under which the verdict is given, in Markdown.
+    /// Condition under which a statement gets the verdict, in Markdown.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         TABLE[self as usize].3
     }
 
-    /// Whether the statement holds as printed.
+    /// Whether a statement with this verdict holds as printed.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::Strong | Self::Pass)
@@ -176,16 +176,16 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Fraction of the paper's effect that counts as the edge of a band that begins at no effect.
+/// Fraction of the paper's effect that is the edge of a band which begins at an effect of zero.
 const NOTICEABLE: f64 = 0.1;
-/// Multiple of the paper's effect from which an effect is an overshoot. It was fixed before any run
-/// was judged by it.
+/// Multiple of the paper's effect from which an effect is an overshoot. The number was fixed before
+/// any run was judged by it.
 const OVERSHOOT: f64 = 2.0;
 /// Range of effect / paper's effect that counts as about the paper's size.
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
 impl Condition {
-    /// Returns the verdict on an effect.
+    /// Returns the verdict on a measured effect.
     #[must_use]
     pub fn verdict(&self, estimate: &Estimate) -> Verdict {
         match self.neutral {
@@ -198,7 +198,7 @@ impl Condition {
         self.at_least.is_none_or(|least| value >= least) && self.at_most.is_none_or(|most| value <= most)
     }
 
-    /// Judges an effect with a claimed direction: away from `neutral`.
+    /// Judges an effect with a claimed direction away from `neutral`.
     fn directed(&self, neutral: f64, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
         // Flip the sign if needed, so that a positive effect has the claimed direction.
@@ -211,7 +211,7 @@ impl Condition {
         let (low, high) = (effect - half, effect + half);
         let band = self.at_least.or(self.at_most).map_or(0.0, of);
         if high < 0.0 {
-            // A band may include small effects in the wrong direction.
+            // The band of a claim may include small effects in the wrong direction.
             return match (low >= band, high >= band) {
                 (true, _) => Verdict::Pass,
                 (false, true) => Verdict::Inconclusive,
@@ -233,7 +233,7 @@ impl Condition {
         if strong { Verdict::Strong } else { Verdict::Pass }
     }
 
-    /// Whether a FAIL is on the side where the scheme does better than the paper says.
+    /// Whether a FAIL is on the side where the scheme does better than the paper states.
     #[must_use]
     pub fn is_better(&self, estimate: &Estimate) -> bool {
         let half = estimate.half_width.unwrap_or(0.0);
@@ -244,15 +244,15 @@ impl Condition {
         }
     }
 
-    /// Smallest effect that counts as the claimed one.
+    /// Smallest effect that meets the claim.
     fn edge(&self, neutral: f64, sign: f64) -> f64 {
         let band = self.at_least.or(self.at_most).map_or(0.0, |edge| (edge - neutral) * sign);
         let noticeable = self.paper.map_or(0.0, |paper| (paper - neutral) * sign * NOTICEABLE);
         band.max(noticeable).max(0.0)
     }
 
-    /// Judges a claimed value, or a claim that nothing differs, by the position of the whole
-    /// interval.
+    /// Judges a claimed value, or a claim that nothing differs. The position of the whole interval
+    /// decides.
     fn undirected(&self, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
         let (low, high) = (estimate.mean - half, estimate.mean + half);
@@ -322,7 +322,7 @@ mod tests {
         let ratio =
             Condition { at_least: None, at_most: Some(1.0), neutral: Some(1.0), ..lower_by(0.0, 0.9) };
         assert_eq!(judge(&ratio, 0.7, 0.05), Verdict::Overshoot);
-        // A paper's number on the wrong side of no effect is nothing to exceed.
+        // If the paper's number has the wrong direction, no effect can exceed it.
         assert_eq!(judge(&lower_by(0.0, -0.1), 0.5, 0.1), Verdict::Pass);
     }
 

@@ -1,12 +1,12 @@
 //! Ablations: which difference between two readings explains a statement's verdict? Changes are
-//! tried one at a time on the same arrivals, then in pairs.
+//! tried alone and with equal arrivals, then in pairs.
 //!
 //! The paper's reading of an experiment is the base. The second reading is split into single
-//! changes: keys whose values `profile = "artifact"` changes (a policy's `filter`, a transport's
-//! recovery) and entries of the experiment's `[artifact.set]`, or keys given by the caller. Each
-//! change is applied alone to all variants, and the statement is judged again. If no single change
-//! makes half of the difference of all together, the four with the largest effect are tried in
-//! pairs.
+//! changes. They are the keys whose values `profile = "artifact"` changes (a policy's `filter`, a
+//! transport's recovery) and the entries of the experiment's `[artifact.set]`. A caller can give
+//! other keys. Each change is applied alone to all variants, and the statement is judged again. If
+//! no single change explains half of the difference between the readings, the four changes with the
+//! largest effects are tried in pairs.
 
 use crate::ablations::{KeyQuote, quote_of};
 use crate::plan::check_runs;
@@ -21,51 +21,53 @@ use std::path::Path;
 
 /// Number of single changes that are also tried in pairs.
 const PAIRED: usize = 4;
-/// Share of the whole difference from which a change explains the statement.
+/// Smallest share of the readings' difference with which a change explains the statement.
 const CARRIES: f64 = 0.5;
 
 /// A difference between two readings.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Key of the difference: `switch.policy.filter`, even if it applies to some switches only.
+    /// Key of the difference, such as `switch.policy.filter`, even if it applies to some switches
+    /// only.
     pub key: String,
-    /// Values in the paper's and in the second reading, as TOML, at the first point where they
-    /// differ.
+    /// Values of the key in the paper's reading and in the second reading, as TOML. They are from
+    /// the first point where the values differ.
     pub values: (String, String),
-    /// Overrides of the change, by variant and axis values.
+    /// Overrides that make the change, by variant and axis values.
     pub(crate) settings: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
-/// A statement, judged with some changes.
+/// A trial: verdict on a statement with some changes.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Indices of the changes: none for the paper's reading, all for the second reading.
+    /// Indices of the applied changes: none for the paper's reading, all for the second reading.
     pub changes: Vec<usize>,
-    /// Verdict and measured result.
+    /// Verdict and measured result with the changes of the trial.
     pub judged: Judged,
-    /// Share of the whole difference due to the changes, in the deciding condition.
+    /// Share of the readings' difference that the trial's changes explain, in the deciding
+    /// condition.
     pub share: Option<f64>,
 }
 
-/// Explanation of why two readings differ in a statement.
+/// Explanation why the verdicts of two readings on a statement differ.
 #[derive(Clone, Debug)]
 pub struct Ablation {
     /// Statement that the ablation checks.
     pub claim: ClaimCheck,
-    /// Differences between the readings.
+    /// Differences between the two readings of the experiment.
     pub changes: Vec<Change>,
     /// Trial without changes: the paper's reading.
     pub base: Trial,
     /// Trial with all changes: the second reading.
     pub other: Trial,
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u64,
     /// Trials of single changes, ordered by share, the largest first, then trials of pairs.
     pub trials: Vec<Trial>,
 }
 
-/// Explains the difference between the paper's reading of a statement and a second reading: the
-/// artifact's, or `given` keys with their values.
+/// Explains the difference between the paper's reading of a statement and a second reading. The
+/// second reading is the artifact's, or the keys and values in `given`.
 ///
 /// # Errors
 /// If the experiment lacks the scale or a second reading, or the folder cannot be written.
@@ -81,7 +83,7 @@ pub fn why<W: Watcher>(
     let plan = plan.under(Profile::Paper);
     let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
         let (results, _) = run(plans, folder, how, &mut board)?;
-        // Effects under other readings need variants that do not run here.
+        // Effects under alternative readings need variants that an ablation does not run.
         let judged = |result| Judged { beside: Vec::new(), ..judge(claim, result) };
         Ok(results.iter().map(judged).collect())
     };
@@ -123,7 +125,7 @@ pub fn why<W: Watcher>(
     Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, seeds, trials })
 }
 
-/// Restricts a plan to the points that the statement depends on.
+/// Restricts a plan to the points that a statement depends on.
 pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let Some(runs) = plan.experiment.runs() else { return plan };
     let scripts = claim.conditions.iter().flat_map(|one| std::iter::once(&one.effect).chain(&one.guard));
@@ -138,7 +140,7 @@ pub(crate) fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     Plan { points, ..plan }
 }
 
-/// Returns the plan with some changes applied.
+/// Returns the plan with some of the changes applied.
 pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     let mut extra = plan.extra.clone();
     for change in made {
@@ -150,8 +152,8 @@ pub(crate) fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
 }
 
 /// Turns the caller's keys into changes, restricted to the points that accept each key: a policy
-/// lacks the parameters of others. A key that no point accepts stays everywhere, so that its runs
-/// report the mistake.
+/// lacks the parameters of others. A key that no point accepts stays in all points, so that their
+/// runs report the mistake.
 pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
@@ -179,7 +181,7 @@ pub(crate) fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes of the artifact's reading.
+/// Returns the changes that make the artifact's reading.
 fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
     let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
@@ -237,9 +239,9 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     Ok(changes)
 }
 
-/// Groups the keys of a reading into changes: returns the name of the group and the part of it. One
-/// key of all transports is a single change. The topology is one, too, because parts of it alone
-/// make no sense.
+/// Groups the keys of a reading into changes. Returns the name of the group, and the part of the
+/// group that the key belongs to. A key of several transports is a single change. The topology is a
+/// single change, because parts of a topology alone make no sense.
 fn grouped(key: &str) -> (String, Option<&str>) {
     if let Some(part) = key.strip_prefix("topology.") {
         return ("topology".to_owned(), Some(part));
@@ -260,8 +262,8 @@ fn everywhere(key: &str) -> String {
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
 }
 
-/// Flattens a resolved scenario into values by dotted key; entries of a list of tables are
-/// numbered.
+/// Flattens a resolved scenario into values by dotted key. The keys number the entries of a list of
+/// tables.
 pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     fn walk(key: &str, item: Item, into: &mut BTreeMap<String, Value>) {
         let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
@@ -288,7 +290,7 @@ pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     into
 }
 
-/// Formats a value as TOML.
+/// Formats a configuration value as TOML.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("\"{text}\""),
@@ -307,14 +309,14 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// Index of the condition that decides: the first with another verdict in the second reading, else
-/// the first.
+/// Index of the condition that decides: the first condition whose verdict differs in the second
+/// reading, else the first condition.
 fn deciding(base: &Judged, other: &Judged) -> usize {
     let pairs = base.conditions.iter().zip(&other.conditions);
     pairs.enumerate().find(|(_, (a, b))| a.verdict != b.verdict).map_or(0, |(place, _)| place)
 }
 
-/// Share of the way from `base` to `other` that a trial covers.
+/// Share of the difference between `base` and `other` that a trial explains.
 fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Option<f64> {
     let mean = |judged: &Judged| {
         judged.conditions.get(condition)?.estimate.as_ref().ok().map(|estimate| estimate.mean)
@@ -324,7 +326,7 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 }
 
 impl Ablation {
-    /// Keys of a trial, and their values in both readings.
+    /// Keys that a trial changes, and the values of these keys in both readings.
     pub(crate) fn keys_and_values(&self, trial: &Trial) -> (Vec<&str>, String, String) {
         let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
         let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
@@ -363,8 +365,8 @@ impl Ablation {
         text
     }
 
-    /// Formats the answer as a sentence, with the words of both sides on the most important keys,
-    /// if known.
+    /// Formats the answer of the ablation as a sentence. For the most important keys, it adds the
+    /// known quotes of paper and public code.
     #[must_use]
     pub fn answer(&self, said: &[KeyQuote]) -> String {
         let id = &self.claim.id;

@@ -1,7 +1,8 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
-//! The reader looks keys up here, and so knows which keys exist. The JSON Schema and the reference
-//! in `docs/reference/scenarios.md` are generated from here, so the three cannot drift apart.
+//! The reader looks up keys in these tables, and so knows which keys exist. The JSON Schema and the
+//! reference in `docs/reference/scenarios.md` are generated from the tables, so the three cannot
+//! drift apart.
 
 mod catalogs;
 mod declare;
@@ -51,7 +52,7 @@ pub(crate) static MERGING: Merging = Merging {
     named: &["policy", "congestion_control"],
 };
 
-/// Every table of a scenario.
+/// Every table of the scenario format.
 pub(crate) static TABLES: &[&TableSpec] = &[
     &ROOT, &TOPOLOGY, &SWITCH, &PFC, &WATCHDOG, &ECN, &HARDWARE, &HOST, &TRANSPORT, &WORKLOAD, &FAULT,
     &OUTPUT,

@@ -1,23 +1,23 @@
-//! The headroom that the cables of a scenario need: the model of [`bufferlab_units::headroom`] with
-//! the data of the network, its transports and its switches.
+//! Headroom that the cables of a scenario need. It follows from the model of
+//! [`bufferlab_units::headroom`] with the data of the network, its transports and its switches.
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
 use bufferlab_topology::{Port, Topology};
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
 
-/// The properties of a switch with lossless priorities that determine its headroom.
+/// Properties of a switch with lossless priorities that determine its headroom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PausingSwitch<'a> {
     pub(crate) pfc: &'a PfcSpec,
     /// Size of a memory cell (bytes); 1 without cells.
     pub(crate) cell_bytes: u32,
     pub(crate) packet_overhead: u32,
-    /// Bytes of every frame that the switch does not store.
+    /// Number of bytes of every frame that the switch does not store.
     pub(crate) uncharged_bytes: u32,
 }
 
-/// Smallest and largest size on the wire (bytes) of the packets that a transport sends with
+/// Returns smallest and largest size on the wire (bytes) of the packets that a transport sends with
 /// `priority`.
 fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     let levels = transport.pias_thresholds_bytes.len();
@@ -41,8 +41,8 @@ fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     }
 }
 
-/// Smallest and largest packet that hosts send with `priority` (bytes). For a priority that no
-/// transport uses, the packets of all priorities count.
+/// Returns the size of the smallest and largest packet that hosts send with `priority` (bytes). For
+/// a priority that no transport uses, the packets of all priorities count.
 fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     let join = |one: (u32, u32), other: (u32, u32)| (one.0.min(other.0), one.1.max(other.1));
     let named = transports.iter().filter_map(|transport| sizes(transport, priority)).reduce(join);
@@ -56,8 +56,8 @@ fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     })
 }
 
-/// The properties of the cable at `port` of a switch, with the end `end`, that determine the
-/// headroom of `priority`. `None` if the priority is lossy or no packets are sent.
+/// Returns the properties of the cable at `port` of a switch, with the end `end`, that determine
+/// the headroom of `priority`. `None` if the priority is lossy or no packets are sent.
 pub(crate) fn paused_cable(
     topology: &Topology,
     transports: &[&TransportSpec],
@@ -90,9 +90,9 @@ pub(crate) fn paused_cable(
     })
 }
 
-/// Headroom of a policy with these parameters for a lossless ingress queue (bytes). The last
-/// matching profile with a headroom takes precedence over the number of the port. `None` if the
-/// policy has no headroom.
+/// Returns the headroom of a policy with these parameters for a lossless ingress queue (bytes). The
+/// last matching profile with a headroom takes precedence over the number of the port. `None` if
+/// the policy has no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
     let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let general = match find("headroom")? {
@@ -110,8 +110,8 @@ pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u
 }
 
 impl Scenario {
-    /// The properties of the cable at `port` of a switch that determine the headroom of `priority`.
-    /// `None` if the priority is lossy, or there is no such port.
+    /// Returns the properties of the cable at `port` of a switch that determine the headroom of
+    /// `priority`. `None` if the priority is lossy, or the switch has no such port.
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;
@@ -126,8 +126,8 @@ impl Scenario {
         paused_cable(&self.topology, &transports, switch, (port, end), priority)
     }
 
-    /// Configured headroom of `switch` for the ingress queue of `port` and `priority` (bytes).
-    /// `None` if the policy of the switch has no headroom.
+    /// Returns the configured headroom of `switch` for the ingress queue of `port` and `priority`
+    /// (bytes). `None` if the policy of the switch has no headroom.
     #[must_use]
     pub fn configured_headroom(&self, switch: u32, port: u16, priority: u8) -> Option<u64> {
         configured(&self.switches.get(switch as usize)?.policy_params, port, priority)

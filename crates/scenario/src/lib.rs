@@ -1,4 +1,5 @@
-//! Scenario files: what was written, checked and resolved into what will run.
+//! Scenario files: reads the text of an experiment, checks it, and resolves it to a runnable
+//! scenario.
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs
@@ -46,8 +47,8 @@ pub use reference::{REFERENCE_PAGES, ReferencePage, key_index};
 pub use schema::json_schema;
 pub use variant::{A_VARIANT, Variant};
 
-/// Whether this process knows policies, marking rules, classifiers, congestion controls, workloads
-/// or topologies that are not built in.
+/// Whether this process has registered custom policies, marking rules, classifiers, congestion
+/// controls, workloads or topologies.
 #[must_use]
 pub fn has_custom_entries() -> bool {
     let none = bufferlab_core::custom_policies().is_empty()
@@ -59,13 +60,14 @@ pub fn has_custom_entries() -> bool {
     !none
 }
 
-/// The format as data: its root table, from which all others are reached.
+/// Returns the format as data: its root table, from which all other tables are reached.
 #[must_use]
 pub fn format() -> &'static bufferlab_document::spec::TableSpec {
     &format::ROOT
 }
 
-/// The table of a buffer profile as data: the parameter `profiles` of a policy is a list of it.
+/// Returns the table of a buffer profile as data. The parameter `profiles` of a policy is a list of
+/// such tables.
 #[must_use]
 pub fn profile_format() -> &'static bufferlab_document::spec::TableSpec {
     &format::PROFILE

@@ -1,4 +1,4 @@
-//! The limits of the scenario format, for the page of limits.
+//! Limits of the scenario format, for the page of limits.
 
 use crate::format::{EXPLAINED_MAX, FRAME_MAX};
 use crate::load::EXTENDS_MAX;

@@ -1,4 +1,4 @@
-//! Loading of scenarios: reading files, `extends`, overrides from the command line.
+//! Loads scenarios: reads files, `extends`, and overrides from the command line.
 
 use crate::assign::assign;
 use crate::context::{Complaint, Context};
@@ -13,44 +13,43 @@ use bufferlab_document::tree::command_line_value;
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
-/// File name of changes from the command line in errors ([`crate::Problem::file`]).
+/// Name in place of a file for changes from the command line in errors ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
 /// Maximum length of a chain of files that extend each other.
 pub(crate) const EXTENDS_MAX: usize = 32;
 
-/// A loaded scenario.
+/// A loaded scenario, with its resolved text and its warnings.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The scenario for a driver.
+    /// Scenario that a driver runs.
     pub scenario: Scenario,
-    /// The scenario as TOML with all defaults. The text loads to the same scenario if the files in
-    /// [`Self::inputs`] are in its folder.
+    /// Text of the scenario as TOML with all defaults. The text loads to an equal scenario if the
+    /// files in [`Self::inputs`] are in its folder.
     pub resolved: String,
     /// Files that the scenario refers to, with the names in [`Self::resolved`].
     pub inputs: Vec<InputFile>,
-    /// Warnings: problems to check before you trust the numbers.
+    /// Warnings to check before trusting the numbers.
     pub warnings: Vec<Problem>,
-    /// The variant with which the scenario was loaded, unless the variant is only the name of a
-    /// policy.
+    /// Variant with which the scenario was loaded, unless the variant is only the name of a policy.
     pub variant: Option<VariantName>,
 }
 
 /// Name of a run in a comparison, and the text of its variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantName {
-    /// The label: [`Variant::label`].
+    /// Label of the variant: [`Variant::label`].
     pub label: String,
-    /// The variant in its canonical spelling, which [`Variant::parse`] reads.
+    /// Text of the variant in its canonical spelling, which [`Variant::parse`] reads.
     pub text: String,
 }
 
-/// Changes that are applied to a scenario after its files, in this order.
+/// Changes of a scenario that are applied after its files, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
-    /// Dotted keys and TOML values; a bare word is a string.
+    /// Dotted keys and TOML values of overrides; a bare word is a string.
     pub overrides: &'a [(String, String)],
-    /// A policy with parameters and other changes.
+    /// Variant to apply: a policy with parameters and other changes.
     pub variant: Option<&'a Variant>,
     /// Further dotted keys and values, applied after the variant.
     pub then: &'a [(String, String)],
@@ -58,10 +57,10 @@ pub struct Changes<'a> {
 
 /// Loads a scenario file.
 ///
-/// `overrides` are applied in order, after the file and all that it extends. An override is a
-/// dotted key and a TOML value; a bare word is a string: `("switch.policy", "abm")`,
-/// `("workload.0.load", "0.8")`, `("transport.dctcp.min_rto", "1 ms")` (a list entry is given by
-/// number or name).
+/// `overrides` are applied in order, after the file and all files that it extends. An override is a
+/// dotted key and a TOML value; a bare word is a string. Examples are `("switch.policy", "abm")`,
+/// `("workload.0.load", "0.8")` and `("transport.dctcp.min_rto", "1 ms")`. A key names a list entry
+/// by number or name.
 ///
 /// # Errors
 /// All mistakes that one pass can find.
@@ -69,7 +68,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     load_changed(path, None, &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario with changes from the file, or from `text` as if it were the content of the
+/// Loads a scenario with changes, from the file or from `text` as if it were the content of the
 /// file.
 ///
 /// # Errors
@@ -143,7 +142,7 @@ pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<L
     })
 }
 
-/// Records that there is no scenario file at `path`.
+/// Records that `path` has no readable scenario file.
 fn report_unreadable(context: &Context, path: &Path, error: &std::io::Error) {
     let complaint = Complaint::new(format!("cannot read {}: {}", path.display(), reason(error)), "");
     let help = match nearby_file(path) {
@@ -182,8 +181,8 @@ fn finish(
     }
 }
 
-/// Reads a file and all files that it extends, and merges them. `None` after an error, which is in
-/// the context.
+/// Reads a file and all files that it extends, and merges them. `None` after an error, which the
+/// context records.
 fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> {
     let mut layers = Vec::new();
     let mut chain: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -252,7 +251,7 @@ fn read_base(
     }
 }
 
-/// Canonical path, which is equal for all paths to one file.
+/// Returns the canonical path, which is equal for all paths to one file.
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -263,7 +262,7 @@ fn override_all(context: &mut Context, root: &mut Item, overrides: &[(String, St
     }
 }
 
-/// Applies a key that another document sets.
+/// Applies a key that another document sets to the scenario.
 fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
     let source = setting.source.as_ref().map_or(Origin::BUILT_IN.source, |source| context.adopt(source));
     let key_origin = Origin { source, ..setting.key_origin };
@@ -274,7 +273,7 @@ fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
     }
 }
 
-/// Applies one override.
+/// Applies one override to the scenario.
 fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     let text = format!("--set {key}={value}");
     let source = context.add_source(COMMAND_LINE, &text, Path::new(""));

@@ -1,5 +1,5 @@
-//! The validated scenario: what will run. Every default is filled in, every unit parsed, every name
-//! resolved. Only this enters a driver.
+//! The validated scenario, which a driver runs. Every default is filled in, every unit parsed,
+//! every name resolved. A driver receives only this scenario.
 
 pub use bufferlab_core::watchdog::{StormCounter, WatchdogAction, WatchdogRule, WatchdogSpec};
 
@@ -17,14 +17,14 @@ use bufferlab_workload::Workload;
 use std::sync::Arc;
 
 impl SwitchSpec {
-    /// Bit p: priority p is lossless.
+    /// Returns the lossless priorities as a mask: bit p is set if priority p is lossless.
     #[must_use]
     pub fn lossless(&self) -> u32 {
         self.pfc.as_ref().map_or(0, PfcSpec::mask)
     }
 }
 
-/// A host that misbehaves.
+/// Fault of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultSpec {
     /// The card of a host sends pause frames to its switch, whatever it receives.
@@ -32,19 +32,19 @@ pub enum FaultSpec {
 }
 
 impl PfcSpec {
-    /// Bit p: priority p is lossless.
+    /// Returns the lossless priorities as a mask: bit p is set if priority p is lossless.
     #[must_use]
     pub fn mask(&self) -> u32 {
         self.priorities.iter().fold(0, |mask, priority| mask | 1 << priority)
     }
 
-    /// Bit p: priority p is lossless on `port`.
+    /// Returns the lossless priorities of `port` as a mask: bit p is set if priority p is lossless.
     #[must_use]
     pub fn mask_at(&self, port: u16) -> u32 {
         if self.ports.is_empty() || self.ports.contains(&port) { self.mask() } else { 0 }
     }
 
-    /// Lossless priorities of each port, as masks; empty if all ports have the same.
+    /// Returns the lossless priorities of each port, as masks; empty if all ports have equal masks.
     #[must_use]
     pub fn masks_by_port(&self, ports: usize) -> Vec<u32> {
         if self.ports.is_empty() {
@@ -64,7 +64,7 @@ impl Default for HardwareSpec {
 /// Rule that chooses the queue of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassifierSpec {
-    /// Registry name.
+    /// Registry name of the classifier.
     pub name: String,
     /// All parameters of the classifier.
     pub params: Params,
@@ -102,59 +102,60 @@ impl EcnSpec {
     }
 }
 
-/// Bytes that a flow may send before the first ACK.
+/// Number of bytes that a flow may send before its first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// The first window is a number of segments.
     Segments(u32),
-    /// The bandwidth-delay product of the host's rate and the base round trip, rounded up to a
-    /// segment.
+    /// The first window is the bandwidth-delay product of the host's rate and the base round trip,
+    /// rounded up to a segment.
     BandwidthDelay,
-    /// The first window is the whole flow.
+    /// The first window is the size of the whole flow.
     Whole,
 }
 
-/// Settings that a transport over RDMA has beside those that it shares with TCP.
+/// Settings of a transport over RDMA that TCP transports lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaSpec {
-    /// Repair of losses.
+    /// Method by which a queue pair repairs losses.
     pub recovery: Recovery,
-    /// Limits the bytes in flight to a bandwidth-delay product, whatever the congestion control
-    /// allows.
+    /// Whether the bytes in flight are limited to a bandwidth-delay product, whatever the
+    /// congestion control allows.
     pub window_limit: bool,
-    /// Time without an acknowledgement after which a message is sent again. `None`: losses that the
-    /// receiver cannot report are never repaired.
+    /// Time without an acknowledgement after which a queue pair sends a message again. With `None`,
+    /// losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
-    /// Time after which go-back-N repeats a negative acknowledgement; `None`: one per gap.
+    /// Time after which go-back-N repeats a negative acknowledgement; `None` sends one per gap.
     pub nack_interval: Option<Time>,
-    /// Report of marks by receivers.
+    /// Method by which receivers report marks.
     pub notification: Notification,
-    /// Whether a segment that waited for the NIC delays those after it.
+    /// Whether a segment that waited for the NIC delays the segments after it.
     pub strict_pace: bool,
     /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
     /// reaches the receiver.
     pub ends_at_sender: bool,
-    /// Bytes per segment, beside the payload, in the slowdown's ideal.
+    /// Number of bytes per segment, beside the payload, in the slowdown's ideal.
     pub ideal_header_bytes: u32,
 }
 
-/// Connections that stay open between messages. Each carries one message at a time.
+/// Connections that stay open between messages. A connection carries one message at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
-    /// Most connections from one host to another. If all are busy, a message waits for the first
-    /// free one. `None`: no limit; a message opens another connection.
+    /// Largest number of connections from one host to another. If all connections are busy, a
+    /// message waits for the first free one. With `None` the number has no limit: a message opens
+    /// another connection.
     pub connections_per_pair: Option<u32>,
-    /// Whether a connection that was idle for longer than its timeout starts with the initial
-    /// window again (RFC 5681 section 4.1).
+    /// Whether a connection that was idle for longer than its timeout starts again with the initial
+    /// window (RFC 5681 section 4.1).
     pub idle_restart: bool,
 }
 
-/// Sending by the clock, without feedback.
+/// Pacing of a sender by the clock, without feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Rate on the wire while a flow sends, headers included.
+    /// Rate on the wire while a flow sends, with headers.
     pub rate: BitRate,
-    /// Gaps between packets.
+    /// Gaps between the packets of a flow.
     pub spacing: Spacing,
 }
 
@@ -169,7 +170,7 @@ choices! {
 }
 
 choices! {
-    /// Port whose slice of a memory stores a packet.
+    /// Port whose memory slice stores a packet: ingress or egress.
     pub enum SliceBy {
         Egress = "egress": "its egress port: a separate memory for each group of ports",
         Ingress = "ingress": "its ingress port, as in chips: ingress queues are accounted there, egress queues in every slice",
@@ -204,7 +205,7 @@ choices! {
 }
 
 impl WorkloadSpec {
-    /// A workload that no scenario file describes.
+    /// Creates a workload that no scenario file describes.
     #[must_use]
     pub fn new(class: impl Into<String>, transport: u32, workload: impl Workload) -> Self {
         let (class, workload) = (class.into(), Arc::new(workload));
@@ -212,7 +213,8 @@ impl WorkloadSpec {
     }
 }
 
-/// Workloads are equal if class, transport, kind and parameters are: the traffic follows from them.
+/// Two workloads are equal if their class, transport, kind and parameters are equal: the traffic
+/// follows from them.
 impl PartialEq for WorkloadSpec {
     fn eq(&self, other: &Self) -> bool {
         self.class == other.class
@@ -222,17 +224,17 @@ impl PartialEq for WorkloadSpec {
     }
 }
 
-/// Switches at which something is recorded.
+/// Switches at which a run records data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedSwitches {
-    /// All switches of the network.
+    /// The run records data of every switch in the network.
     All,
-    /// One switch (index into the topology).
+    /// The run records data at one switch (index into the topology).
     One(u32),
 }
 
 impl RecordedSwitches {
-    /// Whether the switch of this index is among the recorded switches.
+    /// Whether the switch with this index is among the recorded switches.
     #[must_use]
     pub fn contains(self, switch: u32) -> bool {
         match self {
@@ -243,7 +245,7 @@ impl RecordedSwitches {
 }
 
 choices! {
-    /// The protocol of a transport.
+    /// Protocol of a transport: TCP or RDMA.
     #[derive(Default)]
     pub enum Protocol {
         #[default]
@@ -253,8 +255,8 @@ choices! {
 }
 
 choices! {
-    /// Queue length that a switch reports to transports with telemetry. The reported bytes sent are
-    /// always the bytes of the port.
+    /// Queue length that a switch reports to transports with telemetry. The report's sent bytes are
+    /// always the bytes that the port has sent.
     #[derive(Default)]
     pub enum TelemetryScope {
         #[default]
@@ -264,7 +266,7 @@ choices! {
 }
 
 choices! {
-    /// Packets that collect the reports of switches.
+    /// Packets that collect the telemetry reports of switches.
     #[derive(Default)]
     pub enum TelemetryPath {
         #[default]
@@ -284,7 +286,7 @@ choices! {
 }
 
 choices! {
-    /// Report of marks to the sender of a queue pair.
+    /// Method by which a receiver reports marks to the sender of a queue pair.
     pub enum MarkReport {
         Frames = "frames": "in separate frames, 12 B longer than an ACK, at most one per `notification_interval` and message",
         Acks = "acks": "on ACKs",
@@ -292,7 +294,7 @@ choices! {
 }
 
 choices! {
-    /// Completion of a message of a queue pair.
+    /// Event that completes a message of a queue pair.
     #[derive(Default)]
     pub enum Completion {
         #[default]

@@ -9,7 +9,7 @@ use std::fmt;
 /// Reason why a text is not a value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterTextError {
-    /// The text is not a quantity of this dimension.
+    /// The text is not a quantity of the parameter's dimension.
     Quantity(QuantityError, Dimension),
     /// The text is not a number.
     Number,
@@ -17,9 +17,9 @@ pub enum ParameterTextError {
     Count,
     /// The text is neither `true` nor `false`.
     Flag,
-    /// The text is none of these words.
+    /// The text is none of the parameter's words.
     Word(&'static [Word]),
-    /// Values of this kind are tables, which can only be written in scenario files.
+    /// A parameter of this kind has tables as values, which only scenario files can have.
     Table,
 }
 
@@ -46,12 +46,12 @@ impl fmt::Display for ParameterTextError {
 
 impl std::error::Error for ParameterTextError {}
 
-/// Parses a value of `kind`: quantities have a unit, fractions are written as `1/16`, the case of
-/// words is ignored, and list elements are separated by commas. [`ParamKind::check`] checks the
+/// Parses a value of `kind`. Quantities have a unit, fractions are written as `1/16`, and commas
+/// separate list elements. Upper and lower case of words are equal. [`ParamKind::check`] checks the
 /// range of the value.
 ///
 /// # Errors
-/// [`ParameterTextError`] if the text is not such a value.
+/// [`ParameterTextError`] if the text is not a value of the kind.
 pub fn parse_parameter(kind: ParamKind, text: &str) -> Result<ParamValue, ParameterTextError> {
     use ParameterTextError as Error;
     let text = text.trim();
@@ -108,7 +108,7 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// Formats a value for [`parse_parameter`]; an absent default as its rule in words.
+/// Formats a value for [`parse_parameter`]. An absent default is formatted as its rule in words.
 #[must_use]
 pub fn format_parameter(value: &ParamValue) -> String {
     let joined = |texts: Vec<String>| texts.join(",");

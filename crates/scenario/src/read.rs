@@ -38,14 +38,15 @@ use crate::tree::Item;
 use bufferlab_core::Profile;
 use silent::ScenarioCheck;
 
-/// Result of reading: the scenario, its resolved text, and the files that it refers to.
+/// Result of reading a file: the scenario, its resolved text, and the files that it refers to.
 pub(crate) struct Read {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: String,
     pub(crate) inputs: Inputs,
 }
 
-/// Most bytes of a name. With a suffix, file systems still accept it as the name of a folder.
+/// Largest length of a scenario's name (bytes). With a suffix, file systems still accept the name
+/// for a folder.
 pub(crate) const NAME_BYTES_MAX: usize = 120;
 
 /// Complaint about the name of a scenario, which becomes the name of a folder and never a path.
@@ -65,10 +66,10 @@ fn unfit_name(name: &str) -> Option<Complaint> {
     Some(Complaint::new(message, expected).help("say where results go with --out DIR"))
 }
 
-/// Reads the root table. `None` when anything is wrong; the context knows what.
+/// Reads the root table. `None` after any mistake, which the context records.
 ///
-/// Sections are read even if earlier ones failed, as far as they can be judged alone. So one run
-/// shows as many mistakes as possible.
+/// The reader reads sections even after mistakes in earlier sections, if it can judge them alone.
+/// So one run shows as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
     let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;

@@ -1,5 +1,5 @@
-//! The reference of the format as Markdown: the pages in `docs/reference/scenarios` and the index
-//! in `docs/reference/scenarios.md`.
+//! Reference of the format as Markdown: the pages in `docs/reference/scenarios` and the index in
+//! `docs/reference/scenarios.md`.
 
 use crate::format::{
     CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC,
@@ -13,10 +13,10 @@ use bufferlab_workload::BUILTIN_SIZES;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A page of the reference.
+/// A page of the scenario reference.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferencePage {
-    /// Path relative to the root of the repository.
+    /// Path of the page relative to the root of the repository.
     pub path: &'static str,
     title: &'static str,
     intro: &'static str,
@@ -25,7 +25,7 @@ pub struct ReferencePage {
     has_sizes: bool,
 }
 
-/// The pages of the reference: every table, key, unit and default of the format. Parameters of
+/// Pages of the scenario reference: every table, key, unit and default of the format. Parameters of
 /// policies are on the pages of the policies.
 pub static REFERENCE_PAGES: &[ReferencePage] = &[
     ReferencePage {
@@ -72,7 +72,7 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
 ];
 
 impl ReferencePage {
-    /// The text of the page.
+    /// Returns the text of the page.
     #[must_use]
     pub fn text(&self) -> String {
         let mut sections = String::new();
@@ -99,7 +99,7 @@ impl ReferencePage {
         )
     }
 
-    /// Link to the page from `docs/reference/scenarios.md`.
+    /// Returns a link to the page from `docs/reference/scenarios.md`.
     fn link(&self) -> &'static str {
         self.path.trim_start_matches("docs/reference/")
     }
@@ -107,7 +107,7 @@ impl ReferencePage {
 
 const SIZES: &str = "Built-in flow sizes";
 
-/// A Markdown table of all tables of the format, with their keys and pages.
+/// Formats a Markdown table of all tables of the format, with their keys and pages.
 #[must_use]
 pub fn key_index() -> String {
     let mut text = String::from("| table | keys |\n|---|---|\n");
@@ -134,7 +134,7 @@ pub fn key_index() -> String {
     text
 }
 
-/// Writes a row of [`key_index`].
+/// Writes a row of the table [`key_index`].
 fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     let anchor: String = title
         .to_lowercase()
@@ -152,7 +152,7 @@ fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     );
 }
 
-/// The keys of a table, including the keys of its kinds, without duplicates.
+/// Returns the keys of a table, including the keys of its kinds, without duplicates.
 fn keys(spec: &TableSpec) -> Vec<&'static str> {
     let variants = spec.variants.iter().flat_map(|variant| variant.keys);
     let mut names: Vec<_> = spec.keys.iter().chain(variants).map(|key| key.name).collect();
@@ -198,7 +198,7 @@ fn entries(text: &mut String, title: &str, catalog: &dyn Catalog) {
     }
 }
 
-/// Formats a default for a table.
+/// Formats the default of a parameter for a table.
 fn default(value: &ParamValue) -> String {
     match value {
         ParamValue::Required(_) => "**required**".to_owned(),

@@ -1,4 +1,4 @@
-//! The JSON Schema of scenario files, for editors and checkers.
+//! JSON Schema of scenario files, for editors and checkers.
 
 use crate::format::{
     CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, POLICY_CATALOG, ROOT, SWITCH, SWITCH_OVERRIDE,
@@ -8,10 +8,10 @@ use bufferlab_document::schema::{Borrowed, Schema, definition};
 use bufferlab_params::{Card, Catalog};
 use serde_json::{Map, Value, json};
 
-/// An override accepts all keys of a switch, and requires none.
+/// Settings of the schema: an override accepts all keys of a switch, and requires none.
 static SCHEMA: Schema = Schema { borrowed: &[Borrowed { table: &SWITCH_OVERRIDE, from: &SWITCH }] };
 
-/// The schema (draft 2020-12) of a scenario file.
+/// Returns the JSON Schema (draft 2020-12) of a scenario file.
 ///
 /// A file must be complete, or have the key `extends`; then all other keys are optional. The loader
 /// checks more than a schema can express (references between sections, relations between sizes).
@@ -28,7 +28,7 @@ pub fn json_schema() -> Value {
         "title": "bufferlab scenario",
         "description": ROOT.doc,
         "anyOf": [complete, extending],
-        // Shared definitions, because these large parts are used in several places.
+        // The definitions are shared, because these large parts are used in several places.
         "$defs": {
             definition(POLICY_CATALOG.kind()): entries(POLICY_CATALOG),
             definition(CLASSIFIER_CATALOG.kind()): entries(CLASSIFIER_CATALOG),
@@ -37,8 +37,9 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The definition of the entries of a registry: a name, a name with parameters in brackets, or one
-/// table with parameters per entry. A table without `name` changes the entry of the base file.
+/// Returns the schema of a value that selects a registry entry. The value is a name, a name with
+/// parameters in brackets, or a table with the parameters of an entry. A table without `name`
+/// changes the entry of the base file.
 fn entries(catalog: &'static dyn Catalog) -> Value {
     let cards = catalog.cards(false);
     let names: Vec<_> = cards.iter().flat_map(Card::names).collect();
@@ -69,7 +70,7 @@ mod tests {
     use bufferlab_document::spec::{Kind, TableSpec};
     use std::collections::BTreeSet;
 
-    /// The properties of an object schema.
+    /// Returns the names of the properties in an object schema.
     fn properties(schema: &Value) -> BTreeSet<&str> {
         schema["properties"].as_object().expect("an object schema").keys().map(String::as_str).collect()
     }

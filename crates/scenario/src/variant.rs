@@ -35,10 +35,10 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// Name that errors show in place of a file if a variant is wrong ([`crate::Problem::file`]).
+/// Name that errors show in place of a file if a variant is invalid ([`crate::Problem::file`]).
 pub const A_VARIANT: &str = "a variant";
 
-/// Maximum length of a label from the text of a variant (characters).
+/// Maximum length of a label that is made from the text of a variant (characters).
 const LONGEST_LABEL: usize = 60;
 /// Maximum length of an explicit label, which must fit a table column (characters).
 const LONGEST_WRITTEN_LABEL: usize = 40;
@@ -47,20 +47,20 @@ const LONGEST_FOLDER: usize = 100;
 /// Characters that a label may not have, because they have another meaning in variants.
 const NOT_IN_A_LABEL: &[char] = &['(', ')', '=', '+', ',', '[', ']', '{', '}', '"', '\''];
 
-/// A policy with parameters and optionally other changes, with a label.
+/// A variant: a policy with parameters and optionally other changes, with a label.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// The original text, which places in errors refer to.
+    /// Original text of the variant, which places in errors refer to.
     written: String,
     named: Option<String>,
     policy: &'static PolicyInfo,
-    /// Position of the policy in the text.
+    /// Position of the policy in the variant's text.
     policy_at: Range<usize>,
     parameters: Vec<Change>,
     changes: Vec<Change>,
 }
 
-/// One `key=value` of a variant.
+/// One change `key=value` of a variant.
 #[derive(Clone, Debug)]
 struct Change {
     key: String,
@@ -82,7 +82,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Writes the canonical spelling, which parses to an equal variant.
+/// Writes the canonical spelling of a variant, which parses to an equal variant.
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(label) = &self.named {
@@ -105,8 +105,8 @@ impl PartialEq for Variant {
 }
 
 impl Variant {
-    /// A variant that is only a policy: with the parameters of the scenario if the scenario has
-    /// this policy, otherwise with its defaults.
+    /// Creates a variant that is only a policy. If the scenario has this policy, the variant uses
+    /// the scenario's parameters, otherwise the policy's defaults.
     #[must_use]
     pub fn from_policy(policy: &'static PolicyInfo) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Variant {
         }
     }
 
-    /// Parses a variant.
+    /// Parses the text of a variant.
     ///
     /// # Errors
     /// A mistake with its place: in brackets, the policy, a parameter or a path. Values are checked
@@ -160,7 +160,8 @@ impl Variant {
         Ok(variant)
     }
 
-    /// Name in tables and charts: the text before the colon, or the whole variant without a colon.
+    /// Name of the variant in tables and charts: the text before the colon, or the whole variant
+    /// without a colon.
     #[must_use]
     pub fn label(&self) -> String {
         if let Some(label) = &self.named {
@@ -173,7 +174,7 @@ impl Variant {
         }
     }
 
-    /// A folder name for the label, with only the characters that every file system allows:
+    /// Returns a folder name for the label. It has only characters that every file system allows:
     /// letters, digits and a few signs.
     #[must_use]
     pub fn folder(&self) -> String {
@@ -203,7 +204,7 @@ impl Variant {
         self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
     }
 
-    /// Whether both variants lack a label, and have the same policy and values: 1 is 1.0.
+    /// Whether both variants lack a label, and have equal policies and values: 1 equals 1.0.
     #[must_use]
     pub fn means_the_same(&self, other: &Self) -> bool {
         let values = |changes: &[Change]| -> BTreeMap<String, String> {
@@ -220,14 +221,15 @@ impl Variant {
             && values(&self.changes) == values(&other.changes)
     }
 
-    /// The dotted keys of the scenario that the variant sets, except `switch.policy`.
+    /// Returns the dotted keys of the scenario that the variant sets, except `switch.policy`.
     pub fn paths(&self) -> impl Iterator<Item = String> {
         let parameters = self.parameters.iter().map(|change| format!("switch.policy.{}", change.key));
         parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
     }
 
-    /// The keys that the variant sets, for a document in which variants define the whole policy:
-    /// parameters in the scenario are ignored. All keys have the place `origin` in `source`.
+    /// Returns the keys that the variant sets, for a document in which variants define the whole
+    /// policy: parameters in the scenario are ignored. All keys have the place `origin` in
+    /// `source`.
     #[must_use]
     pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
         let policy = Value::String(self.policy.name.to_owned());
@@ -252,7 +254,8 @@ impl Variant {
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
-            // Write a table instead of the name alone, so no later step needs to expand the name.
+            // Write a table instead of the name alone, so that no later step needs to expand the
+            // name.
             let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
             let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
             let policy = Item { value: Value::Table(Table { entries }), origin };
@@ -271,12 +274,12 @@ impl Variant {
         }
     }
 
-    /// All parameters and changes of the variant, with their full paths.
+    /// Returns all parameters and changes of the variant, with their full paths.
     fn changes(&self) -> impl Iterator<Item = (String, &Change)> {
         self.paths().zip(self.parameters.iter().chain(&self.changes))
     }
 
-    /// Checks the variant as far as possible without a scenario.
+    /// Checks the parts of the variant that need no scenario.
     fn check(&self) -> Result<(), Mistake> {
         let wrong = |at: &Range<usize>, message: String, help: &str| {
             Err(Mistake::new(&self.written, at.clone(), message, help))
@@ -336,7 +339,7 @@ fn bare(text: &str, origin: Origin) -> Item {
     Item { value: Value::String(text.to_owned()), origin }
 }
 
-/// Name of the policy in `switch.policy`.
+/// Returns the name of the policy in `switch.policy`.
 fn scenario_policy(root: &Item) -> Option<String> {
     let below = |item: &Item, key: &str| match &item.value {
         Value::Table(table) => table.get(key).cloned(),
@@ -350,7 +353,7 @@ fn scenario_policy(root: &Item) -> Option<String> {
     }
 }
 
-/// Splits off the label before the colon; returns the label and the start of the rest.
+/// Splits off the label before the colon, and returns the label and the start of the rest.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
     let part = Part::trimmed(written, 0..colon);
@@ -403,11 +406,11 @@ fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, M
     Err(Mistake::new(written, place(), format!("there is no policy \"{}\"", name.text), help))
 }
 
-/// The path from the root of a scenario. Keys of `[switch]` may be written without `switch.`,
+/// Returns the path from the root of a scenario. Keys of `[switch]` may lack the prefix `switch.`,
 /// unless the root has a key of the same name.
 ///
 /// # Errors
-/// A help text with a similar path.
+/// A help text that suggests a similar path.
 fn full_path(written: &str) -> Result<String, String> {
     let first = written.split('.').next().unwrap_or_default();
     let names = |spec: &'static bufferlab_document::spec::TableSpec| spec.keys.iter().map(|key| key.name);

@@ -8,31 +8,31 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// A change, with its consequence.
+/// A change between two configurations, with its consequence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Subject of the change: memory, a kind of port and its class, a pool.
     pub what: String,
-    /// Value before; empty if the subject is new.
+    /// Value in the old configuration; empty if the subject is new.
     pub before: String,
-    /// Value after; empty if the subject is gone.
+    /// Value in the new configuration; empty if the subject is gone.
     pub after: String,
-    /// Consequence for packets.
+    /// Consequence of the change for packets.
     pub consequence: String,
 }
 
-/// A difference between two configurations.
+/// Differences between two configurations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
-    /// Changes; changes of the memory are first.
+    /// Changed values; changes of the memory are first.
     pub changes: Vec<Change>,
     /// Findings that only the new configuration has: severity, rule, place, message.
     pub new_findings: Vec<String>,
     /// Findings that only the old configuration has.
     pub gone_findings: Vec<String>,
-    /// Findings of both configurations whose figures differ.
+    /// Findings of both configurations with different figures.
     pub moved_findings: Vec<String>,
-    /// Whether a new finding is an error.
+    /// Whether a finding of the new configuration alone is an error.
     pub new_errors: bool,
 }
 
@@ -49,7 +49,7 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     let options = Options { chip, ..Options::default() };
     let (was, is) = (lint::check(old, &options)?, lint::check(new, &options)?);
     let missing = |from: &[Finding], other: &[Finding]| -> Vec<Finding> {
-        // The line is not compared, because it may move; the message has the figures.
+        // The comparison ignores the line, because the line may move; the message has the figures.
         let same = |a: &Finding, b: &Finding| {
             (a.rule.code, a.place.path(), &a.message) == (b.rule.code, b.place.path(), &b.message)
         };
@@ -72,8 +72,8 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     })
 }
 
-/// Takes out the findings that are in both lists, with other figures: of the same rule, severity
-/// and place, and with the same words.
+/// Removes the findings that both lists have with different figures. Such findings have equal rule,
+/// severity, place and words.
 fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding, Finding)> {
     let words = |finding: &Finding| -> String {
         finding.message.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).collect()
@@ -95,7 +95,7 @@ fn take_moved(added: &mut Vec<Finding>, gone: &mut Vec<Finding>) -> Vec<(Finding
     moved
 }
 
-/// The difference as text.
+/// Formats the differences as text.
 #[must_use]
 pub fn text(difference: &Difference) -> String {
     let mut text = String::new();
@@ -239,8 +239,8 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     changes.into_iter().map(change).collect()
 }
 
-/// Changes of the ways of packets by port and class, limit by limit. Ports with the same changes
-/// share an entry.
+/// Changes of the ways of packets by port and class, limit by limit. Ports with equal changes share
+/// an entry.
 fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
     let by_port = |explanation: &Explanation| {
         let mut found = BTreeMap::new();
@@ -264,7 +264,7 @@ fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
             }
         }
     }
-    // Classes with the same change share an entry.
+    // Classes with equal changes share an entry.
     let mut merged: Vec<(Change, Vec<u8>, Vec<crate::PortName>)> = Vec::new();
     for (change, class, ports) in told {
         match merged.iter_mut().find(|(other, _, of)| *other == change && *of == ports) {

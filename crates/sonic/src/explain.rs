@@ -1,5 +1,5 @@
 //! Explains a configuration: the memory, and the way of a packet for every kind of port and every
-//! traffic class. The way has each limit that can bind.
+//! traffic class. The way lists each limit that can bind.
 
 mod text;
 mod ways;
@@ -12,37 +12,37 @@ pub use text::text;
 pub use ways::{Headroom, Limit, PortKind, Way, Wred};
 pub(crate) use ways::{fraction, gaps};
 
-/// A part of the memory.
+/// A part of the switch's memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// Name of the part.
+    /// Name of the memory part.
     pub name: String,
-    /// Bytes.
+    /// Size of the memory part (bytes).
     pub bytes: u64,
-    /// Origin of the number, or a remark.
+    /// Origin of the part's size, or a remark.
     pub note: String,
 }
 
-/// The meaning of a configuration.
+/// Explanation of a configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// Switch, if the configuration names it.
+    /// Name of the switch, if the configuration has it.
     pub switch: Option<String>,
-    /// Chip, or a description if the chip is not known.
+    /// Name of the chip, or a description if the chip is not known.
     pub chip: &'static str,
     /// Memory for packets (bytes), if known.
     pub memory_bytes: Option<u64>,
-    /// Accounting of pools.
+    /// Description of how pools account packets.
     pub accounting: String,
-    /// Pools.
+    /// Buffer pools of the configuration.
     pub pools: Vec<Part>,
     /// Division of the memory: headroom, reserves, shared memory.
     pub parts: Vec<Part>,
-    /// Sum of all pools divided by the memory; above 1, the same memory is promised more than once.
+    /// Sum of all pools divided by the memory; above 1, some memory is promised more than once.
     pub promised_ratio: Option<f64>,
-    /// Terms of the shared memory of one slice, in cells.
+    /// Terms of the sum for the shared memory of one slice, in cells.
     pub terms: Vec<Term>,
-    /// Kinds of ports, each with its ports.
+    /// Kinds of ports, each with the names of its ports.
     pub kinds: Vec<PortKind>,
     /// Parts of the configuration that could not be explained, with the reason.
     pub not_explained: Vec<String>,
@@ -94,7 +94,7 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     }
 }
 
-/// A sentence for parts whose sum exceeds the pool or the memory.
+/// Returns a sentence about parts whose sum exceeds the pool or the memory.
 fn beyond(config: &Config, memory: &Memory, sum: u64, whole: Option<u64>) -> Option<String> {
     let pool = config.pools.get(&memory.pool).and_then(|pool| pool.size.as_ref());
     let of_pool = pool.filter(|_| !memory.net).map(|size| (memory.pool.as_str(), size.value));
@@ -120,8 +120,8 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Headroom, reserves and shared memory of all slices. The parts of a gross pool are the terms of
-/// its sum.
+/// Returns headroom, reserves and shared memory of all slices. The parts of a gross pool are the
+/// terms of its sum.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {
@@ -142,7 +142,7 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     parts
 }
 
-/// Headroom and reserves that are subtracted from a gross pool.
+/// Adds the headroom and reserves that are subtracted from a gross pool.
 fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let cell = memory.chip.cell;
     let Reserves { groups, private_headroom, queues, private_groups } = memory.reserves;
@@ -160,7 +160,8 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues * times * cell, note);
 }
 
-/// Adds headroom and reserves as separate parts. The size of a net pool does not include them.
+/// Adds headroom and reserves as separate parts, because the size of a net pool does not include
+/// them.
 fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let mut add = |name: &str, bytes: u64, note: &str| {
         parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });
@@ -182,7 +183,7 @@ fn own_headroom(config: &Config) -> u64 {
     lossless(config).map(|profile| profile.xoff.as_ref().map_or(0, |xoff| xoff.value)).sum()
 }
 
-/// The profile of every lossless group of every port.
+/// Returns the profile of every lossless group of every port.
 fn lossless(config: &Config) -> impl Iterator<Item = Profile> + '_ {
     let ports = config.named_ports().into_iter().filter(|port| config.in_use(port));
     ports.flat_map(move |port| {

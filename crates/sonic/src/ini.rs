@@ -1,4 +1,4 @@
-//! Tables of columns: `pg_profile_lookup.ini` and `port_config.ini`.
+//! Reads tables of columns: `pg_profile_lookup.ini` and `port_config.ini`.
 
 use crate::config::LookupRow;
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
@@ -6,16 +6,17 @@ use crate::raw::{NUMBER_MAX, RawField, RawTables, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The content of a table that is not JSON.
+/// Content of a table that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
-    /// Columns of the lookup table: speed, cable, size, ...
+    /// The table is a lookup table with the columns speed, cable, size, ...
     Lookup,
-    /// Name, lanes, ...
+    /// The table has ports with the columns name, lanes, ...
     Ports,
 }
 
-/// Detects the content of a table by its first row; without rows, by its header or name.
+/// Detects the content of a table by its first row. A table without rows is detected by its header
+/// or name.
 pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
     let Some((_, first)) = rows(text).next() else {
         let header = |mark: &str| text.lines().any(|line| line.starts_with('#') && line.contains(mark));
@@ -34,23 +35,23 @@ pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
     }
 }
 
-/// Rows with their line numbers, without comments and empty lines.
+/// Returns rows with their line numbers, without comments and empty lines.
 fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let content = |line: &'_ str| line.find('#').unwrap_or(line.len());
     let numbered = (1..).zip(text.lines().map(move |line| &line[..content(line)]));
     numbered.filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Largest length of a cable: half of the earth's circumference.
+/// Length of the longest cable (metres): half of the earth's circumference.
 const METRES_MAX: f64 = 2e7;
 
-/// Metres of `5m`, `300M` or `0.5m`.
+/// Parses a length such as `5m`, `300M` or `0.5m` to metres.
 pub(crate) fn metres(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix(['m', 'M'])?.trim().parse::<f64>().ok()?;
     (0.0..=METRES_MAX).contains(&number).then_some(number)
 }
 
-/// Reads `pg_profile_lookup.ini`.
+/// Reads the lookup table `pg_profile_lookup.ini`.
 pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<Vec<LookupRow>, Refusal> {
     let mut found: Vec<LookupRow> = Vec::new();
     for (line, row) in rows(text) {
@@ -71,7 +72,7 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
                 };
                 match found.iter_mut().find(same) {
                     Some(old) => {
-                        // The switch reads rows into a map, so the last row wins.
+                        // The switch reads rows into a map, so the last row of a key counts.
                         let equal = LookupRow { place: old.place.clone(), ..row.clone() } == *old;
                         let message =
                             format!("a second row of this speed and cable, after line {}", old.place.line);
@@ -128,10 +129,10 @@ fn below(text: &str, max: u64, unit: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("\"{}\" is not a whole number up to {max} ({unit})", printable(text)))
 }
 
-/// Columns of `port_config.ini` if no comment names them.
+/// Columns of `port_config.ini` if no comment names its columns.
 const PORT_COLUMNS: &[&str] = &["name", "lanes", "alias", "index", "speed"];
 
-/// Reads `port_config.ini` as a table `PORT`.
+/// Reads `port_config.ini` as the table `PORT`.
 pub(crate) fn ports(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let header = text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
     let named: Vec<&str> = header

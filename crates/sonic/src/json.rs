@@ -1,7 +1,7 @@
 //! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
 //!
-//! Each level is read separately from raw values, which point into the text. Therefore every key
-//! has its line, nothing is read deeper than a configuration goes, and repeated keys are detected.
+//! Each level is read separately from raw values, which point into the text. So every key has its
+//! line, nothing is read deeper than a configuration goes, and repeated keys are detected.
 
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Reads a file into `raw`.
+/// Reads a JSON file into the tables `raw`.
 ///
 /// # Errors
 /// If the text is not a JSON object of tables, is too large, or has a key twice.
@@ -22,7 +22,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     let value: &RawValue = serde_json::from_str(text).map_err(|error| document.syntax(&error))?;
     for (table, content) in document.object(value, "tables", raw)? {
         match flat_key(&table) {
-            // A dump of a database: TABLE|key on the first level.
+            // The name is a flat key TABLE|key on the first level, as in a dump of a database.
             Some((table, key)) => document.entry(&table, &key, content, raw)?,
             None if is_chip(&table) => document.several_chips(&table, content, raw),
             None if !content.get().starts_with('{') => document.not_a_table(&table, content, raw),
@@ -41,15 +41,16 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     Ok(())
 }
 
-/// Table and key of a flat key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key` of
-/// APPL_DB.
+/// Splits a flat key into table and key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key`
+/// of APPL_DB.
 fn flat_key(name: &str) -> Option<(String, String)> {
     let (table, key) = match (name.split_once('|'), name.split_once(':')) {
         (Some((table, key)), _) if !table.contains(':') => (table, key.to_owned()),
         (_, Some((table, key))) => (table, key.replace(':', "|")),
         _ => return None,
     };
-    // A running table has the configured entries with the values that the switch computes.
+    // A table of the running state has the configured entries with the values that the switch
+    // computes.
     let running =
         table.strip_suffix("_TABLE").filter(|name| name.starts_with("BUFFER_") && tables::is_known(name));
     Some((running.unwrap_or(table).to_owned(), key))
@@ -70,7 +71,7 @@ struct Document<'t> {
 
 impl<'t> Document<'t> {
     fn line(&self, value: &RawValue) -> u32 {
-        // A raw value borrows from the text, so the difference is its offset.
+        // A raw value borrows from the text, so the difference of the pointers is its offset.
         let offset = (value.get().as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.lines.line(self.text, offset.min(self.text.len()))
     }
@@ -85,7 +86,7 @@ impl<'t> Document<'t> {
         Refusal::new(self.file, line, format!("no JSON: {error}"), help)
     }
 
-    /// Keys and values of an object, in the order of the file.
+    /// Returns keys and values of an object, in the order of the file.
     fn object<'v>(
         &self,
         value: &'v RawValue,
@@ -170,8 +171,8 @@ impl<'t> Document<'t> {
     }
 }
 
-/// The text of a scalar value. Numbers and booleans are kept as written; a list of scalars is
-/// joined with commas.
+/// Returns the text of a scalar value. Numbers and booleans are kept as written; a list of scalars
+/// is joined with commas.
 fn scalar(text: &str) -> Option<String> {
     match text.as_bytes().first()? {
         b'"' => serde_json::from_str(text).ok(),
@@ -205,7 +206,7 @@ fn kind(text: &str) -> &'static str {
 
 const TOO_MANY: &str = "too many keys";
 
-/// Collects the pairs of an object, at most as many as a configuration may have.
+/// Collector of an object's pairs, at most as many as a configuration may have.
 struct Pairs;
 
 impl<'de> Visitor<'de> for Pairs {
@@ -227,7 +228,7 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// Finds the line of an offset. A mark per block is small even for texts of newlines only.
+/// Finder of the line of an offset. Its mark per block is small even for texts of newlines only.
 struct Lines {
     /// Number of newlines before each block of the text.
     marks: Vec<u32>,

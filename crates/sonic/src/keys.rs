@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// Most ports in one list (a chassis has about a thousand).
+/// Largest number of ports in one list (a chassis has about a thousand).
 pub(crate) const PORTS_MAX: usize = 4_096;
-/// Highest index of a priority group or queue. VOQ systems and CPU ports have more than eight.
+/// Highest number of a priority group or queue. VOQ systems and CPU ports have more than eight.
 pub const INDEX_MAX: u8 = 63;
 
 /// Name of a port. Ports sort by their number: `Ethernet4` before `Ethernet12`.
@@ -15,13 +15,13 @@ pub const INDEX_MAX: u8 = 63;
 pub struct PortName(Arc<str>);
 
 impl PortName {
-    /// The port with this name.
+    /// Creates the port with this name.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
 
-    /// The port's name.
+    /// Text of the port's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
@@ -33,7 +33,7 @@ impl PortName {
         self.0.contains('|')
     }
 
-    /// The name without its last digits, and the number in the digits.
+    /// Splits the name into its text without the last digits, and the number in these digits.
     fn order(&self) -> (&str, u64) {
         let digits = self.0.bytes().rev().take_while(u8::is_ascii_digit).count().min(18);
         let (stem, number) = self.0.split_at(self.0.len() - digits);
@@ -59,8 +59,9 @@ impl fmt::Display for PortName {
     }
 }
 
-/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`,
-/// and so does `[BUFFER_PROFILE_TABLE:x]` of APPL_DB in releases up to 202106.
+/// Returns the name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all
+/// name `x`. The form `[BUFFER_PROFILE_TABLE:x]` of APPL_DB, in releases up to 202106, also names
+/// `x`.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();
@@ -69,7 +70,7 @@ pub fn reference(text: &str) -> &str {
     inner.split_once("_TABLE:").map_or(inner, |(_, name)| name).trim()
 }
 
-/// The ports of a key: `Ethernet0`, `Ethernet0,Ethernet4`, `Ethernet0-Ethernet3`.
+/// Parses the ports of a key: `Ethernet0`, `Ethernet0,Ethernet4`, `Ethernet0-Ethernet3`.
 ///
 /// # Errors
 /// If the text is not a list of ports, or the list is too long.
@@ -95,7 +96,7 @@ pub fn ports(text: &str) -> Result<Vec<PortName>, String> {
     Ok(found)
 }
 
-/// Parses `Ethernet0-Ethernet3` or `Ethernet0-3` into first, last and stem.
+/// Parses a range `Ethernet0-Ethernet3` or `Ethernet0-3` into first, last and stem.
 fn port_range(text: &str) -> Option<(u64, u64, &str)> {
     let (from, to) = text.split_once('-')?;
     let split = from.find(|c: char| c.is_ascii_digit())?;
@@ -105,7 +106,7 @@ fn port_range(text: &str) -> Option<(u64, u64, &str)> {
     (!stem.is_empty() && first <= last).then_some((first, last, stem))
 }
 
-/// Numbers and ranges: `3`, `3-4`, `0,2-4`.
+/// Parses numbers and ranges: `3`, `3-4`, `0,2-4`.
 ///
 /// # Errors
 /// If the text is not a list of numbers from 0 to `max`, or a range descends.
@@ -126,7 +127,7 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
     Ok(found)
 }
 
-/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`. On a chassis,
+/// Parses the ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`. On a chassis,
 /// `host|asic|Ethernet0|3-4` is one port.
 ///
 /// # Errors

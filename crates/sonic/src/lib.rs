@@ -1,7 +1,7 @@
 //! Reads, explains, checks and compares SONiC's buffer and QoS configurations, and predicts the
 //! thresholds of a chip.
 //!
-//! Reading keeps the place of every value and records values that it does not understand; see
+//! The reader keeps the place of every value and records values that it does not understand; see
 //! [`Reader`]. This crate does not depend on the simulator.
 
 pub mod calibrate;

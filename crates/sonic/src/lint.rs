@@ -27,11 +27,12 @@ pub use output::{json, sarif, text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Packets that must not be lost can be lost, or a setting has no effect.
+    /// The severity is an error: packets that must not be lost can be lost, or a setting has no
+    /// effect.
     Error,
-    /// The setting works, but probably not as its author expects.
+    /// The severity is a warning: the setting works, but probably not as its author expects.
     Warning,
-    /// A property that operators should know.
+    /// The severity is a hint: a property that operators should know.
     Info,
 }
 
@@ -50,9 +51,9 @@ type Check = fn(&Context<'_>, &mut Findings);
 /// A rule that checks a configuration.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// Number (`SB001`); it never changes its meaning.
+    /// Number of the rule (`SB001`); it never changes its meaning.
     pub code: &'static str,
-    /// Name, in words with hyphens.
+    /// Name of the rule, in words with hyphens.
     pub name: &'static str,
     /// Default severity of the rule's findings.
     pub severity: Severity,
@@ -74,19 +75,19 @@ impl fmt::Debug for Rule {
 pub struct Finding {
     /// Rule that the configuration breaks.
     pub rule: &'static Rule,
-    /// Severity.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// Place in the configuration.
+    /// Place of the finding in the configuration.
     pub place: ConfigPlace,
-    /// Description, with figures.
+    /// Description of the finding, with figures.
     pub message: String,
-    /// Recommended setting.
+    /// Setting that the rule recommends.
     pub suggestion: String,
-    /// Reason why the finding does not count, if the rule is switched off.
+    /// Reason why the finding does not count, if its rule is switched off.
     pub allowed: Option<String>,
 }
 
-/// Collects the findings of one rule.
+/// Collector of the findings of one rule.
 struct Findings {
     rule: &'static Rule,
     found: Vec<Finding>,
@@ -109,33 +110,33 @@ impl Findings {
     }
 }
 
-/// A rule that is switched off, with the reason.
+/// A switched-off rule, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Number or name of the rule.
+    /// Number or name of the switched-off rule.
     pub rule: String,
     /// Reason why the rule's findings do not count.
     pub reason: String,
 }
 
-/// The context of a check beside the configuration.
+/// Options of a check beside the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The chip, if known. Without a chip, rules that need one report nothing.
+    /// Chip of the switch, if known. Without a chip, rules that need a chip report nothing.
     pub chip: Option<&'static Chip>,
-    /// Rules that are switched off.
+    /// Rules that the user has switched off.
     pub allow: Vec<Allowance>,
-    /// Round-trip time of the network without queues (microseconds); absent: 8.
+    /// Round-trip time of the network without queues (microseconds); 8 if absent.
     pub round_trip_us: Option<f64>,
 }
 
-/// The reason why a check cannot run.
+/// Reason why a check cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LintError {
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
-    /// Advice.
+    /// Advice to the user on how to correct the error.
     pub help: String,
 }
 
@@ -366,14 +367,14 @@ pub static RULES: &[Rule] = &[
     },
 ];
 
-/// The rule with this number or name.
+/// Returns the rule with this number or name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
 }
 
 /// Checks a configuration. Findings are ordered by severity, then by rule and place. Findings of
-/// rules that are switched off are included and marked.
+/// switched-off rules are included and marked.
 ///
 /// # Errors
 /// If an allowance names an unknown rule, or has no reason.
@@ -405,7 +406,7 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
-/// Whether any finding of this severity or worse counts.
+/// Whether at least one counted finding has this severity or a worse one.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {
     findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())

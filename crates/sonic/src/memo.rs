@@ -1,5 +1,5 @@
-//! A memo for a change request, as one page of HTML: the memory as a picture, findings, margins of
-//! headroom, recommendation and caveats.
+//! A memo for a change request, as one page of HTML. The page has the memory as a picture,
+//! findings, margins of headroom, recommendation and caveats.
 
 use crate::config::Config;
 use crate::explain::{Explanation, explain};
@@ -8,9 +8,9 @@ use crate::silicon::headroom::{GroupHeadroom, kinds};
 use bufferlab_units::quantity::format_size;
 use std::fmt::Write as _;
 
-/// Colours of the parts of the memory, dark enough for print.
+/// Colours for the parts of the memory, dark enough for print.
 const COLOURS: [&str; 6] = ["#2b6cb0", "#c05621", "#718096", "#a0aec0", "#cbd5e0", "#e2e8f0"];
-/// Findings that are listed; a page has no room for more.
+/// Largest number of findings that the memo lists; a page has no room for more.
 const LISTED: usize = 12;
 
 const STYLE: &str = "body{font:14px/1.4 sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#1a202c}\
@@ -20,7 +20,7 @@ td.n{text-align:right;white-space:nowrap}.error{color:#9b2c2c;font-weight:bold}.
 svg{width:100%;height:2.4em}.key{display:inline-block;width:.8em;height:.8em;margin-right:.4em}\
 @media print{body{margin:0;max-width:none}}@page{size:A4;margin:15mm}";
 
-/// The memo about a configuration.
+/// Formats the memo about a configuration.
 ///
 /// # Errors
 /// See [`lint::check`].

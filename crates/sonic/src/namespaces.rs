@@ -5,7 +5,8 @@ use crate::place::Refusal;
 use crate::read::Reader;
 use std::collections::BTreeMap;
 
-/// The configurations of a switch by chip. A switch with one chip has a single one, without a name.
+/// Configurations of a switch by chip. A switch with one chip has a single configuration, without a
+/// name.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces {
     chips: BTreeMap<String, Reader>,
@@ -13,9 +14,9 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Adds a file. `config_db0.json`, and any name that ends in a chip's number
-    /// (`buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`), belong to that
-    /// chip. Every other file belongs to all chips.
+    /// Adds a file. A name that ends in a chip's number belongs to this chip: `config_db0.json`,
+    /// `buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`. Every other file
+    /// belongs to all chips.
     ///
     /// # Errors
     /// See [`Reader::add`].
@@ -23,7 +24,7 @@ impl Namespaces {
         match chip(name) {
             Some(chip) => self.chips.entry(chip).or_default().add(name, bytes),
             None => {
-                // A damaged file is refused here, and not once for each chip.
+                // A damaged file is refused here once, instead of once for each chip.
                 Reader::default().add(name, bytes)?;
                 self.common.push((name.to_owned(), bytes.to_vec()));
                 Ok(())
@@ -31,12 +32,12 @@ impl Namespaces {
         }
     }
 
-    /// The configuration of each chip, in the order of their names. Files without a chip's number
-    /// are part of all of them. On a switch with several chips that includes `config_db.json` of
-    /// the host.
+    /// Returns the configuration of each chip, in the order of the chips' names. Files without a
+    /// chip's number are part of all configurations. On a switch with several chips,
+    /// `config_db.json` of the host is such a file.
     ///
     /// # Errors
-    /// See [`Reader::add`]. Files that fit alone may be too large together.
+    /// See [`Reader::add`]. Files that fit alone may together be too large.
     pub fn finish(mut self) -> Result<Vec<(String, Config)>, Refusal> {
         if self.chips.is_empty() {
             self.chips.insert(String::new(), Reader::default());
@@ -50,7 +51,7 @@ impl Namespaces {
     }
 }
 
-/// The chip whose number ends the file's name.
+/// Returns the chip whose number ends the file's name.
 fn chip(name: &str) -> Option<String> {
     let file = name.rsplit(['/', '\\']).next()?;
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

@@ -4,7 +4,7 @@
 //! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and share
 //! of small packets of lossless traffic. The file does not have these values. The inputs below
 //! reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and explains
-//! the others.
+//! the other rows.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::PortName;
@@ -22,22 +22,22 @@ const KIBIBYTE: i64 = 1_024;
 pub struct Inputs {
     /// Name of the inputs on the command line.
     pub name: &'static str,
-    /// Parts of the names of hardware models.
+    /// Parts of hardware model names that select the inputs.
     #[serde(skip)]
     models: &'static [&'static str],
     /// MTU of lossless traffic (bytes).
     pub lossless_mtu: u32,
     /// MTU of the port (bytes).
     pub port_mtu: u32,
-    /// Share of packets of 64 B (percent).
+    /// Share of packets of 64 B in lossless traffic (percent).
     pub small_percent: u32,
-    /// Cell (bytes).
+    /// Size of a memory cell (bytes).
     pub cell: u32,
-    /// Delay of MAC and PHY (bytes).
+    /// Delay of MAC and PHY, as data that arrives meanwhile (bytes).
     pub mac_phy_bytes: f64,
-    /// Whether a tile adds its latency.
+    /// Whether a tile of the chip adds its latency.
     pub tile: bool,
-    /// Response of the peer at 800 Gb/s (quanta), if it differs from the script's.
+    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the script's.
     pub quanta_800g: Option<u32>,
 }
 
@@ -86,7 +86,8 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: None,
     },
-    // Only packets of 64 B, in two cells each: the script's factor for cells of up to 128 B.
+    // Traffic is only packets of 64 B, in two cells each: the script's factor for cells of up to
+    // 128 B.
     Inputs {
         name: "spectrum4-small",
         models: &["SN5600-V256"],
@@ -120,7 +121,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // Values that SONiC writes today; not compared with published rows.
+    // SONiC writes these values today; they were not compared with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],
@@ -145,18 +146,18 @@ static INPUTS: &[Inputs] = &[
     },
 ];
 
-/// Headroom of a row, published and computed.
+/// Headroom of a row, as published and as computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadroomRow {
-    /// Speed (Mb/s).
+    /// Speed of the row's ports (Mb/s).
     pub speed_mbps: u64,
-    /// Cable (metres).
+    /// Length of the row's cables (metres).
     pub cable_metres: f64,
-    /// Headroom in the file (bytes).
+    /// Headroom of the row in the file (bytes).
     pub published: u64,
-    /// Headroom by the calculation (bytes).
+    /// Headroom of the row by the calculation (bytes).
     pub computed: u64,
-    /// Explanation of the difference; empty if there is none.
+    /// Explanation of the difference; empty if published and computed headroom are equal.
     pub why: String,
 }
 
@@ -169,12 +170,12 @@ impl HeadroomRow {
     }
 }
 
-/// All rows of a file.
+/// Comparison of all rows of a lookup file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// Inputs of the calculation.
+    /// Inputs that the calculation used.
     pub inputs: &'static Inputs,
-    /// Rows, in the order of the file.
+    /// Compared rows, in the order of the file.
     pub rows: Vec<HeadroomRow>,
 }
 
@@ -182,7 +183,8 @@ pub struct Table {
 /// hardware model, or a file name that contains one), unless `name` selects them.
 ///
 /// # Errors
-/// If there is no row, the device has no inputs, or the calculation refuses an input or speed.
+/// If the configuration has no row, the device has no inputs, or the calculation refuses an input
+/// or speed.
 pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table, PredictError> {
     let error = |message: String, help: String| PredictError { message, help };
     let names = || INPUTS.iter().map(|inputs| inputs.name).collect::<Vec<_>>().join(", ");
@@ -220,7 +222,7 @@ pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table,
 }
 
 impl Inputs {
-    /// The profile at a speed (Mb/s) and cable (metres).
+    /// Computes the profile for a speed (Mb/s) and a cable (metres).
     fn profile(
         &self,
         speed_mbps: u64,
@@ -248,7 +250,7 @@ impl Inputs {
         .profile()
     }
 
-    /// Explanation for a published row that differs from the calculation.
+    /// Explains why a published row differs from the calculation.
     fn why(&self, row: &LookupRow, profile: &Profile, all: &[LookupRow]) -> String {
         let off = profile.xoff_bytes as i64 - i64::try_from(row.xoff).unwrap_or(i64::MAX);
         if off == 0 {
@@ -293,10 +295,10 @@ impl Inputs {
     }
 }
 
-/// The profile that the switch computes for a port in the dynamic model, for an exponent of alpha.
-/// The script for the family of `chip` derives it from the port's speed, cable, MTU and lanes and
-/// from the configured lossless traffic pattern. `None` for other vendors, and if speed or cable
-/// are not known.
+/// Returns the profile that the switch computes for a port in the dynamic model, for an exponent of
+/// alpha. The script for the family of `chip` derives the profile from the port's speed, cable, MTU
+/// and lanes, and from the configured lossless traffic pattern. `None` for other vendors, and if
+/// speed or cable are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,
@@ -346,7 +348,7 @@ pub fn computed_profile(
     })
 }
 
-/// The table as text.
+/// Formats the table of compared rows as text.
 #[must_use]
 pub fn text(table: &Table) -> String {
     let mut text = String::new();

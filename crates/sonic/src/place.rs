@@ -1,38 +1,38 @@
-//! Places of values, and problems with values.
+//! Places of configuration values in files, and problems with values.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
 use std::sync::Arc;
 
-/// A file, a line of it, and the key of a configuration.
+/// Place of a value: a file, its line, and the key of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConfigPlace {
-    /// The file's name, as given by the caller.
+    /// Name of the file, as given by the caller.
     pub file: Arc<str>,
-    /// Line from 1; 0 if the format has no lines.
+    /// Number of the line, from 1; 0 if the format has no lines.
     pub line: u32,
-    /// Table (`BUFFER_PG`), or the kind of file if the format has no tables.
+    /// Name of the table (`BUFFER_PG`), or the kind of file if the format has no tables.
     pub table: Arc<str>,
-    /// Key within the table (`Ethernet0|3-4`).
+    /// Key of the entry within the table (`Ethernet0|3-4`).
     pub key: Arc<str>,
-    /// Field of the entry (`profile`); empty for the entry itself.
+    /// Name of the entry's field (`profile`); empty for the entry itself.
     pub field: Arc<str>,
 }
 
 impl ConfigPlace {
-    /// The place of an entry.
+    /// Creates the place of an entry.
     #[must_use]
     pub fn entry(file: &Arc<str>, line: u32, table: &str, key: &str) -> Self {
         Self { file: Arc::clone(file), line, table: table.into(), key: key.into(), field: "".into() }
     }
 
-    /// The place of a field of this entry.
+    /// Creates the place of a field in this entry.
     #[must_use]
     pub fn field(&self, field: &str, line: u32) -> Self {
         Self { field: field.into(), line, ..self.clone() }
     }
 
-    /// `TABLE|key`, with `.field` if the place is a field.
+    /// Formats the place as `TABLE|key`, with `.field` if it is a field.
     #[must_use]
     pub fn path(&self) -> String {
         let mut path = self.table.to_string();
@@ -58,31 +58,31 @@ impl fmt::Display for ConfigPlace {
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// Value at the place.
+    /// The configuration value.
     pub value: T,
-    /// The place of the value.
+    /// Place of the value in the files.
     pub place: ConfigPlace,
 }
 
 /// Whether a problem removes a value from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// The value cannot be used and is left out.
+    /// The reader cannot use the value and omits it.
     Refused,
-    /// A part was not understood, but no value depends on it.
+    /// The reader did not understand a part, but no value depends on this part.
     Note,
 }
 
-/// A value that was not understood.
+/// A value that the reader did not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Whether the reader omits the value.
+    /// Whether the problem makes the reader omit the value.
     pub weight: Weight,
-    /// Place of the value.
+    /// Place of the value in the files.
     pub place: ConfigPlace,
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
-    /// Advice.
+    /// Advice to the user on how to correct the value.
     pub help: String,
 }
 
@@ -92,17 +92,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The reason why a file is refused as a whole.
+/// Reason why a file is refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", at(file, *line))]
 pub struct Refusal {
-    /// The file's name, as given by the caller.
+    /// Name of the file, as given by the caller.
     pub file: String,
-    /// Line from 1; 0 for the whole file.
+    /// Number of the line, from 1; 0 for the whole file.
     pub line: u32,
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
-    /// Advice.
+    /// Advice to the user on how to correct the file.
     pub help: String,
 }
 
@@ -116,7 +116,7 @@ fn at(file: &str, line: u32) -> String {
     if line == 0 { file.to_owned() } else { format!("{file}:{line}") }
 }
 
-/// Text of a file for messages: short, and without characters that control a terminal.
+/// Shortens the text of a file for messages, and removes characters that control a terminal.
 pub(crate) fn printable(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut shown: String =

@@ -5,16 +5,17 @@ use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Largest file (bytes).
+/// Size of the largest file (bytes).
 pub const BYTES_MAX: usize = 64 << 20;
 /// Largest number of tables, keys and fields in all files together.
 pub const KEYS_MAX: usize = 250_000;
-/// Largest size (bytes). No switch has more memory, and sums over all ports cannot overflow.
+/// Largest value of a size in the configuration (bytes). No switch has more memory, and sums over
+/// all ports cannot overflow.
 pub(crate) const SIZE_MAX: u64 = 1 << 42;
-/// Largest speed (Mb/s), time (ms) and share.
+/// Largest value of a speed (Mb/s), time (ms) or share in the configuration.
 pub(crate) const NUMBER_MAX: u64 = 100_000_000;
 
-/// A field as text.
+/// A field of an entry as text.
 #[derive(Clone, Debug)]
 pub(crate) struct RawField {
     pub(crate) text: String,
@@ -22,26 +23,26 @@ pub(crate) struct RawField {
     pub(crate) file: Arc<str>,
 }
 
-/// An entry of a table.
+/// An entry of a table as text.
 #[derive(Clone, Debug)]
 pub(crate) struct RawEntry {
     pub(crate) place: ConfigPlace,
     pub(crate) fields: BTreeMap<String, RawField>,
 }
 
-/// Tables about buffers, from all files.
+/// Tables about buffers as text, from all files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawTables {
     pub(crate) tables: BTreeMap<String, BTreeMap<String, RawEntry>>,
     /// Tables without relevance for buffers, with the number of their entries.
     pub(crate) others: BTreeMap<String, usize>,
     pub(crate) problems: Vec<Problem>,
-    /// Tables, keys and fields so far.
+    /// Number of tables, keys and fields read so far.
     keys: usize,
 }
 
 impl RawTables {
-    /// Adds tables, keys and fields of a file to the count of all files.
+    /// Adds the tables, keys and fields of a file to the count of all files.
     pub(crate) fn count(&mut self, file: &str, line: u32, more: usize) -> Result<(), Refusal> {
         self.keys = self.keys.saturating_add(more);
         if self.keys > KEYS_MAX {
@@ -50,8 +51,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry. Fields of an entry that is in several files are joined; if two files differ,
-    /// the problem names both.
+    /// Adds an entry. If several files have the entry, its fields are joined. If two files differ,
+    /// the problem names both files.
     pub(crate) fn add(
         &mut self,
         table: &str,
@@ -65,8 +66,8 @@ impl RawTables {
             .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
         for (name, field) in fields {
             match entry.fields.get(&name) {
-                // NULL means that the switch computes the value; a dump of the running state has
-                // the result.
+                // The text NULL means that the switch computes the value; a dump of the running
+                // state has the result.
                 Some(old) if old.text == "NULL" || field.text == "NULL" => {
                     if old.text == "NULL" {
                         entry.fields.insert(name, field);
@@ -104,7 +105,7 @@ pub(crate) fn too_many(file: &str, line: u32) -> Refusal {
     )
 }
 
-/// Text of a file, without a byte order mark.
+/// Returns the text of a file, without a byte order mark.
 ///
 /// # Errors
 /// If the file is too large, or not UTF-8.

@@ -12,10 +12,10 @@ use crate::{json, show};
 use entry::Entry;
 use std::sync::Arc;
 
-/// Largest number of recorded problems. A generator's mistake is often repeated everywhere.
+/// Largest number of recorded problems. A generator often repeats one mistake in all entries.
 pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
-/// Collects the files that describe one switch (or one of its chips).
+/// Reader that collects the files of one switch (or of one of its chips).
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     raw: RawTables,
@@ -28,7 +28,7 @@ impl Reader {
     /// output of `show buffer`.
     ///
     /// # Errors
-    /// If the file has an unknown kind, or is damaged; with the line and advice.
+    /// If the file has an unknown kind, or is damaged. The error has the line and advice.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refusal> {
         let text = raw::text(name, bytes)?;
         let file: Arc<str> = name.into();
@@ -54,7 +54,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The configuration of all files. Its `problems` list the values that were not understood.
+    /// Returns the configuration of all files. Its `problems` list the values that the reader did
+    /// not understand.
     #[must_use]
     pub fn finish(self) -> Config {
         let Self { raw: RawTables { tables, others, mut problems, .. }, mut config } = self;
@@ -87,7 +88,7 @@ impl Reader {
     }
 }
 
-/// Reads one text.
+/// Reads the configuration in one text.
 ///
 /// # Errors
 /// See [`Reader::add`].

@@ -7,28 +7,28 @@ use std::collections::BTreeSet;
 
 /// Pool of the profiles that the switch makes from rows of speed and cable.
 pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
-/// Pool of lossless queues.
+/// Pool of the lossless queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 
-/// The profile of a priority group or queue, or the reason why there is none.
+/// Profile of a priority group or queue, or the reason for having none.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// No profile is assigned.
+    /// No profile is assigned to the group or queue.
     Nothing,
-    /// A profile of the configuration, or made from a row of `pg_profile_lookup.ini`.
+    /// The profile is in the configuration, or made from a row of `pg_profile_lookup.ini`.
     Profile(Box<Profile>),
     /// The switch computes the profile, with this exponent of alpha.
     Computed(i8),
-    /// The name of a profile that does not exist.
+    /// The assigned profile does not exist; the value is its name.
     Dangling(Placed<String>),
-    /// PFC is on, but there is no row for this speed (Mb/s) and cable (metres).
+    /// PFC is on, but no row has this speed (Mb/s) and cable (metres).
     NoRow(u64, f64),
-    /// PFC is on, but speed or cable of the port are not known.
+    /// PFC is on, but speed or cable of the port is not known.
     Unknown,
 }
 
 impl Resolved {
-    /// The profile, if there is one.
+    /// Returns the profile of the group or queue; `None` if it has none.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
@@ -46,7 +46,7 @@ impl Profile {
         self.xoff.is_some() || self.dynamic_headroom
     }
 
-    /// Whether the profile intentionally admits nothing. NVIDIA switches assign such profiles to
+    /// Whether the profile intentionally admits no packet. NVIDIA switches assign such profiles to
     /// ports that are down.
     #[must_use]
     pub fn is_zero(&self) -> bool {
@@ -54,14 +54,15 @@ impl Profile {
         self.reserve() == 0 && matches!(limit, Some(Threshold::Dynamic(-8) | Threshold::Static(0)))
     }
 
-    /// Reserve (bytes).
+    /// Reserve of the profile (bytes).
     #[must_use]
     pub fn reserve(&self) -> u64 {
         self.size.as_ref().map_or(0, |size| size.value)
     }
 
-    /// Minimum guarantee (bytes): the reserve without headroom. Without a shared headroom pool, a
-    /// profile's size includes its headroom (`size` = xon + xoff on NVIDIA switches).
+    /// Guaranteed minimum of the profile (bytes): the reserve without headroom. Without a shared
+    /// headroom pool, a profile's size includes its headroom (`size` = xon + xoff on NVIDIA
+    /// switches).
     #[must_use]
     pub fn minimum(&self, shared_headroom: bool) -> u64 {
         let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -69,7 +70,7 @@ impl Profile {
         if !shared_headroom && size >= headroom { size - headroom } else { size }
     }
 
-    /// Alpha, if the limit is dynamic.
+    /// Alpha of the profile, if its limit is dynamic.
     #[must_use]
     pub fn alpha(&self) -> Option<f64> {
         match self.threshold.as_ref()?.value {
@@ -80,28 +81,28 @@ impl Profile {
 }
 
 impl Config {
-    /// The pool of a profile.
+    /// Returns name and settings of a profile's pool.
     #[must_use]
     pub fn pool_of(&self, profile: &Profile) -> Option<(&str, &Pool)> {
         let name = profile.pool.as_ref()?.value.as_str();
         self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Whether headroom is shared: a pool names its size, or the configuration an over-subscription
-    /// ratio.
+    /// Whether groups share headroom. Then a pool has the size of the shared headroom, or the
+    /// configuration has an over-subscription ratio.
     #[must_use]
     pub fn shared_headroom(&self) -> bool {
         let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));
         shared || self.over_subscribe_ratio.as_ref().is_some_and(|ratio| ratio.value > 0.0)
     }
 
-    /// The row of `pg_profile_lookup.ini` for a speed (Mb/s) and cable (metres).
+    /// Returns the row of `pg_profile_lookup.ini` for a speed (Mb/s) and a cable (metres).
     #[must_use]
     pub fn row(&self, speed_mbps: u64, cable_metres: f64) -> Option<&LookupRow> {
         self.lookup.iter().find(|row| row.speed_mbps == speed_mbps && row.cable_metres == cable_metres)
     }
 
-    /// The profile that the switch makes from a row.
+    /// Returns the profile that the switch makes from a row.
     #[must_use]
     pub fn profile_of(&self, row: &LookupRow) -> Profile {
         let at = |field: &str| row.place.field(field, row.place.line);
@@ -127,8 +128,8 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: those with PFC. If no file configures PFC, they are the
-    /// queues of the lossless egress pool.
+    /// Lossless priorities of a port: the priorities with PFC. If no file configures PFC, they are
+    /// the queues of the lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &PortName) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {
@@ -142,8 +143,8 @@ impl Config {
         queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
     }
 
-    /// Whether queues with this profile are lossless. The pool decides if queues use several egress
-    /// pools, or if the profile's name does not tell and the file has a lossy egress pool.
+    /// Whether queues with this profile are lossless. The pool decides in two cases: queues use
+    /// several egress pools, or the profile's name is unclear and the file has a lossy egress pool.
     /// Otherwise the name decides, which contains "lossless" or "lossy" on every device.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
@@ -181,7 +182,7 @@ impl Config {
         pools.any(|pool| pool.value != first.value && is_egress(&pool))
     }
 
-    /// The profile of a priority group.
+    /// Returns the profile of a priority group.
     #[must_use]
     pub fn group(&self, port: &PortName, index: u8) -> Resolved {
         match self.groups.get(&(port.clone(), index)) {
@@ -196,7 +197,7 @@ impl Config {
     fn looked_up(&self, port: &PortName) -> Resolved {
         let speed = self.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
         match (speed, self.cables.get(port)) {
-            // A cable of 0 m exempts a port.
+            // A cable of 0 m exempts a port from a computed profile.
             (_, Some(cable)) if cable.value == 0.0 => Resolved::Nothing,
             (Some(speed), Some(cable)) => match self.row(speed.value, cable.value) {
                 Some(row) => Resolved::Profile(Box::new(self.profile_of(row))),
@@ -206,7 +207,7 @@ impl Config {
         }
     }
 
-    /// The profile of a queue.
+    /// Returns the profile of a queue.
     #[must_use]
     pub fn queue(&self, port: &PortName, index: u8) -> Resolved {
         self.queues.get(&(port.clone(), index)).map_or(Resolved::Nothing, |assigned| self.assigned(assigned))

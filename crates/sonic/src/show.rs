@@ -1,19 +1,19 @@
 //! Reads the output of `show buffer configuration`, `show buffer information` and `mmuconfig -l`.
 //!
-//! The output has a title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a line of
-//! hyphens, rows of two columns, and a line of hyphens.
+//! The output consists of blocks. A block has a title (`Pool: NAME`, `Profile: NAME`, `Lossless
+//! traffic pattern:`), a line of hyphens, rows of two columns, and a line of hyphens.
 
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whether the text is the output of one of these commands.
+/// Whether the text is the output of one of the commands above.
 pub(crate) fn detect(text: &str) -> bool {
     text.lines().any(|line| title(line).is_some())
 }
 
-/// Table and key of a title.
+/// Returns table and key for a block's title.
 fn title(line: &str) -> Option<(&'static str, &str)> {
     let line = line.trim_end();
     if line == "Lossless traffic pattern:" {
@@ -34,7 +34,8 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output. Lines outside its blocks are recorded, except prompts, totals and empty lines.
+/// Reads the output of a command. Lines outside the blocks are recorded, except prompts, totals and
+/// empty lines.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {
@@ -71,7 +72,7 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("Total ") || line.contains("$ ") || line.starts_with("# ")
 }
 
-/// Adds a block. Rows below "Lossless traffic pattern" belong to two tables.
+/// Adds a block to the tables. Rows below "Lossless traffic pattern" belong to two tables.
 fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
     let Some(RawEntry { place, fields }) = entry else { return };
     if !place.table.is_empty() {

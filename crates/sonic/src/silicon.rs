@@ -1,6 +1,6 @@
 //! Predicts where a chip pauses, drops and resumes with a configuration, in cells and packets.
 //!
-//! `docs/evidence/silicon.md` has the rules and the measurements that they were compared with.
+//! `docs/evidence/silicon.md` has the rules, and the measurements that they were compared with.
 
 mod chips;
 pub mod headroom;
@@ -21,13 +21,13 @@ pub use text::text;
 use crate::config::Config;
 use bufferlab_params::suggestion;
 
-/// The reason why a prediction is impossible.
+/// Reason why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PredictError {
-    /// Error message.
+    /// Text of the error message.
     pub message: String,
-    /// Advice.
+    /// Advice to the user on how to correct the error.
     pub help: String,
 }
 

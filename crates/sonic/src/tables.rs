@@ -1,6 +1,6 @@
-//! The tables that are about buffers.
+//! Tables of a configuration that are about buffers.
 
-/// Tables whose entries are read.
+/// Names of the tables whose entries the reader reads.
 pub const TABLES: &[&str] = &[
     "BUFFER_MAX_PARAM_TABLE",
     "BUFFER_PG",
@@ -33,7 +33,7 @@ pub const TABLES: &[&str] = &[
     "WRED_PROFILE",
 ];
 
-/// Whether entries of the table are read.
+/// Whether the reader reads the entries of a table.
 pub(crate) fn is_known(table: &str) -> bool {
     TABLES.binary_search(&table).is_ok()
 }

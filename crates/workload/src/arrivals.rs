@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 /// Independent Poisson processes, one per host, merged by time.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
-    /// Next arrival of every host that has one before the end: (time, host, slot). The host number
-    /// breaks ties, which picosecond times make rare.
+    /// Next arrival of every host with an arrival before the end, as (time, host, slot). The host
+    /// number breaks ties, which picosecond times make rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Random stream of each host slot.
     streams: Vec<RandomStream>,
@@ -26,8 +26,7 @@ impl Arrivals {
         rate: f64,
         end: Time,
     ) -> Result<Self, SourceError> {
-        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN also
-        // fails.
+        // Beyond one arrival per picosecond, the clock cannot distinguish arrivals. NaN also fails.
         if !(0.0..=1e12).contains(&rate) {
             return Err(SourceError::Rate { rate });
         }
@@ -45,7 +44,7 @@ impl Arrivals {
         Ok(this)
     }
 
-    /// Next arrival: its time and the slot of its host.
+    /// Returns the time of the next arrival, and the slot of its host.
     pub(crate) fn pop(&mut self) -> Option<(Time, usize)> {
         let Reverse((time, host, slot)) = self.next.pop()?;
         self.schedule(time, host, slot);
@@ -61,8 +60,9 @@ impl Arrivals {
     }
 }
 
-/// One stream per host for one purpose, named so that no other class or purpose shares it. The
-/// index is the host's number, not its slot, so regrouping racks does not change a host's draws.
+/// Creates one stream per host for one purpose. No other class or purpose shares the name of the
+/// stream. The index is the host's number, not its slot, so regrouping racks does not change a
+/// host's draws.
 pub(crate) fn streams(seed: u64, label: &str, purpose: &str, hosts: &[u32]) -> Vec<RandomStream> {
     let name = format!("workload/{label}/{purpose}");
     hosts.iter().map(|&host| RandomStream::new(seed, &name, u64::from(host))).collect()

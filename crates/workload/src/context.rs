@@ -11,24 +11,25 @@ use std::cell::RefCell;
 /// Properties of a transport that traffic depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
-    /// Name in the scenario.
+    /// Name of the transport in the scenario.
     pub name: String,
-    /// Index into the scenario's transports.
+    /// Index of the transport among the scenario's transports.
     pub index: u32,
-    /// Rate of a transport without congestion control; `None` if a window controls it.
+    /// Sending rate of a transport without congestion control; `None` if a window controls the
+    /// transport.
     pub rate: Option<BitRate>,
     /// Payload of a full packet (bytes).
     pub segment_bytes: u32,
     /// Headers of a packet on the wire (bytes).
     pub header_bytes: u32,
-    /// Whether flows are messages of queue pairs.
+    /// Whether the transport's flows are messages of RDMA queue pairs.
     pub is_rdma: bool,
 }
 
-/// The transports that a workload may name.
+/// Transports that a workload may name.
 #[derive(Clone, Debug, Default)]
 pub struct Carriers {
-    /// Names with their transports; `None` for a transport that is wrong and has been reported.
+    /// Names with their transports; `None` for an invalid transport, which has been reported.
     pub entries: Vec<(String, Option<Carrier>)>,
     /// Whether several transports share a name, which has been reported.
     pub ambiguous: bool,
@@ -37,14 +38,14 @@ pub struct Carriers {
 /// Properties of a switch that traffic depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchFacts {
-    /// Buffer size (bytes).
+    /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,
     /// Number of queues of each port.
     pub queues_per_port: u8,
 }
 
-/// Context against which a workload is checked. Missing parts were wrong and have been reported; a
-/// workload that needs one fails with [`Faults::reported`].
+/// Context against which a workload is checked. Missing parts were invalid and have been reported.
+/// A workload that needs a missing part fails with [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,
@@ -60,8 +61,8 @@ pub struct WorkloadContext<'a> {
 }
 
 impl<'a> WorkloadContext<'a> {
-    /// Creates the context of a workload of `class` over the transport with index `transport`. The
-    /// workload either names the transport (`is_written`) or uses the only one.
+    /// Creates the context of a workload of `class` over the transport with index `transport`.
+    /// `is_written` means that the workload names the transport; otherwise it uses the only one.
     #[must_use]
     pub const fn new(
         class: &'a str,
@@ -83,19 +84,19 @@ impl<'a> WorkloadContext<'a> {
         }
     }
 
-    /// Adds the run's seed and duration.
+    /// Adds the run's seed and duration to the context.
     #[must_use]
     pub fn in_time(self, seed: u64, duration: Option<Time>) -> Self {
         Self { seed, duration, ..self }
     }
 
-    /// Adds the network as built, and its switches.
+    /// Adds the network as built, and its switches, to the context.
     #[must_use]
     pub fn in_network(self, network: Option<&'a Topology>, switches: Option<&'a [SwitchFacts]>) -> Self {
         Self { network, switches, ..self }
     }
 
-    /// Class of the workload.
+    /// Traffic class of the workload.
     #[must_use]
     pub const fn class(&self) -> &'a str {
         self.class
@@ -111,23 +112,23 @@ impl<'a> WorkloadContext<'a> {
     /// Duration of the run; flows start in `0..duration`.
     ///
     /// # Errors
-    /// If the duration is wrong.
+    /// If the duration in the scenario is invalid.
     pub fn duration(&self) -> Result<Time, Faults> {
         self.duration.ok_or_else(Faults::reported)
     }
 
-    /// Network as built, before any cable changes.
+    /// Network of the scenario as built, before any cable changes.
     ///
     /// # Errors
-    /// If the network is wrong.
+    /// If the network in the scenario is invalid.
     pub fn network(&self) -> Result<&'a Topology, Faults> {
         self.network.ok_or_else(Faults::reported)
     }
 
-    /// Switches of the network, in its order.
+    /// Switches of the network, in the network's order.
     ///
     /// # Errors
-    /// If a switch is wrong.
+    /// If a switch in the scenario is invalid.
     pub fn switches(&self) -> Result<&'a [SwitchFacts], Faults> {
         self.switches.ok_or_else(Faults::reported)
     }
@@ -135,7 +136,7 @@ impl<'a> WorkloadContext<'a> {
     /// Transport that carries the workload.
     ///
     /// # Errors
-    /// If the transport is wrong.
+    /// If the transport in the scenario is invalid.
     pub fn transport(&self) -> Result<&'a Carrier, Faults> {
         let entry = self.transport.and_then(|index| self.carriers.entries.get(index as usize));
         entry.and_then(|entry| entry.1.as_ref()).ok_or_else(Faults::reported)
@@ -147,11 +148,11 @@ impl<'a> WorkloadContext<'a> {
         ParamPlace::new(if self.is_transport_written { "transport" } else { "kind" })
     }
 
-    /// Transport that the parameter `transport` of a table at `place` names, by default the only
-    /// one. Fills in its name.
+    /// Returns the transport that the parameter `transport` of a table at `place` names. Without
+    /// the parameter, it is the only transport, and its name is filled in.
     ///
     /// # Errors
-    /// If no transport has that name, or several exist and none is named.
+    /// If no transport has the name, or if several transports exist and the table names none.
     pub fn transport_of(&self, table: &mut Params, place: ParamPlace) -> Result<&'a Carrier, Faults> {
         let names = || self.carriers.entries.iter().map(|entry| entry.0.as_str());
         let place = place.key("transport");
@@ -189,18 +190,19 @@ impl<'a> WorkloadContext<'a> {
         carrier.as_ref().ok_or_else(Faults::reported)
     }
 
-    /// Records a warning, which is shown but stops nothing.
+    /// Records a warning, which is shown to the user but does not stop the run.
     pub fn warn(&self, warning: Fault) {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Recorded results: transports named in addition to the workload's own, and warnings.
+    /// Returns the recorded results: transports named in addition to the workload's own, and
+    /// warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
         (self.used.into_inner(), self.warnings.into_inner())
     }
 
-    /// Host called `name`, which is written at `place`.
+    /// Returns the host called `name`; `place` is the place of this name in the file.
     ///
     /// # Errors
     /// If no host has that name.
@@ -217,11 +219,11 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// Hosts that a parameter of names lists, each once; a switch's name stands for all of its
-    /// hosts.
+    /// Returns the hosts that a parameter of names lists, each once. The name of a switch means all
+    /// of its hosts.
     ///
     /// # Errors
-    /// If the list is empty, a name is not known, or a host is named twice.
+    /// If the list is empty, a name is unknown, or a host is named twice.
     pub fn hosts(&self, params: &Params, param: &'static str) -> Result<Vec<u32>, Faults> {
         let names = params.texts(param);
         if names.is_empty() {
@@ -248,11 +250,11 @@ impl<'a> WorkloadContext<'a> {
         Ok(found)
     }
 
-    /// The parameter `pattern`, which selects receivers. By default another rack, if there are
-    /// several.
+    /// Reads the parameter `pattern`, which selects receivers. The default is a different rack if
+    /// there are several racks.
     ///
     /// # Errors
-    /// If the pattern needs several racks and there is one.
+    /// If the pattern needs several racks and the network has one.
     pub fn pattern(&self, params: &mut Params) -> Result<Pattern, Faults> {
         let one_rack = self.network()?.racks().len() == 1;
         let pattern =
@@ -265,7 +267,7 @@ impl<'a> WorkloadContext<'a> {
         Ok(pattern)
     }
 
-    /// Distribution of a parameter of the kind [`crate::FLOW_SIZES`].
+    /// Returns the distribution of a parameter of the kind [`crate::FLOW_SIZES`].
     ///
     /// # Errors
     /// If the parameter names a file that contains no distribution.

@@ -1,29 +1,30 @@
-//! Random lengths of time.
+//! Random durations.
 
 use bufferlab_units::{RandomStream, Time};
 
-/// A distribution of lengths of time.
+/// A distribution of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Durations {
-    /// Mean length.
+    /// Mean duration.
     pub mean: Time,
     /// Shape of the distribution around the mean.
     pub shape: DurationShape,
 }
 
-/// Shape of a distribution of lengths of time.
+/// Shape of a distribution of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DurationShape {
-    /// All lengths equal the mean.
+    /// All durations equal the mean.
     Fixed,
-    /// Exponential distribution: no memory.
+    /// The durations have an exponential distribution, which has no memory.
     Exponential,
-    /// Pareto with this shape above 1: a heavy tail; infinite variance up to 2.
+    /// The durations have a Pareto distribution with this shape above 1: a heavy tail. The variance
+    /// is infinite up to shape 2.
     Pareto(f64),
 }
 
 impl DurationShape {
-    /// Name used in scenario files.
+    /// Name of the shape in scenario files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +36,7 @@ impl DurationShape {
 }
 
 impl Durations {
-    /// Draws a length; a fixed length draws nothing.
+    /// Draws a duration; a fixed duration takes no random number.
     pub fn sample(&self, stream: &mut RandomStream) -> Time {
         let mean = self.mean.0 as f64;
         let drawn = match self.shape {
@@ -46,13 +47,13 @@ impl Durations {
                 least / (1.0 - stream.next_f64()).powf(1.0 / shape)
             }
         };
-        // Saturates: the tail of a Pareto distribution may exceed the largest time.
+        // The conversion saturates: the tail of a Pareto distribution may exceed the largest time.
         Time(drawn.round() as u64)
     }
 
-    /// Draws the rest of a length that is in progress at time zero. For a fixed length it is a
-    /// uniform part, so that sources with equal periods are not synchronised. For others it is a
-    /// whole length, which is exact for exponential ones.
+    /// Draws the rest of a duration that is in progress at time zero. A fixed duration has a
+    /// uniform part left, so that sources with equal periods are not synchronised. Other shapes
+    /// have a whole duration left, which is exact for the exponential shape.
     pub fn sample_first(&self, stream: &mut RandomStream) -> Time {
         match self.shape {
             DurationShape::Fixed if self.mean.0 > 0 => Time(stream.below(self.mean.0)),
@@ -60,7 +61,7 @@ impl Durations {
         }
     }
 
-    /// Whether lengths can be drawn: the mean is above zero, and a Pareto shape above 1.
+    /// Whether durations can be drawn: the mean is above zero, and a Pareto shape above 1.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let shape = match self.shape {
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(moments(DurationShape::Fixed), (250.0, 0.0));
         let (mean, deviation) = moments(DurationShape::Exponential);
         assert!((mean - 250.0).abs() < 3.0 && (deviation - 250.0).abs() < 5.0, "{mean} {deviation}");
-        // Shape 3: deviation = mean * sqrt(1 / (a (a - 2))) = 144.3.
+        // With shape 3, the deviation is mean * sqrt(1 / (a (a - 2))) = 144.3.
         let (mean, deviation) = moments(DurationShape::Pareto(3.0));
         assert!((mean - 250.0).abs() < 2.0 && (deviation - 144.3).abs() < 15.0, "{mean} {deviation}");
     }

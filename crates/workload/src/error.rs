@@ -1,4 +1,4 @@
-//! Errors of building a traffic source.
+//! Errors when a traffic source is built.
 
 use crate::Pattern;
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A custom workload that failed to describe its traffic.
 #[derive(Clone, Debug)]
 pub struct CustomError {
-    /// Name of the workload in the registry.
+    /// Name of the custom workload in the registry.
     pub workload: String,
     /// Description of the failure in one sentence.
     pub what: String,
@@ -28,7 +28,7 @@ impl Error for CustomError {
     }
 }
 
-/// Compares the messages, because causes cannot be compared.
+/// The comparison uses the messages, because causes cannot be compared.
 impl PartialEq for CustomError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
@@ -39,92 +39,92 @@ impl PartialEq for CustomError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// Fewer than two hosts.
+    /// The source has fewer than two hosts.
     #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
     TooFewHosts {
-        /// Number of hosts.
+        /// Number of hosts of the source.
         hosts: usize,
     },
-    /// A pattern between racks, with fewer than two racks.
+    /// The pattern is between racks, but fewer than two racks have hosts.
     #[error(
         "pattern {pattern} needs at least two racks with hosts, there are {racks}; use all_to_all or add a rack"
     )]
     TooFewRacks {
-        /// The chosen pattern.
+        /// Pattern that the source uses.
         pattern: Pattern,
         /// Number of racks that have hosts.
         racks: usize,
     },
-    /// A host that is in two racks, or twice in one.
+    /// A host is in two racks, or twice in one rack.
     #[error("host {host} is listed twice; every host belongs to exactly one rack")]
     HostTwice {
-        /// Number of the host.
+        /// Number of the host that is listed twice.
         host: u32,
     },
-    /// A value that is not a valid rate.
+    /// A value is not a valid rate.
     #[error("{rate} arrivals per second and host is not a rate between 0 and 1e12")]
     Rate {
-        /// Rejected rate [1/s].
+        /// Rejected rate of arrivals [1/s].
         rate: f64,
     },
-    /// More servers per query than some client can reach.
+    /// A query has more servers than some client can reach.
     #[error(
         "fan_in = {fan_in} but pattern {pattern} leaves only {available} servers for some client; \
          lower fan_in or use another pattern"
     )]
     FanIn {
-        /// Requested servers per query.
+        /// Requested number of servers per query.
         fan_in: u32,
-        /// Pattern that selects the servers.
+        /// Pattern that selects the servers of a query.
         pattern: Pattern,
-        /// Servers of the client that has the fewest.
+        /// Number of servers of the client with the fewest.
         available: usize,
     },
-    /// A query without servers or without an answer.
+    /// A query has no servers or no answer.
     #[error("a query needs fan_in and request_bytes of at least 1, not {fan_in} and {request_bytes}")]
     EmptyQuery {
-        /// Requested servers per query.
+        /// Requested number of servers per query.
         fan_in: u32,
-        /// Total bytes of all answers of a query.
+        /// Size of all answers of a query (bytes).
         request_bytes: u64,
     },
-    /// A closed loop without clients, threads, items or bytes.
+    /// A closed loop has no clients, threads, items or bytes.
     #[error("a closed loop needs clients, threads, items and bytes per item, at least one of each")]
     EmptyLoop,
-    /// A closed loop whose client has too few servers.
+    /// A client of a closed loop has too few servers.
     #[error("a query asks {fan_in} servers, and client {client} has only {available}, itself left out")]
     LoopFanIn {
-        /// Requested servers per query.
+        /// Requested number of servers per query.
         fan_in: u32,
-        /// Client that has the fewest servers.
+        /// Host number of the client with the fewest servers.
         client: u32,
-        /// Number of servers of that client.
+        /// Number of servers of this client.
         available: usize,
     },
-    /// On-off sources without a pair of hosts.
+    /// The on-off sources have no pair of hosts.
     #[error("there is no pair of hosts; name at least one, as [from, to]")]
     NoPairs,
-    /// A host that would send to itself.
+    /// A host would send to itself.
     #[error("host {host} would send to itself")]
     SelfPair {
-        /// Number of the host.
+        /// Number of the host that would send to itself.
         host: u32,
     },
-    /// A pair of hosts that is listed twice: both sources would send the same bursts at the same
-    /// times.
+    /// A pair of hosts is listed twice: both sources would send equal bursts at equal times.
     #[error("the pair of host {src} and host {dst} is listed twice")]
     PairTwice {
-        /// Sending host.
+        /// Number of the sending host.
         src: u32,
-        /// Receiving host.
+        /// Number of the receiving host.
         dst: u32,
     },
-    /// Impossible bursts: no kind of burst, or one without a length, a rate, a weight or a pause.
+    /// Bursts are impossible. No kind of burst exists, or a kind has no length, rate, weight or
+    /// pause.
     #[error(
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]
     Bursts,
-    /// A custom workload that failed to describe its traffic.
+    /// A custom workload failed to describe its traffic.
     #[error(transparent)]
     Custom(#[from] CustomError),
     /// Query numbers would not fit into 32 bits.

@@ -2,29 +2,30 @@
 
 use bufferlab_units::Time;
 
-/// A flow to be sent.
+/// A flow that a workload sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// Time at which the application hands over the flow's data.
+    /// Time at which the application hands the flow's data to the transport.
     pub start: Time,
-    /// Sending host.
+    /// Number of the sending host.
     pub src: u32,
-    /// Receiving host.
+    /// Number of the receiving host.
     pub dst: u32,
-    /// Bytes of payload, at least 1. [`FlowSpec::UNLIMITED`] for as many as can be sent until flows
-    /// stop arriving.
+    /// Payload of the flow (bytes), at least 1. [`FlowSpec::UNLIMITED`] is a flow that sends until
+    /// the arrival phase ends.
     pub size: u64,
     /// Index of the flow's class in the run's table of classes.
     pub class: u16,
     /// Query that the flow answers, unique in the run; otherwise [`FlowSpec::NO_QUERY`].
     pub query: u32,
     /// Opening time of the flow's connection: `None` for `start` (with a handshake if the transport
-    /// has one). If earlier than `start`, the connection already exists when the data arrives.
+    /// has one). If the time is before `start`, the connection already exists when the data
+    /// arrives.
     pub open: Option<Time>,
-    /// Explicit choices among equal paths for data: byte k is the choice at the k-th branching
-    /// switch. `None` for the topology's rule.
+    /// Explicit choices among equal paths for data packets: byte k is the choice at the k-th
+    /// branching switch. `None` for the topology's rule.
     pub data_path: Option<u32>,
-    /// Explicit choices among equal paths for ACKs, encoded as `data_path` is.
+    /// Explicit choices among equal paths for ACKs, encoded like `data_path`.
     pub ack_path: Option<u32>,
     /// Node of a schedule that the flow executes, counted over all schedules of the run; otherwise
     /// [`FlowSpec::NO_NODE`].
@@ -44,8 +45,8 @@ impl FlowSpec {
 
 /// Source that hands out flows one by one, in order of their start.
 pub trait FlowSource: Send {
-    /// Next flow, never earlier than the previous one. `None` when there are no more; from then on
-    /// always `None`.
+    /// Returns the next flow, never earlier than the previous one. After the last flow, the result
+    /// is always `None`.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 }

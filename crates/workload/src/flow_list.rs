@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 const DEFAULT_CLASS: &str = "flow";
 
 /// Numbers the queries of `flows` as `base`, `base + 1` … in the order of their first appearance,
-/// and returns the next free number. Lists that are replayed together need this, because each
-/// numbers its queries from zero.
+/// and returns the next free number. Lists that are replayed together need new numbers, because
+/// each list numbers its queries from zero.
 ///
 /// # Panics
-/// If the numbers do not fit below [`FlowSpec::NO_QUERY`].
+/// If the query numbers do not fit below [`FlowSpec::NO_QUERY`].
 pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
     let mut numbers = BTreeMap::new();
     let mut free = base;
@@ -39,7 +39,7 @@ pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
 }
 
 /// Finds a control character or writing-direction mark in a name, which would change its display.
-/// Names in scenarios may not contain one either.
+/// Names in scenarios may not contain such characters either.
 fn hidden_in(name: &str) -> Option<char> {
     name.chars().find(|&character| is_hidden(character) && character != '\n' && character != '\t')
 }

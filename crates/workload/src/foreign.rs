@@ -1,18 +1,18 @@
-//! Detection of files of other tools. If a refused file belongs to another tool, the error names
-//! the tool and gives advice.
+//! Detects files of other tools. If a refused file belongs to another tool, the error names the
+//! tool and gives advice.
 //!
-//! Files are recognised by their first tokens, never by their names, and only after they were
-//! refused. A file that this program can read is therefore never tested.
+//! A file is recognised by its first tokens, never by its name, and only after the reader refused
+//! it. So a file that this program can read is never tested.
 
 use crate::flow_list::unpacked;
 use std::io::Read;
 
-/// A file format of another tool.
+/// A file format of another simulator or tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
     /// Name of the format, such as "an htsim connection matrix (.cm)".
     pub(crate) name: &'static str,
-    /// Advice to the user.
+    /// Advice to a user with such a file.
     pub(crate) advice: &'static str,
 }
 
@@ -29,23 +29,23 @@ const DEPENDENT: &str = "its messages wait for each other, which a list of flows
                          with `bufferlab import`";
 const TRACE: &str = "give it to a workload of `kind = \"trace\"`";
 
-/// Name of this program's flow lists.
+/// Name of this program's flow lists in messages.
 pub(crate) const LIST_OF_FLOWS: &str = "a list of flows";
-/// Name of this program's packet traces as text.
+/// Name of this program's packet traces (as text) in messages.
 pub(crate) const PACKET_TRACE: &str = "a packet trace";
 
 impl Foreign {
-    /// Detects a format other than the expected `own` from the beginning of a file.
+    /// Detects a format from the beginning of a file, unless it is the expected format `own`.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
         Self::detect(content).filter(|foreign| foreign.name != own)
     }
 
-    /// Message that combines the format with the original `problem`.
+    /// Message that combines the name of the format with the original `problem`.
     pub(crate) fn message(self, problem: &str) -> String {
         format!("this looks like {}: {problem}", self.name)
     }
 
-    /// Detects the format of a file from its beginning; `None` if it is unknown.
+    /// Detects the format of a file from its beginning; `None` if the format is unknown.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
         // Ignore a damaged end of a compressed file.
@@ -64,8 +64,8 @@ impl Foreign {
     }
 }
 
-/// Whether the file begins with a length and a message whose first field is a version or that names
-/// Chakra.
+/// Whether a file is from Chakra. It begins with a length and a message whose first field is a
+/// version, or names Chakra.
 fn is_chakra(start: &[u8]) -> bool {
     let Some(end) = start.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     let message = &start[end + 1..];
@@ -79,13 +79,13 @@ fn is_chakra(start: &[u8]) -> bool {
     }
 }
 
-/// Lines that are neither empty nor comments.
+/// Returns the lines that are neither empty nor comments.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let is_comment = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
     text.lines().map(str::trim).filter(move |line| !is_comment(line))
 }
 
-/// Recognises formats that begin with a word.
+/// Recognises formats of other tools that begin with a word.
 fn of_words(text: &str) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     let first = lines(text).next()?;
@@ -142,14 +142,14 @@ fn of_columns(text: &str) -> Option<Foreign> {
     }
 }
 
-/// A token of a file of numbers.
+/// A token in a file of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Whole,
     Fraction,
-    /// A rate such as `100Gbps`.
+    /// The token is a rate such as `100Gbps`.
     Rate,
-    /// A time such as `1us`.
+    /// The token is a time such as `1us`.
     Time,
     Hexadecimal,
     Word,
@@ -180,7 +180,7 @@ fn tokens(line: &str) -> Vec<Token> {
     line.split_whitespace().take(TOKENS).map(Token::classify).collect()
 }
 
-/// Recognises formats of numbers only, from simulators of RDMA networks.
+/// Recognises formats that have only numbers, from simulators of RDMA networks.
 fn of_numbers(text: &str) -> Option<Foreign> {
     use Token::{Fraction, Hexadecimal, Rate, Time, Whole};
     let found = |name, advice| Some(Foreign { name, advice });

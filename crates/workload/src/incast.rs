@@ -1,4 +1,4 @@
-//! Incast: hosts query many servers at once, and all of them answer at the same instant.
+//! Incast: hosts query many servers at once, and all servers answer at the same instant.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -9,8 +9,8 @@ use bufferlab_units::{RandomStream, Time};
 /// shares.
 ///
 /// Several incast sources get disjoint numbers without coordination: each takes its part of
-/// [`QueryNumbers::interleaved`]. The numbers of a source therefore never depend on the number of
-/// queries of another.
+/// [`QueryNumbers::interleaved`]. So the numbers of a source never depend on the number of queries
+/// of another source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryNumbers {
     first: u32,
@@ -18,9 +18,9 @@ pub struct QueryNumbers {
 }
 
 impl QueryNumbers {
-    /// Numbers of source `index` of `sources`: `base + index`, `base + index + sources` … `base`
-    /// must be above every number that a flow list of the run uses ([`crate::renumber_queries`]
-    /// returns it); 0 without lists.
+    /// Returns the numbers of source `index` of `sources`: `base + index`, `base + index + sources`
+    /// … `base` must be above every number that a flow list of the run uses;
+    /// [`crate::renumber_queries`] returns this number. Without lists, `base` is 0.
     ///
     /// # Panics
     /// If `index` is not below `sources`, or the first number does not fit into 32 bits.
@@ -30,14 +30,14 @@ impl QueryNumbers {
         Self { first: base.checked_add(index).expect("query numbers fit into 32 bits"), stride: sources }
     }
 
-    /// Next number; `None` if there is none below [`FlowSpec::NO_QUERY`].
+    /// Takes the next query number; `None` if there is none below [`FlowSpec::NO_QUERY`].
     pub(crate) fn take(&mut self) -> Option<u32> {
         let number = Some(self.first).filter(|&number| number != FlowSpec::NO_QUERY)?;
         self.first = number.checked_add(self.stride).unwrap_or(FlowSpec::NO_QUERY);
         Some(number)
     }
 
-    /// Whether about `expected` numbers exist below [`FlowSpec::NO_QUERY`], with room for ten
+    /// Whether about `expected` query numbers exist below [`FlowSpec::NO_QUERY`], with room for ten
     /// standard deviations of a Poisson count.
     fn suffice_for(self, expected: f64) -> bool {
         let most = expected + 10.0 * expected.sqrt() + 10.0;
@@ -45,7 +45,7 @@ impl QueryNumbers {
     }
 }
 
-/// Numbers 0, 1, 2 … of the only incast source of a run without flow lists.
+/// The default numbers 0, 1, 2 … are for the only incast source of a run without flow lists.
 impl Default for QueryNumbers {
     fn default() -> Self {
         Self::interleaved(0, 0, 1)
@@ -57,27 +57,27 @@ impl Default for QueryNumbers {
 pub struct IncastParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams; must differ between the sources of a run. Usually the class
-    /// name.
+    /// Name of the random streams, usually the class name. It must differ between the sources of a
+    /// run.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
     /// are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Selection of a client's servers; see [`IncastSource`].
+    /// Pattern that selects a client's servers; see [`IncastSource`].
     pub pattern: Pattern,
-    /// Servers per query.
+    /// Number of servers per query.
     pub fan_in: u32,
-    /// Total bytes of all answers of one query. Every server sends `request_bytes / fan_in`,
+    /// Size of all answers of one query (bytes). Every server sends `request_bytes / fan_in`,
     /// rounded up, so a query has at most `fan_in − 1` bytes more.
     pub request_bytes: u64,
     /// Mean queries per second that every host asks as a client; zero for none.
     pub queries_per_second_per_host: f64,
     /// Whether connections exist before their data arrives (no handshake): the papers' clients keep
-    /// them.
+    /// their connections open.
     pub persistent: bool,
-    /// [`FlowSpec::class`] of the flows.
+    /// Class of the source's flows: [`FlowSpec::class`].
     pub class: u16,
-    /// Numbers for [`FlowSpec::query`] of the flows.
+    /// Numbers for the field [`FlowSpec::query`] of the flows.
     pub queries: QueryNumbers,
     /// End of the queries, which are asked in `0..end`.
     pub end: Time,
@@ -88,10 +88,10 @@ pub struct IncastParams<'a> {
 /// modelled, as in the public ns-3 artifacts.
 ///
 /// Servers of a query:
-/// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of them when
+/// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of its hosts when
 ///   `fan_in` is the rack's size (the public ABM artifact);
-/// * [`Pattern::OtherRack`]: one other rack is drawn (each with the same probability), then
-///   `fan_in` of its hosts (the text of ABM);
+/// * [`Pattern::OtherRack`]: one other rack is drawn (each with equal probability), then `fan_in`
+///   of its hosts (the text of ABM);
 /// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
 ///
 /// Answers of a query are in the order in which the servers were drawn, so no server is always
@@ -107,9 +107,9 @@ pub struct IncastSource {
     open: Option<Time>,
     class: u16,
     streams: Vec<RandomStream>,
-    /// Unused query numbers.
+    /// Query numbers that are not used yet.
     numbers: QueryNumbers,
-    /// Query whose answers are being handed out.
+    /// Query whose answers the source is returning.
     current: Query,
 }
 
@@ -127,8 +127,9 @@ impl IncastSource {
     /// Creates the source with its clients.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks, a query would be empty, some client
-    /// could not reach `fan_in` servers, the rate is not a rate, or query numbers would run out.
+    /// [`SourceError`] if the pattern does not fit the racks, a query would be empty, or some
+    /// client could not reach `fan_in` servers. Also if the rate is invalid, or query numbers would
+    /// run out.
     pub fn new(params: IncastParams<'_>) -> Result<Self, SourceError> {
         let IncastParams { seed, label, pattern, fan_in, request_bytes, .. } = params;
         if fan_in == 0 || request_bytes == 0 {
@@ -164,7 +165,7 @@ impl IncastSource {
         })
     }
 
-    /// Makes the next query the current one; `None` if there is none.
+    /// Makes the next query the current query; `None` after the last query.
     fn ask(&mut self) -> Option<()> {
         let (start, slot) = self.arrivals.pop()?;
         self.draw_servers(slot);
@@ -177,8 +178,8 @@ impl IncastSource {
         Some(())
     }
 
-    /// Draws `fan_in` distinct servers for the client in `slot`: a Fisher-Yates shuffle of the
-    /// candidates, stopped when enough are drawn.
+    /// Draws `fan_in` distinct servers for the client in `slot`. The method is a Fisher-Yates
+    /// shuffle of the candidates, which stops when enough servers are drawn.
     fn draw_servers(&mut self, slot: usize) {
         let hosts = self.racks.hosts();
         let stream = &mut self.streams[slot];

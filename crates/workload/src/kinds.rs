@@ -1,5 +1,5 @@
 //! Built-in workloads, one file each: a registry entry with parameters, and the construction of
-//! flow sources from them.
+//! flow sources from the parameters.
 
 pub(crate) mod bursts;
 pub(crate) mod collective;

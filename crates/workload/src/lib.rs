@@ -1,11 +1,11 @@
-//! Workloads: which hosts send what, to which hosts, and when.
+//! Workloads: which hosts send flows, to which hosts, and when.
 //!
-//! A kind of workload is one file in `kinds/`: its entry [`WorkloadInfo`] (name, parameters as
-//! data) and a function from parameters to a [`Workload`]. Reading a scenario checks the workload
-//! once against network and transports. [`WORKLOADS`] lists the kinds; the scenario format, its
-//! schema and its reference follow from the list. A program adds custom workloads with
-//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands its traffic
-//! to a [`TrafficBuilder`]:
+//! A kind of workload is one file in `kinds/`. The file has the entry [`WorkloadInfo`] (name,
+//! parameters as data) and a function from parameters to a [`Workload`]. Reading a scenario checks
+//! the workload once against network and transports. [`WORKLOADS`] lists the kinds; the scenario
+//! format, its schema and its reference follow from the list. A program adds custom workloads with
+//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each workload hands
+//! its traffic to a [`TrafficBuilder`]:
 //!
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
@@ -14,17 +14,16 @@
 //! ```
 //!
 //! A [`ClosedLoop`] such as [`MultiGet`] is not a source: the time of its next query depends on the
-//! network. The driver therefore reports completed answers to it and asks for the next query. A
-//! schedule ([`ScheduleTraffic`]) is not one either: each of its transfers waits for others.
+//! network. So the driver reports completed answers to the loop and asks it for the next query.
 //!
 //! Flows are created on demand, so a source needs memory for its hosts but not for its flows. Only
-//! [`ListSource`] stores a list, which its caller made.
+//! [`ListSource`] stores a list, which the caller made.
 //!
 //! **Determinism.** Every host draws arrival times, sizes and partners from three separate streams,
 //! derived from the run's seed and the name of the traffic class. No event in the network, no other
-//! class and no other host changes them. A change of load stretches the times, but the sizes and
-//! partners of a host's n-th flow stay the same. So two policies, or two loads, meet the same
-//! traffic. Floating point is used only for logarithms (exponential gaps) and interpolation
+//! class and no other host changes these streams. A change of load stretches the times, but the
+//! sizes and partners of a host's n-th flow do not change. So two policies, or two loads, meet the
+//! same traffic. Floating point is used only for logarithms (exponential gaps) and interpolation
 //! (sizes), never for sums over hosts.
 
 mod arrivals;

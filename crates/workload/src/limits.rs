@@ -4,8 +4,8 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// Largest number of packets in a trace. Each takes 64 bytes while it is read, and as much in the
-/// scenario and in every run.
+/// Largest number of packets in a trace. A packet takes 64 bytes while the trace is read, 64 bytes
+/// in the scenario, and 64 bytes in every run.
 pub(crate) const PACKETS: Limit = Limit {
     name: "packets of a trace",
     most: 10_000_000,
@@ -14,7 +14,7 @@ pub(crate) const PACKETS: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest number of addresses in a trace; any number of them may map to one host.
+/// Largest number of addresses in a trace; many addresses may map to one host.
 pub(crate) const ADDRESSES: Limit = Limit {
     name: "addresses of a trace",
     most: 1 << 20,
@@ -23,8 +23,8 @@ pub(crate) const ADDRESSES: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest unpacked size of a gzipped list or trace (bytes). Checked while reading, so the unpacked
-/// text is never all in memory.
+/// Largest unpacked size of a gzipped list or trace (bytes). The limit is checked while reading, so
+/// the unpacked text is never all in memory.
 pub(crate) const UNPACKED: Limit = Limit {
     name: "bytes of an unpacked list or trace",
     most: 4_000_000_000,
@@ -33,14 +33,14 @@ pub(crate) const UNPACKED: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest number of flows in a list. Each takes [`FLOW_BYTES`](crate::FLOW_BYTES) of memory for
+/// Largest number of flows in a list. A flow takes [`FLOW_BYTES`](crate::FLOW_BYTES) of memory for
 /// the scenario, and as much again in every concurrent run: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
-/// Largest length of a line (bytes): some hundred times what a flow needs.
+/// Largest length of a line in a flow list or trace (bytes): some hundred times what a flow needs.
 pub const LINE_BYTES_MAX: usize = 65_536;
 
-/// [`FLOWS_MAX`] as a limit.
+/// The number [`FLOWS_MAX`] as a limit.
 pub(crate) const FLOWS: Limit = Limit {
     name: "flows of a list",
     most: FLOWS_MAX as u64,
@@ -58,8 +58,8 @@ pub(crate) const LINE: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest number of flows alive at once, because the engine has no more slots.
+/// Largest number of flows that are alive at once, because the engine has no more slots.
 pub const FLOWS_ALIVE_MAX: u64 = 1 << 20;
 
-/// Limits that this crate checks.
+/// All limits that this crate checks.
 pub const LIMITS: &[Limit] = &[FLOWS, PACKETS, ADDRESSES, LINE, UNPACKED];

@@ -1,9 +1,9 @@
-//! Flow arrival rate for a given load.
+//! Computes the rate of flow arrivals for a given load.
 
-/// Mean flow arrivals per second and host that offer `load`.
+/// Computes the mean number of flow arrivals per second and host that offer `load`.
 ///
 /// **Definition.** Load is the offered payload per time as a fraction of a capacity that the
-/// scenario names. No paper except Plasticine ("90% load on uplinks") says which capacity; the
+/// scenario names. No paper except Plasticine ("90% load on uplinks") states which capacity. The
 /// public ABM artifact takes the *uplinks of the leaf*:
 ///
 /// ```text
@@ -11,11 +11,11 @@
 ///               = load × (uplink capacity of the leaf / hosts per leaf)  / (8 × mean size)
 /// ```
 ///
-/// So `capacity_bps_per_host` is one host's share of that capacity [bits per second]: the leaf's
-/// uplink capacity over the leaf's hosts, or the rate of the access link if load refers to that.
-/// `mean_bytes` is the mean of the sampled distribution ([`crate::SizeDistribution::mean`]), not a
-/// mean that a paper states. Headers, ACKs and retransmissions add to the load: at load 1 the links
-/// carry more than their capacity.
+/// So `capacity_bps_per_host` is one host's share of the capacity [bits per second]. It is the
+/// leaf's uplink capacity over the leaf's hosts, or the rate of the access link if load refers to
+/// this link. `mean_bytes` is the mean of the sampled distribution
+/// ([`crate::SizeDistribution::mean`]), not a mean that a paper states. Headers, ACKs and
+/// retransmissions add to the load: at load 1 the links carry more than their capacity.
 ///
 /// ```
 /// # use bufferlab_workload::arrivals_per_second_per_host;

@@ -1,4 +1,4 @@
-//! Merging of the flows of several sources into one sequence.
+//! Merges the flows of several sources into one sequence.
 
 use crate::{FlowSource, FlowSpec};
 use bufferlab_units::Time;
@@ -13,7 +13,7 @@ pub struct ListSource {
 }
 
 impl ListSource {
-    /// Creates a source that hands out `flows` by start; flows that start together keep the given
+    /// Creates a source that returns `flows` by start. Flows with equal starts keep the given
     /// order.
     #[must_use]
     pub fn new(mut flows: Vec<FlowSpec>) -> Self {
@@ -28,20 +28,20 @@ impl FlowSource for ListSource {
     }
 }
 
-/// Several sources merged by start; flows that start together are in the order of their sources.
+/// Several sources merged by start; flows with equal starts are in the order of their sources.
 ///
-/// The flows are unchanged: classes must already be indices into one table, and queries must have
+/// The flows are unchanged: classes must already be indices into one table. Queries must have
 /// distinct numbers ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
 pub struct MergeSource {
     sources: Vec<Box<dyn FlowSource>>,
-    /// Next flow of every source that has one.
+    /// Next flow of every source; `None` after its last flow.
     heads: Vec<Option<FlowSpec>>,
     /// Start of each flow in `heads`, with the index of its source.
     order: BinaryHeap<Reverse<(Time, usize)>>,
 }
 
 impl MergeSource {
-    /// Merges the sources, and takes the first flow of each.
+    /// Merges sources, and takes the first flow of each source.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn FlowSource>>) -> Self {
         let heads = sources.iter().map(|_| None).collect();
@@ -52,7 +52,7 @@ impl MergeSource {
         this
     }
 
-    /// Takes the head of source `index` and puts the source's next flow in its place.
+    /// Takes the flow at the head of source `index`, and puts the source's next flow in its place.
     fn refill(&mut self, index: usize) -> Option<FlowSpec> {
         let next = self.sources[index].next_flow();
         if let Some(flow) = &next {

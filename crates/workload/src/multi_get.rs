@@ -1,4 +1,4 @@
-//! Multi-get of memcached: a client waits for all answers of a query before it asks the next one.
+//! Multi-get of memcached: a client waits for all answers of a query before its next query.
 
 use crate::durations::Durations;
 use crate::traffic::{Answer, ClosedLoop, LoopQuery};
@@ -19,45 +19,47 @@ choices! {
 pub struct MultiGetParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams; must differ between the workloads of a run. Usually the class
-    /// name.
+    /// Name of the random streams, usually the class name. It must differ between the workloads of
+    /// a run.
     pub label: &'a str,
-    /// Client hosts, which ask queries.
+    /// Numbers of the client hosts, which ask queries.
     pub clients: &'a [u32],
-    /// Server hosts, which answer. A client that is also a server never asks itself.
+    /// Numbers of the server hosts, which answer queries. A client that is also a server never asks
+    /// itself.
     pub servers: &'a [u32],
-    /// Closed loops per client.
+    /// Number of closed loops per client.
     pub threads: u32,
-    /// Servers per query, drawn anew for every query if there are more.
+    /// Number of servers per query. They are drawn for every query if the workload has more
+    /// servers.
     pub fan_in: u32,
-    /// Items per query, assigned to its servers in turn; at least `fan_in`.
+    /// Number of items per query, assigned to its servers in turn; at least `fan_in`.
     pub items: u32,
     /// Payload of one item (bytes).
     pub item_bytes: u64,
     /// Messages in which a server sends its items.
     pub answers_per: AnswersPer,
-    /// Think time from the last answer to the next query; `None` for none.
+    /// Think time from the last answer to the next query; `None` for no think time.
     pub think: Option<Durations>,
-    /// Total queries of all threads; `None` for as many as the time allows.
+    /// Total number of queries of all threads; `None` for as many as the time allows.
     pub queries: Option<u64>,
     /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// Time at which the queries end; each query is asked before this time.
+    /// Time at which the queries end; a client asks each query before this time.
     pub end: Time,
-    /// Numbers for [`crate::FlowSpec::query`] of the queries.
+    /// Numbers for the field [`crate::FlowSpec::query`] of the queries' flows.
     pub numbers: QueryNumbers,
 }
 
-/// Closed loops: every thread of every client has exactly one query in progress. The thread asks
-/// the next query after the last answer and its think time. Threads are numbered from 0; the
-/// threads of a client have consecutive numbers.
+/// Source of closed loops: every thread of every client has exactly one query in progress. The
+/// thread asks the next query after the last answer and its think time. Threads are numbered from
+/// 0; the threads of a client have consecutive numbers.
 ///
-/// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. A
-/// thread's queries therefore do not depend on the speed of the others.
+/// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. So
+/// a thread's queries do not depend on the speed of other threads.
 #[derive(Clone, Debug)]
 pub struct MultiGet {
     clients: Vec<u32>,
-    /// Servers of each thread, in the order of its last draws.
+    /// Servers of each thread, in the order of the thread's last draws.
     servers: Vec<Vec<u32>>,
     threads: u32,
     fan_in: u32,
@@ -69,12 +71,12 @@ pub struct MultiGet {
     start: Time,
     end: Time,
     numbers: QueryNumbers,
-    /// Streams of each thread: for its servers, and for its think times.
+    /// Random streams of each thread: for its servers, and for its think times.
     streams: Vec<(RandomStream, RandomStream)>,
 }
 
 impl MultiGet {
-    /// Creates the threads.
+    /// Creates the closed loops with their threads.
     ///
     /// # Errors
     /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than
@@ -150,8 +152,8 @@ impl ClosedLoop for MultiGet {
         let client = (thread / self.threads) as usize;
         let servers = &mut self.servers[thread as usize];
         let stream = &mut self.streams[thread as usize].0;
-        // A Fisher-Yates shuffle, stopped when enough are drawn. The shuffle continues from the
-        // previous order, which keeps all orders equally likely.
+        // The method is a Fisher-Yates shuffle, which stops when enough servers are drawn. The
+        // shuffle continues from the previous order, which keeps all orders equally likely.
         for position in 0..self.fan_in as usize {
             let other = position + stream.below((servers.len() - position) as u64) as usize;
             servers.swap(position, other);
@@ -219,8 +221,8 @@ mod tests {
         servers.sort_unstable();
         servers.dedup();
         assert_eq!(servers.len(), 4, "{query:?}");
-        // The next query has the next number of this workload; thread 3 is the second client's
-        // first.
+        // The next query has the next number of this workload. Thread 3 is the first thread of the
+        // second client.
         let query = gets.ask(3).expect("queries are left");
         assert_eq!((query.number, query.client), (9, 9));
         assert!(query.answers.iter().all(|answer| answer.server != 9), "nobody asks itself: {query:?}");
@@ -252,7 +254,7 @@ mod tests {
         for server in alone.concat() {
             *hits.entry(server).or_insert(0_u32) += 1;
         }
-        // 8,000 hits per server on average; five standard deviations of a binomial count are 450.
+        // A server has 8,000 hits on average; five standard deviations of a binomial count are 450.
         assert_eq!(hits.len(), 5);
         assert!(hits.values().all(|&count| count.abs_diff(8_000) < 450), "{hits:?}");
         let mut gets = MultiGet::new(params).expect("sound");

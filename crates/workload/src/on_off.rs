@@ -1,4 +1,4 @@
-//! On-off sources: each alternates between silence and a burst at its rate.
+//! On-off sources: each source alternates between silence and a burst at its rate.
 
 use crate::durations::Durations;
 use crate::pattern::Racks;
@@ -10,27 +10,27 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Senders and receivers of the bursts.
 #[derive(Clone, Copy, Debug)]
 pub enum OnOffPartners<'a> {
-    /// One source per pair (from, to).
+    /// Every pair (from, to) is a source.
     Pairs(&'a [(u32, u32)]),
     /// Every host is a source, and draws a partner for every burst.
     Pattern {
         /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows.
         racks: &'a [Vec<u32>],
-        /// Selection of the partners.
+        /// Pattern that selects the partners.
         pattern: Pattern,
     },
 }
 
-/// A kind of burst.
+/// A kind of burst that on-off sources send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstKind {
     /// Class of the burst's flows ([`FlowSpec::class`]).
     pub class: u16,
     /// Frequency of the kind relative to the other kinds of the source.
     pub weight: f64,
-    /// Length of a burst.
+    /// Distribution of the burst's duration.
     pub on: Durations,
-    /// Rate during the burst, with headers.
+    /// Sending rate during the burst, with headers.
     pub rate: BitRate,
     /// Size of a full packet on the wire (bytes).
     pub packet_bytes: u32,
@@ -54,27 +54,27 @@ impl BurstKind {
 pub struct OnOffParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams; must differ between the sources of a run. Usually the class
-    /// name.
+    /// Name of the random streams, usually the class name. It must differ between the sources of a
+    /// run.
     pub label: &'a str,
-    /// Senders and receivers.
+    /// Senders and receivers of the bursts.
     pub partners: OnOffPartners<'a>,
-    /// Kinds of bursts; a source sends one of them when it is on.
+    /// Kinds of bursts; a source draws the kind of each burst.
     pub kinds: Vec<BurstKind>,
-    /// Length of the silence between bursts.
+    /// Distribution of the silence between bursts.
     pub off: Durations,
     /// End of the bursts, which start in `0..end`.
     pub end: Time,
 }
 
-/// Independent on-off sources. A burst is one flow of whole packets.
+/// Set of independent on-off sources. A burst is one flow of whole packets.
 ///
 /// Every source begins silent. Random streams: `workload/<label>/on`, `…/off`, `…/kinds` and
-/// `…/destinations`. Their index is made of the hosts of a pair, or of the sending host. Other
-/// sources of the workload therefore do not change a source's draws.
+/// `…/destinations`. The index of a stream consists of the hosts of a pair, or of the sending host.
+/// So other sources of the workload do not change a source's draws.
 #[derive(Clone, Debug)]
 pub struct OnOffSource {
-    /// Start of the next burst of every source that has one before the end.
+    /// Start of the next burst of every source with a burst before the end.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     sources: Vec<Source>,
     racks: Option<(Racks, Pattern)>,
@@ -87,7 +87,7 @@ pub struct OnOffSource {
 #[derive(Clone, Debug)]
 struct Source {
     src: u32,
-    /// Destination; `None` if it is drawn for every burst.
+    /// Receiving host; `None` if it is drawn for every burst.
     dst: Option<u32>,
     on: RandomStream,
     off: RandomStream,
@@ -96,11 +96,11 @@ struct Source {
 }
 
 impl OnOffSource {
-    /// Creates the sources.
+    /// Creates the on-off sources.
     ///
     /// # Errors
-    /// [`SourceError`] when there is no pair, one is listed twice or sends to itself, the pattern
-    /// does not fit the racks, there is no kind of burst, or a length of time is invalid.
+    /// [`SourceError`] if there is no pair, a pair is listed twice or sends to itself, or the
+    /// pattern does not fit the racks. Also if there is no kind of burst, or a duration is invalid.
     pub fn new(params: OnOffParams<'_>) -> Result<Self, SourceError> {
         let OnOffParams { seed, label, partners, kinds, off, end } = params;
         let weight: f64 = kinds.iter().map(|kind| kind.weight).sum();
@@ -155,7 +155,7 @@ impl OnOffSource {
         }
     }
 
-    /// Kind of the next burst of a source. A source with a single kind draws nothing.
+    /// Draws the kind of a source's next burst. A source with a single kind takes no random number.
     fn choose(&mut self, index: usize) -> BurstKind {
         if let [only] = self.kinds[..] {
             return only;
@@ -195,7 +195,7 @@ impl FlowSource for OnOffSource {
         let off = self.off.sample(&mut source.off);
         let dst = match (source.dst, &self.racks) {
             (Some(dst), _) => dst,
-            // Every host is a source here, so its slot is its index.
+            // Every host is a source with this pattern, so its slot is its index.
             (None, Some((racks, pattern))) => racks.partner(index, *pattern, &mut source.destinations),
             (None, None) => unreachable!("a source without a partner has a pattern"),
         };
@@ -252,10 +252,11 @@ mod tests {
     fn bursts_have_the_mean_length_and_come_at_the_mean_rate() {
         let pairs: Vec<_> = (0..16).map(|host| (host, host + 16)).collect();
         let flows = drain(params(&pairs, vec![kind(Time::from_us(250), DurationShape::Exponential)]));
-        // 5,000 bursts per pair: one standard deviation of the count is 0.35 %, of the load 0.5 %.
+        // A pair has 5,000 bursts. One standard deviation of the count is 0.35 %, of the load 0.5
+        // %.
         assert!((78_900..81_100).contains(&flows.len()), "{}", flows.len());
         let bytes: u64 = flows.iter().map(|flow| flow.size / 1_446 * 1_500).sum();
-        // Bursts of 8 Gb/s for 250 us of every 20 ms: each source sends 100 Mb/s.
+        // A burst has 8 Gb/s for 250 us of every 20 ms, so each source sends 100 Mb/s.
         let load = bytes as f64 * 8.0 / 100.0 / 16.0;
         assert!((load - 100e6).abs() < 2e6, "{load}");
         assert!(flows.iter().all(|flow| pairs.contains(&(flow.src, flow.dst)) && flow.class == 4));
@@ -289,7 +290,7 @@ mod tests {
         let flows = drain(params(&[(0, 1), (2, 3)], vec![common, rare]));
         let share = flows.iter().filter(|flow| flow.class == 5).count() as f64 / flows.len() as f64;
         assert!((share - 0.1).abs() < 0.01, "{share}");
-        // A burst of 8 Gb/s for 1 ms: 1 MB on the wire, 667 packets.
+        // A burst of 8 Gb/s for 1 ms has 1 MB on the wire, in 667 packets.
         assert!(flows.iter().all(|flow| flow.class == 4 || flow.size == 667 * 1_446));
     }
 

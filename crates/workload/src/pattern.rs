@@ -1,4 +1,4 @@
-//! Traffic patterns: the selection of a sender's partners.
+//! Traffic patterns, which select the partners of a sender.
 
 use crate::SourceError;
 use bufferlab_params::choices;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 choices! {
-    /// Selection of a sender's partners. A *rack* is the set of hosts on one tier-0 switch.
+    /// Pattern that selects a sender's partners. A *rack* is the set of hosts on one tier-0 switch.
     pub enum Pattern {
         NextRack = "next_rack": "a random host of the next rack; the first rack follows the last",
         OtherRack = "other_rack": "a random host of any other rack",
@@ -21,7 +21,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Hosts of all racks in one list, rack after rack. A *slot* is a position in that list.
+/// Hosts of all racks in one list, rack after rack. A *slot* is a position in this list.
 #[derive(Clone, Debug)]
 pub(crate) struct Racks {
     hosts: Vec<u32>,
@@ -32,8 +32,8 @@ pub(crate) struct Racks {
 }
 
 impl Racks {
-    /// Lists the hosts of all racks that have some. Refuses a host that is listed twice and a
-    /// pattern in which a host would have no partner.
+    /// Lists the hosts of all racks with hosts. Refuses a host that is listed twice, and a pattern
+    /// in which a host would have no partner.
     pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
         let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
         for rack in racks.iter().filter(|rack| !rack.is_empty()) {
@@ -55,7 +55,7 @@ impl Racks {
         Ok(this)
     }
 
-    /// All hosts, in the order of their slots.
+    /// Returns all hosts, in the order of their slots.
     pub(crate) fn hosts(&self) -> &[u32] {
         &self.hosts
     }
@@ -65,22 +65,23 @@ impl Racks {
         self.starts.len() - 1
     }
 
-    /// Slots of rack `rack`.
+    /// Slots of the hosts in rack `rack`.
     pub(crate) fn slots(&self, rack: usize) -> std::ops::Range<usize> {
         self.starts[rack]..self.starts[rack + 1]
     }
 
-    /// Rack to which `slot` belongs.
+    /// Returns the rack that `slot` belongs to.
     pub(crate) fn rack_of(&self, slot: usize) -> usize {
         self.rack_of[slot] as usize
     }
 
-    /// Rack after the rack of `slot`.
+    /// Rack that follows the rack of `slot`.
     pub(crate) fn next_rack(&self, slot: usize) -> usize {
         (self.rack_of(slot) + 1) % self.rack_count()
     }
 
-    /// Uniformly random partner of the host in `slot`; exactly one draw for every pattern.
+    /// Draws a uniformly random partner of the host in `slot`; every pattern takes exactly one
+    /// random number.
     pub(crate) fn partner(&self, slot: usize, pattern: Pattern, stream: &mut RandomStream) -> u32 {
         let among = |slots: std::ops::Range<usize>, stream: &mut RandomStream| {
             slots.start + stream.below(slots.len() as u64) as usize
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_pattern_reaches_every_allowed_host_equally_and_no_other() {
-        // Slots: 0, 1 | 10, 11, 12 | 20; the empty rack is ignored.
+        // The slots are 0, 1 | 10, 11, 12 | 20; the empty rack is ignored.
         assert_uniform_over(&[10, 11, 12], Pattern::NextRack, 0);
         assert_uniform_over(&[20], Pattern::NextRack, 3);
         assert_uniform_over(&[0, 1], Pattern::NextRack, 5);

@@ -1,4 +1,4 @@
-//! Poisson traffic: every host starts flows at random, independently of all others.
+//! Poisson traffic: every host starts flows at random times, independently of all other hosts.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -10,23 +10,23 @@ use bufferlab_units::{RandomStream, Time};
 pub struct PoissonParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams; must differ between the sources of a run, because two sources
-    /// with the same label send at the same instants. Usually the class name.
+    /// Name of the random streams, usually the class name. It must differ between the sources of a
+    /// run, because two sources with equal names send at equal times.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
     /// are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Selection of the receivers.
+    /// Pattern that selects the receivers.
     pub pattern: Pattern,
     /// Sending and receiving hosts, instead of `racks` and `pattern`. A host sends to every
     /// receiver except itself with equal probability.
     pub between: Option<(&'a [u32], &'a [u32])>,
-    /// Mean flows per second that every host starts, or zero for none; see
+    /// Mean number of flows per second that every host starts, or zero for none; see
     /// [`crate::arrivals_per_second_per_host`].
     pub flows_per_second_per_host: f64,
-    /// Distribution of flow sizes.
+    /// Distribution of the sizes of the source's flows.
     pub sizes: SizeDistribution,
-    /// [`FlowSpec::class`] of the flows.
+    /// Class of the source's flows: [`FlowSpec::class`].
     pub class: u16,
     /// End of the period `0..end` in which flows start.
     pub end: Time,
@@ -34,8 +34,8 @@ pub struct PoissonParams<'a> {
 
 /// Poisson arrivals at every host: the open-loop background traffic of all five papers.
 ///
-/// Every host has an independent process and the streams `workload/<label>/arrivals`, `…/sizes` and
-/// `…/destinations`, each with the host's number as index.
+/// Every host has an independent process and the random streams `workload/<label>/arrivals`,
+/// `…/sizes` and `…/destinations`, each with the host's number as index.
 #[derive(Clone, Debug)]
 pub struct PoissonSource {
     arrivals: Arrivals,
@@ -46,7 +46,7 @@ pub struct PoissonSource {
     class: u16,
 }
 
-/// Selection of senders and receivers.
+/// Senders and receivers of a source.
 #[derive(Clone, Debug)]
 enum Partners {
     Pattern(Racks, Pattern),
@@ -61,7 +61,8 @@ impl Partners {
         }
     }
 
-    /// Sender and receiver of a flow of the sender in `slot`: exactly one draw.
+    /// Draws sender and receiver of a flow of the sender in `slot`; takes exactly one random
+    /// number.
     fn draw(&self, slot: usize, stream: &mut RandomStream) -> (u32, u32) {
         match self {
             Self::Pattern(racks, pattern) => (racks.hosts()[slot], racks.partner(slot, *pattern, stream)),
@@ -77,11 +78,11 @@ impl Partners {
 }
 
 impl PoissonSource {
-    /// Creates the processes.
+    /// Creates the Poisson processes of all hosts.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks, a sender has no receiver, or the
-    /// rate is not a rate.
+    /// [`SourceError`] if the pattern does not fit the racks, a sender has no receiver, or the rate
+    /// is invalid.
     pub fn new(params: PoissonParams<'_>) -> Result<Self, SourceError> {
         let PoissonParams { seed, label, pattern, class, .. } = params;
         let partners = match params.between {

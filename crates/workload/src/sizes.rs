@@ -12,9 +12,9 @@ use bufferlab_units::RandomStream;
 /// A distribution of flow sizes: a cumulative distribution function (CDF) that is linear between
 /// its points.
 ///
-/// `(bytes, cumulative)` says that a flow has at most `bytes` with probability `cumulative`. Two
-/// points with the same `bytes` are a jump: that size alone has a positive probability (an *atom*).
-/// A first point with a positive probability is also an atom, and the smallest size.
+/// `(bytes, cumulative)` means that a flow has at most `bytes` with probability `cumulative`. Two
+/// points with equal `bytes` are a jump: this size alone has a positive probability (an *atom*). A
+/// first point with a positive probability is also an atom, and the smallest size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
     name: String,
@@ -22,18 +22,18 @@ pub struct SizeDistribution {
 }
 
 impl SizeDistribution {
-    /// Creates a distribution through these points.
+    /// Creates a distribution of flow sizes through these points.
     ///
     /// # Errors
-    /// [`SizeError`] unless there is a point, sizes are finite, not negative and never fall, the
-    /// largest is at least one byte, probabilities are in 0..=1 and never fall, and the last one
-    /// is 1.
+    /// [`SizeError`] unless there is a point and the points are valid. Sizes must be finite, not
+    /// negative, never fall, and end with at least one byte. Probabilities must be in 0..=1, never
+    /// fall, and end with 1.
     pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {
         let places: Vec<SizePlace> = (1..=points.len()).map(SizePlace::Point).collect();
         Self::checked(name.into(), points, &places)
     }
 
-    /// Reads `bytes,cumulative` lines. Blanks may replace the comma, and percentages the
+    /// Reads lines `bytes,cumulative`. Blanks may replace the comma, and percentages the
     /// probabilities. Empty lines, text after a `#`, and a header (a first line without any number)
     /// are ignored.
     ///
@@ -46,15 +46,15 @@ impl SizeDistribution {
         Self::checked(name, points, &places)
     }
 
-    /// Creates a distribution in which every flow has `bytes` bytes; 0 is read as 1, because a flow
-    /// has at least one byte.
+    /// Creates a distribution in which every flow has `bytes` bytes. The size 0 is read as 1,
+    /// because a flow has at least one byte.
     #[must_use]
     pub fn fixed(bytes: u64) -> Self {
         let bytes = bytes.max(1);
         Self { name: format!("fixed({bytes})"), points: vec![(bytes as f64, 1.0)] }
     }
 
-    /// Distribution of this name in [`BUILTIN_SIZES`].
+    /// Returns the distribution of this name in [`BUILTIN_SIZES`].
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
         let found = BUILTIN_SIZES.iter().find(|sizes| sizes.name == name)?;
@@ -62,10 +62,10 @@ impl SizeDistribution {
     }
 
     /// Scales all sizes so that the mean is `mean_bytes`. Papers state means that differ from their
-    /// tables (LossPass: 7.12 MB for data mining, whose table gives 7.47 MB).
+    /// tables. (LossPass states 7.12 MB for data mining, but its table gives 7.47 MB.)
     ///
     /// # Errors
-    /// [`SizeError`] when the resulting sizes are refused, for example because `mean_bytes` is not
+    /// [`SizeError`] if the scaled sizes are invalid, for example because `mean_bytes` is not
     /// positive.
     pub fn scaled_to_mean(&self, mean_bytes: f64) -> Result<Self, SizeError> {
         let factor = mean_bytes / self.mean();
@@ -79,15 +79,15 @@ impl SizeDistribution {
         &self.name
     }
 
-    /// Points of the CDF: `(bytes, cumulative probability)`.
+    /// Points of the cumulative distribution: `(bytes, cumulative probability)`.
     #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 
-    /// Mean size in bytes, in closed form: every segment contributes its probability times its
-    /// middle. Exact for the continuous distribution; rounding samples to whole bytes does not
-    /// change it, except for sizes below one byte.
+    /// Mean flow size in bytes, in closed form: every segment contributes its probability times its
+    /// middle. The mean is exact for the continuous distribution. Rounding samples to whole bytes
+    /// does not change it, except for sizes below one byte.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (first_bytes, first_cumulative) = self.points[0];
@@ -98,7 +98,7 @@ impl SizeDistribution {
         first_cumulative * first_bytes + segments.sum::<f64>()
     }
 
-    /// Smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the
+    /// Smallest size, in bytes, that a fraction `p` of the flows does not exceed. For 0 it is the
     /// smallest size of all. `p` outside of 0..=1 counts as the nearer end.
     #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
@@ -115,12 +115,12 @@ impl SizeDistribution {
             return x1;
         }
         let (x0, p0) = points[after - 1];
-        // p0 < p <= p1, so this divides by a positive number.
+        // Here p0 < p <= p1, so the divisor is positive.
         x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
     }
 
-    /// Draws a size in bytes by inverse transform: one draw from `stream`, rounded to the nearest
-    /// byte, at least 1.
+    /// Draws a flow size in bytes by inverse transform. It takes one random number from `stream`,
+    /// and rounds to the nearest byte, at least 1.
     #[must_use]
     pub fn sample(&self, stream: &mut RandomStream) -> u64 {
         (self.quantile(stream.next_f64()).round() as u64).max(1)

@@ -1,4 +1,4 @@
-//! Replay of packet traces: reading packets from files, and mapping their addresses to hosts.
+//! Replay of packet traces: reads packets from files, and maps their addresses to hosts.
 
 mod addresses;
 mod csv;
@@ -21,68 +21,68 @@ use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Conversion of a trace into traffic.
+/// Options for the conversion of a trace into traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceOptions {
-    /// Send time of the first packet.
+    /// Time at which the first packet is sent.
     pub start: Time,
-    /// Factor for the time between any two packets: 2 is half as fast.
+    /// Factor for the time between any two packets: with 2, the replay is half as fast.
     pub stretch: f64,
-    /// Largest packet that can be sent (bytes on the wire).
+    /// Size of the largest packet that can be sent (bytes on the wire).
     pub largest: u32,
-    /// Number of queues of a port, if the trace selects a packet's queue; `None` if its priorities
-    /// are ignored.
+    /// Number of queues of a port, if the trace selects a packet's queue. `None` if the priorities
+    /// in the trace are ignored.
     pub queues: Option<u8>,
 }
 
-/// A trace, ready to be replayed. Every packet is a separate flow, whose [`FlowSpec::size`] is its
-/// size on the wire.
+/// A packet trace, ready to be replayed. Every packet is a separate flow, whose [`FlowSpec::size`]
+/// is the size of the packet on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Packets by time; packets of one time keep their order.
+    /// Packets of the trace, ordered by time; packets with equal times keep their order.
     pub packets: Vec<FlowSpec>,
-    /// Priority of the packets of each [`FlowSpec::class`]; `None` if the trace has none.
+    /// Priority of the packets of each [`FlowSpec::class`]; `None` if the trace has no priorities.
     pub priorities: Vec<Option<u8>>,
-    /// Number of packets left out because sender and receiver are the same host.
+    /// Number of omitted packets whose sender and receiver are the same host.
     pub stayed: usize,
-    /// Number of packets of a capture left out because they have no network address (such as ARP).
+    /// Number of omitted packets of a capture that have no network address (such as ARP).
     pub without_address: usize,
-    /// Ignored columns, in the order of the file.
+    /// Names of the ignored columns, in the order of the file.
     pub ignored_columns: Vec<String>,
-    /// Bytes at the end of a capture that form no whole packet and were left out.
+    /// Number of omitted bytes at the end of a capture that form no whole packet.
     pub cut_off: u64,
 }
 
-/// A packet as read from the file.
+/// A packet of a trace before its addresses are mapped.
 #[derive(Clone, Debug)]
 struct RawPacket {
-    /// Time since an arbitrary instant of the file (ps); a date in picoseconds needs more than 64
-    /// bits.
+    /// Time of the packet since an arbitrary instant of the file (ps). A date in picoseconds needs
+    /// more than 64 bits.
     at_ps: i128,
-    /// Index of the source address in [`RawTrace::addresses`].
+    /// Index of the packet's source address in [`RawTrace::addresses`].
     source: u32,
     destination: u32,
-    /// Size on the wire (bytes).
+    /// Size of the packet on the wire (bytes).
     size: u64,
     priority: Option<u8>,
     place: PacketPlace,
 }
 
-/// Result of reading a file.
+/// Packets and addresses read from a trace file.
 #[derive(Default)]
 struct RawTrace {
     packets: Vec<RawPacket>,
     without_address: usize,
     ignored_columns: Vec<String>,
     cut_off: u64,
-    /// All addresses of the file, each once.
+    /// All addresses in the file, each once.
     addresses: Vec<String>,
     by_text: BTreeMap<String, u32>,
     by_address: BTreeMap<IpAddr, u32>,
 }
 
 impl RawTrace {
-    /// Returns the index of a capture's address, which it adds if it is new.
+    /// Returns the index of an address in a capture, and adds the address if it is new.
     fn address(&mut self, address: IpAddr) -> u32 {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
@@ -92,7 +92,7 @@ impl RawTrace {
         number
     }
 
-    /// Index of an address as written in a text file.
+    /// Returns the index of an address as written in a text file.
     fn name(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.by_text.get(text) {
             return known;
@@ -129,8 +129,8 @@ impl RawTrace {
     }
 }
 
-/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. The format is
-/// recognised by content. `path` is for messages.
+/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. The content decides
+/// the format. `path` is for messages.
 ///
 /// A CSV file has a header with the columns
 ///
@@ -143,9 +143,10 @@ impl RawTrace {
 ///
 /// A capture contains Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or
 /// packets of all interfaces of Linux (`tcpdump -i any`). Times may have any resolution, in either
-/// byte order. An incomplete last packet is left out. Sources and destinations are IPv4 and IPv6
-/// addresses. A size is the one on the wire even if the capture is cut short. A priority is that of
-/// the VLAN tag, or else the first three bits of the DSCP.
+/// byte order. An incomplete last packet is omitted. Sources and destinations are IPv4 and IPv6
+/// addresses. The size of a packet is its size on the wire, even if the capture cuts the packet.
+/// The priority of a packet is the priority in its VLAN tag, or else the first three bits of the
+/// DSCP.
 ///
 /// # Errors
 /// [`TraceError`], with the file and the line or the number of the packet.
@@ -232,7 +233,8 @@ fn replay(
     Ok(trace)
 }
 
-/// Span (ps) times a factor, rounded to nearest; exact for the factor 1. `None` beyond 64 bits.
+/// Multiplies a time span (ps) by a factor, and rounds to nearest; exact for the factor 1. `None`
+/// beyond 64 bits.
 fn stretched(span: u128, stretch: f64) -> Option<u64> {
     if stretch == 1.0 {
         return u64::try_from(span).ok();

@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Traffic of a run, with the facts that are needed before it starts.
+/// Traffic of a run, with facts that the driver needs before the run starts.
 #[derive(Debug)]
 pub struct Traffic {
-    /// Source of all flows that do not wait for others, by start.
+    /// Source of all flows that do not wait for other flows, ordered by start.
     pub source: MergeSource,
-    /// Workloads whose flows start when others are complete.
+    /// Workloads whose flows start when other flows are complete.
     pub closed_loops: Vec<LoopTraffic>,
     /// Schedules, whose transfers start when others are complete.
     pub schedules: Vec<ScheduleTraffic>,
     /// Classes of flows, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
-    /// Flows per query of the lists. The flows of such a query need not start together.
+    /// Number of flows per query of the lists. The flows of such a query need not start together.
     pub listed_queries: BTreeMap<u32, u32>,
 }
 
-/// A class of flows.
+/// A traffic class: flows with a common name and transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrafficClass {
-    /// Name in tables and reports, unique in the run.
+    /// Name of the class in tables and reports, unique in the run.
     pub name: String,
     /// Transport of the class's flows.
     pub carriage: Carriage,
@@ -35,25 +35,26 @@ pub struct TrafficClass {
 /// Transport of the flows of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carriage {
-    /// Index into the scenario's transports.
+    /// Index of the transport among the scenario's transports.
     pub transport: u32,
     /// Replay settings if the flows are packets that are sent unchanged.
     pub replay: Option<Replay>,
 }
 
-/// Replay of flows that are single packets; [`FlowSpec::size`] is their size on the wire.
+/// Replay of flows that are single packets; [`FlowSpec::size`] is the size of the packet on the
+/// wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// Priority of the packets; `None` uses the transport's priority.
+    /// Priority of the replayed packets; `None` uses the transport's priority.
     pub priority: Option<u8>,
 }
 
-/// A workload of closed loops.
+/// Traffic of a workload of closed loops.
 #[derive(Debug)]
 pub struct LoopTraffic {
-    /// Generator of the queries.
+    /// Generator of the loop's queries.
     pub queries: Box<dyn ClosedLoop>,
-    /// Class of the answers ([`FlowSpec::class`]).
+    /// Class of the answers' flows ([`FlowSpec::class`]).
     pub class: u16,
     /// Time from a query to its answers; `None` for half of the unloaded round trip.
     pub request_delay: Option<Time>,
@@ -93,74 +94,76 @@ pub struct ScaleUp {
 /// Threads that each have one query in progress, and ask the next one when the last answer is
 /// complete. Threads are numbered from 0.
 ///
-/// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`]
-/// when all answers are complete. A thread's queries must not depend on the times of other threads.
+/// The driver calls [`Self::first`]. Then it calls [`Self::ask`] at the returned time, and
+/// [`Self::next`] when all answers are complete, in turn. A thread's queries must not depend on the
+/// times of other threads.
 pub trait ClosedLoop: fmt::Debug + Send {
-    /// Number of threads.
+    /// Number of threads in the closed loop.
     fn threads(&self) -> u32;
 
     /// Number of connections between a thread and a server.
     fn connections(&self) -> u32;
 
-    /// Time of the first query of `thread`; `None` for never.
+    /// Time of the first query of `thread`; `None` if the thread asks no query.
     fn first(&mut self, thread: u32) -> Option<Time>;
 
     /// Query that `thread` asks now; `None` when all queries have been asked and the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
-    /// Time of the next query of `thread`, whose last answer was complete at `now`; `None` for
-    /// never.
+    /// Time of the next query of `thread`, whose last answer was complete at `now`; `None` after
+    /// its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 }
 
-/// One query of a closed loop.
+/// A query of a closed loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopQuery {
     /// Number of the query, unique in the run.
     pub number: u32,
-    /// Client host.
+    /// Number of the client host.
     pub client: u32,
-    /// Answers of the servers. Their order is random, so that no server is always first.
+    /// Answers of the servers to the query. Their order is random, so that no server is always
+    /// first.
     pub answers: Vec<Answer>,
 }
 
 /// Answer of one server to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Server host.
+    /// Number of the server host.
     pub server: u32,
-    /// Payload (bytes).
+    /// Payload of the answer (bytes).
     pub size: u64,
     /// Connection between the thread and the server, from 0; below [`ClosedLoop::connections`].
     pub connection: u32,
 }
 
-/// Facts that all workloads of a run share.
+/// Facts about a run that all its workloads share.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// End of the flow starts, which are in `0..end`.
+    /// End of the period `0..end` in which flows start.
     pub end: Time,
-    /// Hosts of every rack.
+    /// Numbers of the hosts of every rack.
     pub racks: &'a [Vec<u32>],
     /// Names of the scenario's transports.
     pub transports: &'a [&'a str],
 }
 
-/// A workload of a run.
+/// A workload of a run, with its class and transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Class of the workload.
+    /// Traffic class of the workload.
     pub class: &'a str,
-    /// Index into the scenario's transports.
+    /// Index of the workload's transport among the scenario's transports.
     pub transport: u32,
-    /// The workload itself.
+    /// The workload that the run starts.
     pub workload: &'a dyn Workload,
 }
 
 impl Traffic {
-    /// Starts all workloads of a run. Workloads that list their queries are first, because listed
+    /// Starts all workloads of a run. Workloads that list their queries come first, because listed
     /// queries have the lowest numbers.
     ///
     /// # Errors
@@ -185,7 +188,7 @@ impl Traffic {
     }
 }
 
-/// Traffic collected so far.
+/// Traffic that the builder has collected so far.
 #[derive(Default)]
 struct Parts {
     sources: Vec<Box<dyn FlowSource>>,
@@ -195,13 +198,13 @@ struct Parts {
     listed_queries: BTreeMap<u32, u32>,
     /// Smallest number above the numbers of all listed queries.
     query_base: u32,
-    /// Number of workloads that take query numbers; `asked` counts the workloads that have taken
+    /// Number of workloads that take query numbers. `asked` counts the workloads that have taken
     /// their numbers.
     askers: u32,
     asked: u32,
 }
 
-/// Collects the traffic of one workload in a run.
+/// Builder that collects the traffic of one workload in a run.
 pub struct TrafficBuilder<'a> {
     run: RunFacts<'a>,
     entry: Entry<'a>,
@@ -231,24 +234,24 @@ impl<'a> TrafficBuilder<'a> {
         &self.label
     }
 
-    /// End of the flow starts, which are in `0..end`.
+    /// End of the period `0..end` in which flows start.
     #[must_use]
     pub const fn end(&self) -> Time {
         self.run.end
     }
 
-    /// Hosts of every rack.
+    /// Numbers of the hosts of every rack.
     #[must_use]
     pub const fn racks(&self) -> &'a [Vec<u32>] {
         self.run.racks
     }
 
-    /// [`FlowSpec::class`] of the workload's main class.
+    /// Returns the [`FlowSpec::class`] of the workload's main class.
     pub fn class(&mut self) -> u16 {
         self.named_class(self.entry.class)
     }
 
-    /// [`FlowSpec::class`] of another class over the workload's transport.
+    /// Returns the [`FlowSpec::class`] of a further class over the workload's transport.
     pub fn named_class(&mut self, name: &str) -> u16 {
         self.class_over(name, self.entry.transport)
     }
@@ -258,8 +261,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(name, Carriage { transport, replay: None })
     }
 
-    /// [`FlowSpec::class`] of packets that are sent unchanged, over the workload's transport.
-    /// Packets of each priority are a separate class.
+    /// Returns the [`FlowSpec::class`] of packets that are sent unchanged, over the workload's
+    /// transport. Packets of each priority are a separate class.
     pub fn replay_class(&mut self, priority: Option<u8>) -> u16 {
         let class = self.entry.class;
         let name = priority.map_or_else(|| class.to_owned(), |priority| format!("{class} p{priority}"));
@@ -284,11 +287,11 @@ impl<'a> TrafficBuilder<'a> {
         }) as u16
     }
 
-    /// Numbers for the workload's queries. May be called once per workload, which must return
+    /// Returns numbers for the workload's queries. A workload may call this once, and must return
     /// [`Queries::Numbered`].
     ///
     /// # Panics
-    /// If it is called more often.
+    /// If a workload calls this method twice.
     pub fn queries(&mut self) -> QueryNumbers {
         let number = self.parts.asked;
         self.parts.asked += 1;
@@ -300,8 +303,8 @@ impl<'a> TrafficBuilder<'a> {
         self.parts.sources.push(Box::new(source));
     }
 
-    /// Adds flows that are all known, in any order. If they answer queries, the workload must
-    /// return [`Queries::Listed`]. Queries are renumbered, and the flows of one need not start
+    /// Adds flows that are all known, in any order. If the flows answer queries, the workload must
+    /// return [`Queries::Listed`]. Queries are renumbered, and the flows of a query need not start
     /// together.
     pub fn add_list(&mut self, mut flows: Vec<FlowSpec>) {
         self.parts.query_base = renumber_queries(&mut flows, self.parts.query_base);

@@ -11,16 +11,16 @@ use std::fmt;
 /// A workload that was checked against its network and transports, and can start in any number of
 /// runs.
 ///
-/// Each run starts the workload anew. Draws that depend on the seed are made then, from
-/// [`TrafficBuilder::seed`] and [`TrafficBuilder::label`], and nowhere else.
+/// Each run starts the workload again. The workload then makes all draws that depend on the seed,
+/// from [`TrafficBuilder::seed`] and [`TrafficBuilder::label`].
 pub trait Workload: Any + fmt::Debug + Send + Sync {
-    /// Hands all traffic of a run to `traffic`.
+    /// Hands all traffic of a run to the builder `traffic`.
     ///
     /// # Errors
     /// If the workload's sources cannot be built for this run.
     fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError>;
 
-    /// Traffic of the workload in one line, such as "load 0.4, sizes web_search".
+    /// Describes the traffic of the workload in one line, such as "load 0.4, sizes web_search".
     fn in_words(&self) -> String;
 
     /// Numbering of the queries of the workload's flows.
@@ -28,31 +28,31 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         Queries::None
     }
 
-    /// Mean payload that all hosts together offer while flows start (bits per second), if the
-    /// parameters determine it.
+    /// Mean payload that all hosts together offer while flows start (bits per second). `None` if
+    /// the parameters do not determine it.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
-    /// Mean flows or queries that all hosts together start per second while flows start, if the
-    /// parameters determine it.
+    /// Mean number of flows or queries that all hosts together start per second while flows start.
+    /// `None` if the parameters do not determine it.
     fn arrivals_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// Largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for an endless
-    /// one), if it is known.
+    /// Size of the workload's largest flow (bytes), if it is known.
+    /// [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) is an endless flow.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Number of listed flows in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES). A run stores as
-    /// many again.
+    /// Number of listed flows in memory; a flow takes [`FLOW_BYTES`](crate::FLOW_BYTES). A run
+    /// stores as many flows again.
     fn listed_flows(&self) -> usize {
         0
     }
 
-    /// Classes of the workload's flows in addition to its main class.
+    /// Names of the classes of the workload's flows in addition to its main class.
     fn other_classes(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -61,7 +61,7 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
 /// Numbering of the queries of a workload's flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queries {
-    /// No flow answers a query.
+    /// No flow of the workload answers a query.
     None,
     /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Such workloads start first.
     Listed,
@@ -69,11 +69,12 @@ pub enum Queries {
     Numbered,
 }
 
-/// Checks parameters against the workload's context, and makes the workload. Fills in computed
-/// values with [`Params::set`] and similar functions, so that the resolved scenario contains them.
+/// Function that checks parameters against the workload's context, and makes the workload. It fills
+/// in computed values with [`Params::set`] and similar functions, so that the resolved scenario
+/// contains them.
 ///
 /// # Errors
-/// Contradictions, at the parameters that cause them.
+/// Contradictions between parameters, each at the parameter that causes it.
 pub type BuildWorkload =
     dyn Fn(&mut Params, &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> + Send + Sync;
 
@@ -101,7 +102,7 @@ pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
 /// Keys of `[[workload]]` that every kind has.
 const COMMON: &[&str] = &["class", "transport"];
 
-/// Registers a custom workload: from then on its name is a valid `kind` in scenarios.
+/// Registers a custom workload: afterwards, its name is a valid `kind` in scenarios.
 ///
 /// # Errors
 /// Returns the errors of [`Registry::register`]. Also fails if a parameter has the name of a key
@@ -119,7 +120,7 @@ pub fn replace_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Reg
     WORKLOADS.replace_below(COMMON, info)
 }
 
-/// Built-in distributions of flow sizes, as words.
+/// Names of the built-in distributions of flow sizes, as words of a parameter.
 const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     let mut words = [Word { name: "", meaning: "" }; BUILTIN_SIZES.len()];
     let mut index = 0;

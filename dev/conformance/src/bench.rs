@@ -1,5 +1,5 @@
 //! A test bench for a device: applies operations, drives clock and timers, and keeps independent
-//! books of the device's answers.
+//! accounts of the device's answers.
 
 use crate::device::Device;
 use crate::script::{Operation, Script};
@@ -10,32 +10,32 @@ use std::collections::VecDeque;
 /// Answer of a device to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The packet is stored.
+    /// The device stored the packet.
     Stored,
-    /// The packet is dropped.
+    /// The device dropped the packet, for this reason.
     Dropped(DropReason),
-    /// A packet left.
+    /// The device sent a packet.
     Sent(Transmission),
-    /// The port has nothing to send.
+    /// The port has no packet that it may send.
     Idle,
-    /// The operation has no answer.
+    /// The operation gives no answer.
     Done,
 }
 
-/// A device and an independent record of its expected content.
+/// A device under test, with an independent account of its expected content.
 pub struct Bench {
-    /// The device under test.
+    /// The device that the bench tests.
     pub device: Box<dyn Device>,
     now: Time,
     gap: Time,
     queues_per_port: u16,
-    /// Name and size of the stored packets, by queue, as the device's answers imply.
+    /// Name and size of the stored packets, by queue, according to the device's answers.
     content: Vec<VecDeque<(u32, u32)>>,
     paused: Vec<bool>,
     next_id: u32,
     /// Number of stored packets that the last operation removed without sending.
     removed: usize,
-    /// Whether `handle_timeout` is also called before a timeout is due.
+    /// Whether the bench also calls `handle_timeout` before a timeout is due.
     early_timeouts: bool,
 }
 
@@ -66,17 +66,17 @@ impl Bench {
         }
     }
 
-    /// Makes the bench call `handle_timeout` even when nothing is due.
+    /// Makes the bench call `handle_timeout` even when no timeout is due.
     #[must_use]
     pub fn with_early_timeouts(self) -> Self {
         Self { early_timeouts: true, ..self }
     }
 
-    /// Advances time, handles due timers, then applies `operation`.
+    /// Advances time, handles due timers, then applies `operation` to the device.
     ///
     /// # Errors
-    /// A sentence about an impossible answer: a packet that the device does not have, or a timer
-    /// that does not advance.
+    /// A sentence about an impossible answer of the device: a packet that it does not have, or a
+    /// timer that does not advance.
     pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let wait = if let Operation::Wait(span) = operation { *span } else { Time::ZERO };
         self.advance(self.now + self.gap + wait)?;
@@ -163,7 +163,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Removes evicted and expelled packets from the books, and returns their number.
+    /// Removes evicted and expelled packets from the accounts, and returns their number.
     fn forget_removed(&mut self) -> Result<usize, String> {
         let removed = self.device.take_removed();
         let count = removed.len();
@@ -192,26 +192,26 @@ impl Bench {
         Ok(())
     }
 
-    /// Number of stored packets that the last operation evicted or expelled. Packets removed by
-    /// timers that were due before it are not included.
+    /// Number of stored packets that the last operation evicted or expelled. Packets that due
+    /// timers removed before the operation are not included.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed
     }
 
-    /// Current time of the bench.
+    /// Current time of the bench's clock.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Bytes that `queue` must contain, according to the books.
+    /// Size of the packets that `queue` must contain, according to the accounts (bytes).
     #[must_use]
     pub fn expected_bytes(&self, queue: QueueId) -> u64 {
         self.content[usize::from(queue.0)].iter().map(|&(_, size)| u64::from(size)).sum()
     }
 
-    /// All queues of the switch.
+    /// Indices of all queues of the switch.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
         (0..self.content.len() as u16).map(QueueId)
     }
@@ -224,10 +224,10 @@ impl Bench {
         own.into_iter().any(|queue| !self.paused[queue] && !self.content[queue].is_empty())
     }
 
-    /// Compares the device's ledger with the books, and runs the device's own check.
+    /// Compares the device's ledger with the accounts, and runs the device's own check.
     ///
     /// # Errors
-    /// The first queue that differs.
+    /// A sentence about the first queue that differs.
     pub fn audit(&self) -> Result<(), String> {
         let mut total = 0;
         for queue in self.queues() {

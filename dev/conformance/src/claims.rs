@@ -1,20 +1,20 @@
 //! Statements of papers, each checked by a test that carries its number, and the tables that list
 //! the findings.
 //!
-//! [`claims!`](crate::claims!) declares a list. Each claim gets a test, and an entry with the
-//! paper's statement, the published verdict and the check. A claim that *fails* is neither hidden
-//! nor tuned: its test asserts that the criterion is missed, so that a change is detected. For a
-//! *refuted* claim the check shows the counterexample and the corrected statement.
+//! [`claims!`](crate::claims!) declares a list of claims. Each claim gets a test, and an entry with
+//! the paper's statement, the published verdict and the check. A claim that *fails* is neither
+//! hidden nor tuned: its test asserts that the criterion is missed, so that a change is detected.
+//! For a *refuted* claim the check shows the counterexample and the corrected statement.
 
 use bufferlab_pages::Pending;
 use std::path::Path;
 
-/// Verdict on a claim.
+/// Verdict on a claim of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The measured values meet the criterion.
     Holds,
-    /// The criterion is missed, but nothing shows that the paper is wrong.
+    /// The measured values miss the criterion, but nothing shows that the paper is wrong.
     Fails,
     /// The printed statement is wrong: it has a counterexample, and a corrected statement holds.
     Refuted,
@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Word for the verdict in the table.
+    /// Word for the verdict in the table of findings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,34 +35,34 @@ impl Verdict {
     }
 }
 
-/// Result of a check.
+/// Result of a claim's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Whether the criterion is met. For a refuted claim: whether the corrected statement holds and
-    /// the printed one does not.
+    /// the printed statement does not hold.
     pub met: bool,
-    /// Measured values as text: one line of a table.
+    /// Measured values as text, for one line of a table.
     pub figure: String,
 }
 
 impl Finding {
-    /// Creates a finding.
+    /// Creates a finding from the result of a check.
     #[must_use]
     pub fn new(met: bool, figure: impl Into<String>) -> Self {
         Self { met, figure: figure.into() }
     }
 }
 
-/// A statement of a paper.
+/// A statement of a paper that a test checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Number in the table of claims: `TDT-E3-1`.
+    /// Number of the claim in the table of claims: `TDT-E3-1`.
     pub id: &'static str,
     /// Name of the test that checks the claim.
     pub test: &'static str,
-    /// The paper's statement or value.
+    /// Statement or value in the paper.
     pub paper: &'static str,
-    /// Published verdict.
+    /// Published verdict on the claim.
     pub verdict: Verdict,
     /// Function that checks the claim.
     pub check: fn() -> Finding,
@@ -72,7 +72,7 @@ impl Claim {
     /// Runs the check; this is the body of the claim's test.
     ///
     /// # Panics
-    /// If the verdict of the check differs from the published one.
+    /// If the verdict of the check differs from the published verdict.
     pub fn assert(&self) {
         let found = (self.check)();
         let expected = self.verdict != Verdict::Fails;
@@ -86,7 +86,7 @@ impl Claim {
         );
     }
 
-    /// The row of the table: [`COLUMNS`].
+    /// Returns the claim's row of the table, with the columns [`COLUMNS`].
     fn row(&self) -> [String; COLUMNS.len()] {
         [self.id.to_owned(), self.verdict.name().to_owned(), self.paper.to_owned(), (self.check)().figure]
     }
@@ -95,8 +95,8 @@ impl Claim {
 /// Columns of a table of findings.
 const COLUMNS: [&str; 4] = ["claim", "verdict", "paper", "here"];
 
-/// Compares the table `name` in `claims/findings` with what the checks find. The ledger takes its
-/// figures from these tables.
+/// Compares the table `name` in `claims/findings` with the results of the checks. The ledger takes
+/// its measured values from these tables.
 ///
 /// # Panics
 /// If the table is missing or stale.
@@ -115,7 +115,7 @@ fn check_findings(root: &Path, name: &str, claims: &[Claim]) -> Result<(), Strin
     Pending { path: format!("claims/findings/{name}.csv"), markers: None, text }.check(root)
 }
 
-/// Declares claims and a test for each.
+/// Declares claims, and a test for each claim.
 ///
 /// ```text
 /// claims! {

@@ -3,8 +3,8 @@
 //!
 //! The arrivals are fixed and do not react to losses, so the results depend on the policy alone.
 //! [`Timed`] arrivals are packets with a time and a size. [`Slotted`] arrivals are the unit packets
-//! of the literature: in every slot packets arrive in order, then every port sends one. For slotted
-//! arrivals at small buffers [`Slotted::optimum`] is exact.
+//! of the literature: in every slot packets arrive in order, then every port sends one packet. For
+//! slotted arrivals at small buffers [`Slotted::optimum`] is exact.
 //!
 //! ```
 //! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
@@ -40,11 +40,11 @@ pub trait Arrivals {
 /// Fate of every arrival under a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// Whether each arrival was sent, that is, neither dropped nor evicted.
+    /// Whether each packet was sent, that is, neither dropped nor evicted.
     pub sent: Vec<bool>,
-    /// Number of bytes that arrived.
+    /// Size of all packets that arrived (bytes).
     pub offered_bytes: u64,
-    /// Number of bytes that were sent.
+    /// Size of all packets that were sent (bytes).
     pub sent_bytes: u64,
 }
 
@@ -53,7 +53,7 @@ impl Fates {
         Self { sent: vec![false; packets], ..Self::default() }
     }
 
-    /// Fraction of the offered bytes that were lost; 0 if nothing was offered.
+    /// Fraction of the offered bytes that were lost; 0 without arrivals.
     #[must_use]
     pub fn lost_share(&self) -> f64 {
         match self.offered_bytes {
@@ -62,7 +62,7 @@ impl Fates {
         }
     }
 
-    /// Whether each arrival was lost. The drops under Longest Queue Drop are the predictions of a
+    /// Whether each packet was lost. The drops under Longest Queue Drop are the predictions of a
     /// perfect oracle ([`bufferlab_core::policy::Credence::with_predictions`]).
     #[must_use]
     pub fn drops(&self) -> Vec<bool> {
@@ -70,26 +70,27 @@ impl Fates {
     }
 }
 
-/// Results of a policy and of Longest Queue Drop on the same arrivals.
+/// Results of a policy and of Longest Queue Drop on equal arrivals.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// Registry name of the policy.
     pub policy: &'static str,
-    /// Fates of the arrivals under this policy.
+    /// Fates of the packets under this policy.
     pub fates: Fates,
-    /// Fates of the arrivals under Longest Queue Drop.
+    /// Fates of the packets under Longest Queue Drop.
     pub lqd: Fates,
 }
 
 impl Standing {
-    /// Fraction of the offered bytes lost by this policy, minus that lost by Longest Queue Drop;
-    /// negative if this policy loses less.
+    /// Fraction of the offered bytes lost by this policy, minus the fraction lost by Longest Queue
+    /// Drop. The difference is negative if this policy loses less.
     #[must_use]
     pub fn lost_beyond_lqd(&self) -> f64 {
         self.fates.lost_share() - self.lqd.lost_share()
     }
 
-    /// Bytes sent, relative to Longest Queue Drop; 1 if neither sends anything.
+    /// Sent bytes of this policy, relative to Longest Queue Drop; 1 if neither policy sends a
+    /// packet.
     #[must_use]
     pub fn sent_against_lqd(&self) -> f64 {
         match self.lqd.sent_bytes {
@@ -99,7 +100,7 @@ impl Standing {
     }
 }
 
-/// Runs every policy, with its defaults, on the same arrivals.
+/// Runs every policy, with its default parameters, on equal arrivals.
 ///
 /// # Errors
 /// If a policy does not fit the switch.
@@ -121,33 +122,33 @@ pub fn standings(
     policies.iter().map(standing).collect()
 }
 
-/// A packet of [`Timed`].
+/// A packet of the arrivals [`Timed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedPacket {
-    /// Time of the arrival.
+    /// Arrival time of the packet.
     pub at: Time,
-    /// Egress port of the packet.
+    /// Number of the packet's egress port.
     pub port: u16,
-    /// Queue within the port.
+    /// Index of the packet's queue within the port.
     pub priority: u8,
-    /// Size (bytes).
+    /// Size of the packet (bytes).
     pub size: u32,
-    /// Tags of the packet.
+    /// Tags of the packet at the switch.
     pub tags: Tags,
-    /// Flow of the packet.
+    /// Number of the packet's flow.
     pub flow: u32,
 }
 
 /// Arrivals with times and sizes; ports send at their rate.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// Configuration of the switch.
+    /// Configuration of the switch for the arrivals.
     pub config: SwitchConfig,
-    /// Packets in order of time.
+    /// Arriving packets in order of time.
     pub packets: Vec<TimedPacket>,
 }
 
-/// A device whose ports are busy during a packet's transmission.
+/// A device whose ports are busy while they send a packet.
 struct Line<'a> {
     device: &'a mut dyn Device,
     rates: &'a [BitRate],
@@ -157,8 +158,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Advances time, with due timers and ends of transmissions. At one time, timers come first,
-    /// then the ports by number.
+    /// Advances time, with due timers and ends of transmissions. If several events are at one time,
+    /// timers come first, then the ports by number.
     fn advance(&mut self, to: Time) {
         loop {
             let port =
@@ -223,52 +224,55 @@ impl Arrivals for Timed {
 
 /// Size of a unit packet (bytes).
 const UNIT: u64 = 1_500;
-/// Time in which a 10 Gb/s port sends a unit packet.
+/// Duration of a slot, in which a 10 Gb/s port sends a unit packet.
 const SLOT: Time = Time::from_ns(1_200);
 /// Maximum number of states in the search for the optimum.
 const MOST_STATES: u64 = 1_000_000;
 
-/// Unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10 Gb/s.
+/// Arrivals of unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10
+/// Gb/s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slotted {
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: usize,
     /// Buffer size B (packets).
     pub capacity_packets: u64,
-    /// Ports of the arriving packets, in order, by slot.
+    /// Egress ports of the arriving packets, in order, for each slot.
     pub slots: Vec<Vec<u16>>,
 }
 
 impl Slotted {
-    /// Time at which the packets of slot `slot` arrive.
+    /// Returns the time at which the packets of slot `slot` arrive.
     #[must_use]
     pub fn arrival_time(slot: usize) -> Time {
         SLOT * slot as u64
     }
 
-    /// Time at which the ports send in slot `slot`: just before the next slot.
+    /// Returns the time at which the ports send in slot `slot`: just before the next slot.
     #[must_use]
     pub fn departure_time(slot: usize) -> Time {
         Time(Self::arrival_time(slot + 1).0 - 1)
     }
 
-    /// Number of arrivals.
+    /// Number of packets in all slots.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.slots.iter().map(Vec::len).sum()
     }
 
-    /// Creates a packet of these arrivals.
+    /// Creates a unit packet with this number for a port.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
         Packet { id, header: Header::new(UNIT as u32), egress_port: port, ..Packet::default() }
     }
 
-    /// Largest number of packets that an offline policy can send: an exact search over admissions.
-    /// Evictions do not help an offline policy, which can refuse those packets on arrival.
+    /// Largest number of packets that an offline policy can send, from an exact search over
+    /// admissions. Evictions do not help an offline policy, which can refuse the evicted packets on
+    /// arrival.
     ///
     /// # Panics
-    /// If buffer and ports allow more than a million different states: this is for tiny instances.
+    /// If buffer and ports allow more than a million different states: the search is for tiny
+    /// instances.
     #[must_use]
     pub fn optimum(&self) -> u64 {
         // Number of ways to put at most B packets into N queues: C(B + N, N).
@@ -314,7 +318,7 @@ impl Arrivals for Slotted {
     fn run(&self, device: &mut dyn Device) -> Fates {
         let mut fates = Fates::new(self.packets());
         let mut id = 0;
-        // The buffer has at most B packets, so B further slots empty it.
+        // The buffer has at most B packets, so B further slots empty the buffer.
         let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
         for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
             catch_up(device, Self::arrival_time(slot));

@@ -5,12 +5,12 @@ use bufferlab_core::{
 };
 use bufferlab_units::Time;
 
-/// A switch with a policy, in any implementation: the core's, a hardware model, or one in another
-/// language.
+/// A switch with a policy, in any implementation: the core's, a hardware model, or an
+/// implementation in another language.
 ///
-/// The methods mirror [`Switch`]; its documentation applies here.
+/// The methods mirror [`Switch`], whose documentation applies here.
 pub trait Device {
-    /// Handles the arrival of a packet.
+    /// Handles the arrival of a packet at the switch.
     fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission;
 
     /// Returns the packet that the idle `port` sends next.
@@ -25,20 +25,21 @@ pub trait Device {
     /// Handles the timers that are due, at the time given by [`Self::poll_timeout`].
     fn handle_timeout(&mut self, now: Time);
 
-    /// Returns queue and name of the packets removed without being sent since the last call.
+    /// Returns queue and name of the packets that were removed without being sent since the last
+    /// call.
     fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
 
-    /// Bytes in a queue, according to the ledger.
+    /// Length of a queue according to the ledger (bytes).
     fn queue_bytes(&self, queue: QueueId) -> u64;
 
-    /// Bytes in the whole buffer, according to the ledger.
+    /// Occupancy of the whole buffer according to the ledger (bytes).
     fn occupancy(&self) -> u64;
 
-    /// The policy's limit for a packet with `tags` in `queue` (bytes).
+    /// Returns the policy's limit for a packet with `tags` in `queue` (bytes).
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
-    /// The policy's internal state for a queue, as names and values. A device without probes fails
-    /// a vector's `probes`.
+    /// Returns the policy's internal state for a queue, as names and values. A device without
+    /// probes fails vectors that have `probes`.
     fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
         Vec::new()
     }
@@ -52,7 +53,7 @@ pub trait Device {
     /// Runs the device's own check of its accounts.
     ///
     /// # Errors
-    /// The account that is wrong.
+    /// A sentence about the wrong account.
     fn verify(&self) -> Result<(), String>;
 }
 
@@ -64,13 +65,13 @@ pub struct SwitchDevice<P> {
 }
 
 impl<P: Policy> SwitchDevice<P> {
-    /// Wraps `switch`.
+    /// Wraps `switch` as a device.
     #[must_use]
     pub fn new(switch: Switch<P>) -> Self {
         Self { switch, removed: Removed::default() }
     }
 
-    /// The wrapped switch.
+    /// Returns the wrapped switch.
     #[must_use]
     pub fn switch(&self) -> &Switch<P> {
         &self.switch

@@ -1,23 +1,23 @@
-//! Conformance checks for buffer-management policies and the switches that run them, in any
-//! implementation, in this repository or elsewhere.
+//! Conformance checks for buffer-management policies and the switches that run them. The
+//! implementation may be in this repository or elsewhere.
 //!
 //! * [`Device`] is the interface of a switch under test: arrivals, departures, timers, queue
-//!   lengths. The core's [`Switch`](bufferlab_core::Switch) is one ([`SwitchDevice`]). A hardware
-//!   model, or a policy in another language, becomes one by implementing ten methods.
-//! * [`PROPERTIES`] are claims that hold for every policy. Each is a function of a [`Subject`] (how
-//!   to build the device) and a [`Script`] (the operations). [`exhaustive`] runs them over all
-//!   short scripts of a tiny buffer, [`random`] over long random ones. A violation is reported with
-//!   the shortest script found.
+//!   lengths. The core's [`Switch`](bufferlab_core::Switch) is such a device ([`SwitchDevice`]). A
+//!   hardware model, or a policy in another language, implements ten methods to become a device.
+//! * [`PROPERTIES`] are claims that hold for every policy. Each claim is a function of a
+//!   [`Subject`] (how to build the device) and a [`Script`] (the operations). [`exhaustive`] checks
+//!   the claims with all short scripts of a tiny buffer, and [`random`] with long random scripts. A
+//!   violation is reported with the shortest script found.
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the
 //!   expected verdicts, queue lengths and thresholds.
 //!
-//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a row on
-//!   a page of findings; [`open_loop`] is the test bench for measuring them.
+//! * [`mod@claims`] are statements of papers. Each claim has a test that carries its number, and a
+//!   row on a page of findings. [`open_loop`] is the test bench for measuring them.
 //! * [`competitive`] compares the losses of policies on fixed arrivals, with Longest Queue Drop and
 //!   with an offline optimum.
 //!
-//! [`check`] runs the whole suite for a registered policy, including custom ones, and returns a
-//! [`Report`] of every claim with any counterexample. The parts can also test other
+//! [`check`] runs the whole suite for a registered policy, including custom policies, and returns a
+//! [`Report`] of every claim with any counterexample. The parts of the suite can also test other
 //! implementations:
 //!
 //! ```

@@ -1,5 +1,5 @@
-//! A switch under open-loop load, for comparison with closed forms and figures of papers: sources
-//! of constant rate, ports at line rate, exact times.
+//! A switch under open-loop load, for comparison with closed forms and figures of papers. Sources
+//! have constant rates, ports send at line rate, and times are exact.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, ParamValue, Policy, QueueId,
@@ -10,17 +10,17 @@ use bufferlab_units::{BitRate, Time};
 /// A source of packets of one size at a constant rate, from `start` (included) to `end` (excluded).
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Egress port of the packets.
+    /// Number of the packets' egress port.
     pub port: u16,
-    /// Priority of the packets.
+    /// Priority of the source's packets.
     pub priority: u8,
-    /// Sending rate.
+    /// Sending rate of the source, with headers.
     pub rate: BitRate,
-    /// Size of a packet (bytes).
+    /// Size of each packet (bytes).
     pub packet: u32,
-    /// Time of the first packet.
+    /// Arrival time of the first packet.
     pub start: Time,
-    /// End of the source; no packet arrives at this time or later.
+    /// Time at which the source ends; no packet arrives at this time or later.
     pub end: Time,
 }
 
@@ -37,16 +37,16 @@ impl Source {
 pub enum First {
     /// Packets arrive before a transmission ends.
     Arrival,
-    /// A transmission ends, and the next one starts, before packets arrive.
+    /// A transmission ends, and the port starts the next one, before packets arrive.
     Departure,
 }
 
-/// A lost packet, with the state of the switch.
+/// A lost packet, with the state of the switch at the loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// Time of the loss.
+    /// Time at which the packet was lost.
     pub at: Time,
-    /// Limit that caused the loss.
+    /// Limit that caused the loss of the packet.
     pub reason: DropReason,
     /// Length of the packet's queue at the loss (packets).
     pub queue_packets: u64,
@@ -56,33 +56,33 @@ pub struct Loss {
     pub occupancy: u64,
 }
 
-/// Record of a queue's losses and delays.
+/// Record of the losses and delays in a queue.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Refused packets.
+    /// Losses of packets that the switch refused.
     pub losses: Vec<Loss>,
-    /// Number of evicted packets.
+    /// Number of packets that the switch evicted from the queue.
     pub evicted: u64,
     /// Largest length of the queue (packets).
     pub longest: u64,
-    /// Arrival time and queueing delay of every sent packet.
+    /// Arrival time and queueing delay of every packet that the queue sent.
     pub delays: Vec<(Time, Time)>,
 }
 
-/// A switch under open-loop load.
+/// A switch under load from open-loop sources.
 #[derive(Debug)]
 pub struct OpenLoop {
-    /// The switch under load.
+    /// The switch that receives the load.
     pub switch: Switch<Box<dyn Policy>>,
-    /// Sources; simultaneous packets arrive in this order.
+    /// Sources of packets; simultaneous packets arrive in the order of their sources.
     pub sources: Vec<Source>,
-    /// Packets sent so far, by source.
+    /// Number of packets that each source has sent so far.
     pub sent: Vec<u64>,
-    /// Record of each queue.
+    /// Record of the losses and delays of each queue.
     pub queues: Vec<Record>,
     /// Order of simultaneous events; the default is [`First::Arrival`].
     pub first: First,
-    /// Current time.
+    /// Current time of the switch.
     pub now: Time,
     line: BitRate,
     /// End of the current transmission, by port.
@@ -110,7 +110,7 @@ impl Observer for LastEvents {
 }
 
 impl OpenLoop {
-    /// Creates a switch of `config` whose ports all have the rate of the first one.
+    /// Creates a switch of `config` whose ports all have the rate of the first port.
     ///
     /// # Errors
     /// Returns the errors of [`SwitchConfig::build`].
@@ -137,7 +137,7 @@ impl OpenLoop {
         })
     }
 
-    /// Adds a source that sends from now on.
+    /// Adds a source that starts to send now.
     pub fn add(&mut self, source: Source) {
         self.sources.push(source);
         self.sent.push(0);
@@ -170,7 +170,7 @@ impl OpenLoop {
         });
     }
 
-    /// Handles the arrival of a packet now.
+    /// Handles the arrival of a packet at the current time.
     pub fn offer(&mut self, packet: &Packet) -> Admission {
         let (port, queue) = (packet.egress_port, self.switch.queue_of(packet));
         let mut seen = LastEvents::default();
@@ -197,7 +197,7 @@ impl OpenLoop {
         admission
     }
 
-    /// Handles the next event before `end`; returns false if there is none.
+    /// Handles the next event before `end`; returns false if there is no such event.
     pub fn step(&mut self, end: Time) -> bool {
         let arrival = (0..self.sources.len())
             .filter_map(|source| Some((self.sources[source].arrival(self.sent[source])?, source)))
@@ -233,10 +233,10 @@ impl OpenLoop {
         self.now = self.now.max(end);
     }
 
-    /// Returns a probe of the policy for a queue.
+    /// Returns the value of the policy's probe `name` for a queue.
     ///
     /// # Panics
-    /// If the policy has no such probe.
+    /// If the policy has no probe with this name.
     #[must_use]
     pub fn probe(&self, queue: u16, name: &str) -> f64 {
         let mut found = None;
@@ -248,13 +248,13 @@ impl OpenLoop {
         found.unwrap_or_else(|| panic!("no probe {name}"))
     }
 
-    /// Number of packets in a queue.
+    /// Length of a queue (packets).
     #[must_use]
     pub fn packets(&self, queue: u16) -> u64 {
         self.switch.buffer().queue_packets(QueueId(queue)) as u64
     }
 
-    /// Number of bytes in a queue.
+    /// Length of a queue (bytes).
     #[must_use]
     pub fn bytes(&self, queue: u16) -> u64 {
         self.switch.buffer().queue_bytes(QueueId(queue))
@@ -285,7 +285,7 @@ mod tests {
         };
         let mut bench = OpenLoop::new(&config, "cs", &[], &[source]).expect("it fits");
         bench.run_until(Time::from_us(600));
-        // One packet arrives every 6 us, and one leaves every 12 us.
+        // A packet arrives every 6 us, and a packet leaves every 12 us.
         assert_eq!((bench.sent[0], bench.queues[1].delays.len()), (100, 50));
         assert_eq!((bench.packets(1), bench.queues[1].longest, bench.queues[0].longest), (50, 50, 0));
         bench.run_until(Time::from_ms(2));

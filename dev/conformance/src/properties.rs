@@ -1,4 +1,4 @@
-//! Claims that hold for every policy, one function each.
+//! Claims that hold for every policy; each claim is one function.
 
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
@@ -6,20 +6,20 @@ use crate::subject::Subject;
 use bufferlab_core::{Accounting, BuildError, DropReason, Hardware, QueueId, Reserves, ResumeBelow, Tags};
 use std::fmt;
 
-/// A claim and its check.
+/// A claim about every policy, with its check.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// Claim in plain words.
+    /// Text of the claim in plain words.
     pub claim: &'static str,
     /// Function that runs a script on devices of a subject, and returns the failure of the claim.
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
-/// Claims that only some policies make.
+/// Texts of claims that only some policies make.
 pub(crate) const MONOTONE: &str = "is monotone in alpha";
 pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
 
-/// All properties.
+/// Claims that the suite checks for every policy.
 pub const PROPERTIES: &[Property] = &[
     Property { claim: "stays within the buffer", check: stays_within_the_buffer },
     Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
@@ -44,21 +44,21 @@ pub const PROPERTIES: &[Property] = &[
 ];
 
 /// Index of the operation at which a check failed, and the reason. An index equal to the number of
-/// operations means: after the last one.
+/// operations means: after the last operation.
 pub type Failure = (usize, String);
 
-/// A property that does not hold, with a script that shows it.
+/// A violated claim, with a script that shows the violation.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Name of the subject.
+    /// Name of the subject that violates the claim.
     pub subject: String,
-    /// The violated claim.
+    /// Text of the violated claim.
     pub claim: &'static str,
     /// Script that shows the violation.
     pub script: Box<Script>,
     /// Index of the operation after which the violation is visible.
     pub at: usize,
-    /// Description of the violation.
+    /// Description of the violation in plain words.
     pub what: String,
 }
 
@@ -94,7 +94,8 @@ fn bench(subject: &Subject, script: &Script) -> Result<Bench, Failure> {
     Ok(Bench::new(device, script))
 }
 
-/// Applies every operation; `observe` is called before (with `None`) and after each.
+/// Applies every operation of a script. It calls `observe` before the first operation (with `None`)
+/// and after each operation.
 fn replay(
     mut bench: Bench,
     script: &Script,
@@ -112,10 +113,10 @@ fn replay(
 }
 
 /// Checks that the buffer never stores more than its capacity, and that the policy never requests
-/// the impossible: space that does not exist, or an eviction from an empty queue.
+/// the impossible. Impossible are space that does not exist, and an eviction from an empty queue.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(), Failure> {
     replay(bench(subject, script)?, script, |bench, _, outcome| {
         let stored: u64 = bench.queues().map(|queue| bench.expected_bytes(queue)).sum();
@@ -136,7 +137,7 @@ pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(),
 /// ledger equals the content of the queues. Every queue must send in order of arrival.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn conserves_packets(subject: &Subject, script: &Script) -> Result<(), Failure> {
     replay(bench(subject, script)?, script, |bench, _, _| bench.audit()).map(|_| ())
 }
@@ -144,7 +145,7 @@ pub fn conserves_packets(subject: &Subject, script: &Script) -> Result<(), Failu
 /// Checks that equal operations give equal verdicts, thresholds and deadlines in every run.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn is_deterministic(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let mut first = Vec::with_capacity(script.operations.len());
     replay(bench(subject, script)?, script, |bench, operation, outcome| {
@@ -190,7 +191,7 @@ fn same(one: &Snapshot, other: &Snapshot, one_name: &str, other_name: &str) -> R
 /// leave at the end.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let mut owed = false;
     let mut bench = replay(bench(subject, script)?, script, |bench, operation, outcome| {
@@ -220,15 +221,16 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
     drain().map_err(|what| (script.operations.len(), what))
 }
 
-/// Checks that, in equal states, a larger alpha gives no smaller threshold, and admits every packet
-/// that the smaller alpha admits.
+/// Checks that, in equal states, a larger alpha gives no smaller threshold. It must also admit
+/// every packet that the smaller alpha admits.
 ///
 /// Two devices get equal operations as long as their answers and contents are equal (a policy may
-/// expel packets according to alpha). Up to there, their states differ only in alpha. The claim
-/// ends there, because a packet more in one queue may cost another queue a packet.
+/// expel packets according to alpha). Until then, the states of the devices differ only in alpha.
+/// The check ends at the first difference, because a packet more in one queue may cost another
+/// queue a packet.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let Some(build) = &subject.build_with_alpha else { return Ok(()) };
     let new = |alpha| match build(&script.config, alpha) {
@@ -266,11 +268,12 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet that keeps q + len within it and fits in the buffer
-/// is admitted; one beyond the threshold is dropped, unless other packets are removed for it.
+/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q + len is
+/// within the threshold. A packet beyond the threshold is dropped, unless other packets are removed
+/// for it.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Result<(), Failure> {
     if !subject.exact_threshold {
         return Ok(());
@@ -281,7 +284,7 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle due timers first: one might move the threshold between the query and the
+            // Handle due timers first: a timer might move the threshold between the query and the
             // arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
@@ -306,20 +309,21 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
     Ok(())
 }
 
-/// Checks timers. After a deadline is handled, the next one is later or absent. No operation moves
-/// a deadline to an earlier time, only an arrival starts a timer, and no deadline is in the past.
+/// Checks the timers of a policy. After a deadline is handled, the next deadline is later or
+/// absent. No operation moves a deadline to an earlier time. Only an arrival starts a timer, and no
+/// deadline is in the past.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn keeps_its_timers(subject: &Subject, script: &Script) -> Result<(), Failure> {
     // The bench itself checks the deadline around every operation.
     replay(bench(subject, script)?, script, |_, _, _| Ok(())).map(|_| ())
 }
 
-/// Checks that `handle_timeout` before the deadline, or twice at the deadline, changes nothing.
+/// Checks that `handle_timeout` before the deadline, or twice at the deadline, changes no state.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let (mut plain, mut eager) = (bench(subject, script)?, bench(subject, script)?.with_early_timeouts());
     for (index, operation) in script.operations.iter().enumerate() {
@@ -333,11 +337,11 @@ pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<()
     Ok(())
 }
 
-/// Checks that a packet larger than the buffer is dropped in any state, whatever its tags, and that
-/// the accounts stay correct.
+/// Checks that a packet larger than the buffer is dropped in any state, whatever its tags. The
+/// accounts must stay correct.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let capacity = script.config.capacity;
     let sizes = [u32::try_from(capacity + 1).ok(), (capacity < u64::from(u32::MAX)).then_some(u32::MAX)];
@@ -365,7 +369,7 @@ pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(
 /// than the subject claims ([`Subject::with_at_most_evictions`]).
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Result<(), Failure> {
     replay(bench(subject, script)?, script, |bench, _, outcome| match (outcome, subject.most_evictions) {
         (Some(Outcome::Dropped(reason)), _) if bench.removed() > 0 => {
@@ -380,12 +384,12 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
 }
 
 /// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed thresholds and
-/// rounded alphas. A packet that fits in its queue's reserve is stored, and no port exceeds its
-/// limit. The policy never requests the impossible, and the ledger is correct after every
+/// rounded alphas. The chip stores a packet that fits in its queue's reserve, and no port exceeds
+/// its limit. The policy never requests the impossible, and the ledger is correct after every
 /// operation.
 ///
 /// # Errors
-/// Where the claim fails.
+/// The operation at which the claim fails, and the reason.
 pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Result<(), Failure> {
     let chip = on_a_chip(script);
     let Hardware { reserves, port_limit, .. } = chip.config.hardware;
@@ -413,8 +417,8 @@ pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Resul
     .map(|_| ())
 }
 
-/// Converts a script to a chip whose details derive from the seed. Packet sizes are rounded to
-/// whole cells, so that the bench's books stay valid.
+/// Converts a script to a script for a chip whose details derive from the seed. Packet sizes are
+/// rounded to whole cells, so that the bench's accounts stay valid.
 fn on_a_chip(script: &Script) -> Script {
     let mut chip = script.clone();
     let seed = script.config.seed;
@@ -435,14 +439,14 @@ fn on_a_chip(script: &Script) -> Script {
     chip.config.max_packet = packet;
     chip.config.hardware = Hardware {
         cell_bytes,
-        // The bench counts whole cells, without an overhead per packet.
+        // The bench counts whole cells, so packets have no overhead.
         packet_overhead: 0,
         accounting: Accounting {
             resume_below: if seed % 11 < 5 { ResumeBelow::PausePoint } else { ResumeBelow::Threshold },
             ..Accounting::IDEAL
         },
         reserves,
-        // A limit above the port's reserves, so that packets can reach it.
+        // The port limit is above the port's reserves, so that packets can reach the limit.
         port_limit: (seed % 7 < 3)
             .then_some(packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4),
         threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),

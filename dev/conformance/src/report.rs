@@ -9,11 +9,11 @@ use bufferlab_core::{ParamValue, PolicyInfo};
 use std::fmt;
 use std::ops::Range;
 
-/// Extent of the tests.
+/// Extent of the suite's tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Length n of the exhaustive scripts over a buffer of three packets; there are 5ⁿ + 4ⁿ of
-    /// them.
+    /// Length n of the exhaustive scripts over a buffer of three packets. There are 5ⁿ + 4ⁿ such
+    /// scripts.
     pub exhaustive_length: u32,
     /// Seeds of random scripts, each with 600 operations over a large switch.
     pub random_seeds: Range<u64>,
@@ -27,30 +27,31 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// A twentieth of the default effort, for a first check or for policies with slow verdicts.
+    /// Returns a twentieth of the default effort, for a first check or for policies with slow
+    /// verdicts.
     #[must_use]
     pub fn quick() -> Self {
         Self { exhaustive_length: 4, random_seeds: 0..6 }
     }
 }
 
-/// Settings of a check, and the policy's claims.
+/// Settings of a check, and the claims of the policy.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Parameters that replace the defaults.
+    /// Parameters of the policy that replace the defaults.
     pub params: Vec<(String, ParamValue)>,
     /// Whether admission depends on more than the threshold and the size of the buffer: see
     /// [`Subject::with_other_limits`].
     pub other_limits: bool,
-    /// Largest number of stored packets that an arrival may evict; `None`: no claim.
+    /// Largest number of stored packets that an arrival may evict; `None` makes no claim.
     pub most_evictions: Option<usize>,
-    /// Amount of testing.
+    /// Extent of the tests.
     pub effort: Effort,
     /// Golden vectors of the policy.
     pub vectors: Vec<VectorFile>,
 }
 
-/// Checks every property, and the policy's vectors.
+/// Checks every property of a policy, and the policy's vectors.
 ///
 /// ```
 /// use bufferlab_conformance::{Effort, Options, check};
@@ -103,7 +104,8 @@ pub fn check_subject(subject: &Subject, effort: &Effort) -> Report {
     Report { subject: subject.name().to_owned(), checks: PROPERTIES.iter().map(check).collect() }
 }
 
-/// Searches for a violation, short scripts first: their counterexamples are the easiest to read.
+/// Searches for a violation, short scripts first: the counterexamples of short scripts are the
+/// easiest to read.
 fn search(
     subject: &Subject,
     property: &Property,
@@ -118,7 +120,7 @@ fn search(
     effort.random_seeds.clone().try_for_each(|seed| one(&random_script(seed)))
 }
 
-/// Returns the reason why a property is not checked; `None` if it is.
+/// Returns the reason why a property is not checked; `None` if it is checked.
 fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     match property.claim {
         MONOTONE if subject.build_with_alpha.is_none() => Some("it has no parameter alpha"),
@@ -127,21 +129,21 @@ fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     }
 }
 
-/// A claim and its finding.
+/// A claim of the report and its finding.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Claim in plain words.
+    /// Text of the claim in plain words.
     pub claim: String,
-    /// Number of scripts that were run.
+    /// Number of scripts that the check has run.
     pub trials: u64,
-    /// Finding of the check.
+    /// Finding of the check on the claim.
     pub finding: Finding,
 }
 
-/// Finding on a claim.
+/// Finding of a check on a claim.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// No counterexample was found.
+    /// The check found no counterexample.
     Holds,
     /// The policy does not make the claim, for this reason.
     NotClaimed(&'static str),
@@ -152,7 +154,7 @@ pub enum Finding {
 }
 
 impl Check {
-    /// Whether a counterexample was found.
+    /// Whether the check found a counterexample.
     #[must_use]
     pub fn fails(&self) -> bool {
         matches!(self.finding, Finding::Fails(_) | Finding::Differs(_))
@@ -179,24 +181,24 @@ impl Check {
     }
 }
 
-/// Findings on every claim of a policy. Displays as a line per claim, then the first counterexample
-/// in full.
+/// Findings on every claim of a policy. The text of the report has a line per claim, then the first
+/// counterexample in full.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Name of the subject.
+    /// Name of the tested subject.
     pub subject: String,
     /// Checks in the order of [`PROPERTIES`], then the vectors.
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// Whether all claims hold.
+    /// Whether all claims of the report hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.failures().next().is_none()
     }
 
-    /// Returns the claims that failed.
+    /// Returns the checks of the claims that failed.
     pub fn failures(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.fails())
     }
@@ -204,7 +206,7 @@ impl Report {
     /// Returns the report as an error if a claim failed.
     ///
     /// # Errors
-    /// If a claim failed.
+    /// If at least one claim failed.
     pub fn into_result(self) -> Result<(), Self> {
         if self.holds() { Ok(()) } else { Err(self) }
     }

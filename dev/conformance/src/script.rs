@@ -3,46 +3,46 @@
 use bufferlab_core::{Scheduler, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// An operation on a device.
+/// An operation on a device under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A packet arrives for a queue.
+    /// A packet arrives at the switch for a queue.
     Arrive {
         /// Index of the queue: port × queues per port + priority.
         queue: u16,
-        /// Size (bytes).
+        /// Size of the packet (bytes).
         size: u32,
         /// Tags of the packet.
         tags: Tags,
     },
-    /// A port requests a packet to send.
+    /// A port requests the next packet to send.
     Depart {
-        /// Index of the port.
+        /// Index of the port that requests a packet.
         port: u16,
     },
     /// A neighbour pauses or resumes a priority.
     Pause {
-        /// Port that leads to the neighbour.
+        /// Index of the port that leads to the neighbour.
         port: u16,
         /// Priority that is paused or resumed.
         priority: u8,
-        /// Whether the priority is paused from now on.
+        /// Whether the neighbour pauses the priority; otherwise it resumes it.
         paused: bool,
     },
     /// Time passes without any other operation.
     Wait(Time),
 }
 
-/// A switch and a sequence of operations.
+/// A script: a switch and a sequence of operations.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Time that passes before each operation.
+    /// Time that passes before each operation of the script.
     pub gap: Time,
-    /// A smaller and a larger alpha for the check of monotonicity.
+    /// A smaller and a larger alpha, for the check of monotonicity.
     pub alphas: (f64, f64),
-    /// Operations in order.
+    /// Operations of the script in order.
     pub operations: Vec<Operation>,
 }
 
@@ -56,8 +56,8 @@ impl Script {
         (self.config.port_rates.len() * self.config.queues_per_port) as u16
     }
 
-    /// A switch for exhaustive scripts: a buffer of three packets of 100 B, and two queues, on one
-    /// or two ports.
+    /// Returns a switch for exhaustive scripts: a buffer of three packets of 100 B, and two queues,
+    /// on one or two ports.
     pub(crate) fn tiny(ports: usize) -> Self {
         let rates = vec![BitRate::gbps(10); ports];
         let config = SwitchConfig {
@@ -68,7 +68,7 @@ impl Script {
         Self { config, gap: Time::from_us(27), alphas: (0.5, 1.0), operations: Vec::new() }
     }
 
-    /// All operations for scripts on [`Self::tiny`].
+    /// Returns all operations for scripts on [`Self::tiny`].
     pub(crate) fn tiny_alphabet(&self) -> Vec<Operation> {
         let arrive = |queue, tags| Operation::Arrive { queue, size: TINY_PACKET, tags };
         let mut letters = vec![arrive(0, Tags::NONE), arrive(1, Tags::NONE), arrive(0, Tags::UNSCHEDULED)];
@@ -76,7 +76,7 @@ impl Script {
         letters
     }
 
-    /// A random script: a switch of 1–32 ports × 1–8 queues with random rates, scheduler and
+    /// Draws a random script: a switch of 1–32 ports × 1–8 queues with random rates, scheduler and
     /// buffer, and `length` operations. The operations are packets of 64–9216 B, departures, pauses
     /// and waits. The load alternates between overload and draining.
     #[must_use]
@@ -86,7 +86,8 @@ impl Script {
         let (ports, queues) = (1 + draw(32) as usize, 1 + draw(8) as usize);
         let rates = (0..ports).map(|_| BitRate::gbps([10, 25, 100][draw(3) as usize])).collect();
         let max_packet = [64, 1_500, 9_216][draw(3) as usize];
-        // Average space for one to nine packets per queue, so that all limits are reached.
+        // The buffer has space for one to nine packets per queue on average, so that all limits are
+        // reached.
         let capacity = max_packet * (ports * queues) as u64 * (1 + draw(8)) + draw(10_000);
         let scheduler = match draw(3) {
             0 => Scheduler::fifo(queues),
@@ -101,8 +102,8 @@ impl Script {
             ..SwitchConfig::new(capacity, rates)
         };
         let total = (ports * queues) as u64;
-        // Traffic prefers the first few queues: typically, a few queues are congested and the
-        // others idle.
+        // Traffic prefers the first few queues. So typically, a few queues are congested and the
+        // other queues are idle.
         let busy = 1 + draw(total);
         let mut operations = Vec::with_capacity(length);
         let mut arrivals_of_16 = 12;

@@ -1,4 +1,4 @@
-//! The subject of a test: how to build a device, and its claims.
+//! The subject of a test: how to build a device, and the claims of the device.
 
 use crate::device::{Device, SwitchDevice};
 use bufferlab_core::{
@@ -47,8 +47,8 @@ impl Subject {
         Self::device(name, move |config| Ok(in_switch(config, build(&config.shape())?)))
     }
 
-    /// Creates a subject for a registered policy, with some parameters set. A policy with a
-    /// parameter `alpha` is checked for monotonicity in it.
+    /// Creates a subject for a registered policy, with some parameters set. If the policy has a
+    /// parameter `alpha`, it is checked for monotonicity in alpha.
     #[must_use]
     pub fn registered(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Self {
         let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -104,7 +104,7 @@ impl Subject {
         &self.name
     }
 
-    /// Builds a fresh device.
+    /// Builds a fresh device for a test.
     ///
     /// # Errors
     /// If the policy does not fit the switch.
@@ -113,7 +113,7 @@ impl Subject {
     }
 }
 
-/// Puts `policy` into the core's switch.
+/// Builds the core's switch with `policy`.
 fn in_switch(config: &SwitchConfig, policy: Box<dyn Policy>) -> Box<dyn Device> {
     Box::new(SwitchDevice::new(Switch::new(config, policy)))
 }

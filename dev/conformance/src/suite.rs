@@ -12,12 +12,13 @@ const RANDOM_LENGTH: usize = 600;
 /// Checks every property on one script.
 ///
 /// # Errors
-/// The first property that does not hold, with the unshortened script.
+/// The violation of the first property that does not hold, with the unshortened script.
 pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation> {
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
-/// Checks one property. A panic of the device counts as a violation, so that its script is shown.
+/// Checks one property on one script. A panic of the device counts as a violation, so that its
+/// script is shown.
 pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {
@@ -34,16 +35,16 @@ pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script)
 }
 
 /// Checks every property on all scripts of `length` operations over a buffer of three packets and
-/// two queues, once on two ports and once on one. Returns how many scripts were run.
+/// two queues. The queues are on two ports, then on one port. Returns how many scripts were run.
 ///
 /// # Errors
-/// The first violation.
+/// The first violation of a property.
 pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
     try_tiny(length, |script| check_script(subject, script))
 }
 
-/// Passes all scripts of `length` operations over the tiny buffer to `visit`, until it returns an
-/// error. Returns the number of scripts.
+/// Passes all scripts of `length` operations over the tiny buffer to `visit`, until `visit` returns
+/// an error. Returns the number of scripts.
 pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<(), E>) -> Result<u64, E> {
     let mut scripts = 0;
     for ports in [2, 1] {
@@ -73,7 +74,7 @@ pub(crate) fn random_script(seed: u64) -> Script {
 /// B.
 ///
 /// # Errors
-/// The first violation, with the shortest script found.
+/// The first violation of a property, with the shortest script found.
 pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
     for seed in seeds {
         check_script(subject, &random_script(seed)).map_err(|violation| minimised(subject, violation))?;
@@ -84,7 +85,7 @@ pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
 /// Shortens the script of a violation: removes operations as long as the claim still fails.
 ///
 /// # Panics
-/// If `violation` names no claim of [`PROPERTIES`].
+/// If [`PROPERTIES`] has no claim that `violation` names.
 #[must_use]
 pub fn minimised(subject: &Subject, violation: Violation) -> Violation {
     let property =

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files without their final names. Dropping this value removes them: an incomplete file, after a
-/// full disk for instance, would only waste space.
+/// Capture files without their final names. Dropping this value removes the files: an incomplete
+/// file, for instance after a full disk, would only waste space.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     whole: Vec<PathBuf>,
@@ -21,7 +21,7 @@ fn partial(whole: &Path) -> PathBuf {
 }
 
 impl Names {
-    /// Adds a file whose final name is `whole`; returns its preliminary name.
+    /// Adds a file whose final name is `whole`, and returns the file's preliminary name.
     pub(super) fn add(&mut self, whole: PathBuf) -> PathBuf {
         let now = partial(&whole);
         self.whole.push(whole);
@@ -38,14 +38,14 @@ impl Names {
         Ok(())
     }
 
-    /// Gives all files, which are complete, their final names; returns the names.
+    /// Gives all files their final names, because they are complete, and returns the names.
     pub(super) fn give(&mut self) -> io::Result<Vec<PathBuf>> {
         self.each(true)?;
         self.is_given = true;
         Ok(std::mem::take(&mut self.whole))
     }
 
-    /// Renames all files if `are_whole`, otherwise removes them.
+    /// Renames all files if `are_whole` is true, otherwise removes them.
     fn each(&mut self, are_whole: bool) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(keeper) = self.keeper.take() {
@@ -71,8 +71,8 @@ impl Drop for Names {
     }
 }
 
-/// A shell that waits for one word. The shell's only data are names from the command line; it sees
-/// no frames.
+/// Shell process that waits for one word. Its only data are names from the command line; it sees no
+/// frames.
 #[cfg(target_os = "linux")]
 mod keeper {
     use std::io::{self, Read, Write};
@@ -80,7 +80,7 @@ mod keeper {
     use std::path::PathBuf;
     use std::process::{Child, Command, Stdio};
 
-    /// No word means that the switch was killed. The files then stay as they are.
+    /// If no word arrives, the switch was killed. The files then stay as they are.
     const SCRIPT: &str = r#"trap '' HUP INT QUIT TERM
 read -r word || exit 0
 for file do
@@ -96,8 +96,8 @@ done"#;
         pub(super) fn start(whole: &[PathBuf]) -> io::Result<Self> {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", SCRIPT, "sh"]).args(whole);
-            // A separate process group: signals from a terminal or service manager that end the
-            // switch must not end the last step.
+            // The shell has a separate process group. Signals from a terminal or service manager
+            // that end the switch must not end the shell.
             shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             shell.spawn().map(Self)
         }

@@ -1,4 +1,4 @@
-//! The thread that writes captures: it sorts frames by time, and gives files their final names only
+//! The thread that writes captures. It sorts frames by time, and gives files their final names only
 //! when they are complete.
 
 use super::names::Names;
@@ -13,15 +13,15 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-/// Maximum number of waiting frames per port: more than the number of frames with unknown fates.
+/// Maximum number of waiting frames per port, above the number of frames with unknown fates.
 const WAITING: usize = 2 * super::OPEN;
 
-/// The name of a port's file.
+/// Returns the name of a port's capture file.
 pub(super) fn name(interface: &str) -> String {
     format!("{interface}.pcapng")
 }
 
-/// A frame that waits to be written.
+/// A captured frame that waits to be written.
 struct Waiting {
     direction: Option<Direction>,
     comment: Option<String>,
@@ -30,7 +30,7 @@ struct Waiting {
     data: Vec<u8>,
 }
 
-/// Position in a file: by time; departures before arrivals of the same instant.
+/// Position of a frame in a file: by time; departures come before arrivals of the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FrameOrder {
     at_ns: u64,
@@ -39,7 +39,7 @@ struct FrameOrder {
     number: u64,
 }
 
-/// The capture file of a port.
+/// Capture file of a port.
 struct PortFile<W: Write> {
     name: String,
     capture: Capture<W>,
@@ -47,11 +47,11 @@ struct PortFile<W: Write> {
     frames: u64,
 }
 
-/// The capture files of all ports.
+/// Capture files of all ports.
 pub(super) struct Files<W: Write> {
     ports: Vec<PortFile<W>>,
     numbers: u64,
-    /// Names by port, if the files are on disk.
+    /// Names of the files by port, if the files are on disk.
     names: Names,
 }
 
@@ -92,7 +92,7 @@ impl<W: Write> PortFile<W> {
     }
 
     /// Writes all frames until `until_ns`, but stops at the first arrival with the number `settled`
-    /// or above.
+    /// or a larger number.
     fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
             let FrameOrder { at_ns, came_in, number } = *first.key();
@@ -112,7 +112,7 @@ impl<W: Write> PortFile<W> {
 }
 
 impl<W: Write> Files<W> {
-    /// Captures of all ports into any writers.
+    /// Creates captures of all ports with any kind of writer.
     #[cfg(test)]
     pub(super) fn from_writers(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| PortFile::new(to, &interface));
@@ -141,7 +141,7 @@ impl<W: Write> Files<W> {
                 // The frame's entry still waits, unless it had to leave room for other frames.
                 if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
                     frame.left_out += left_out;
-                    // Each copy of a flooded frame has its own fate.
+                    // Each copy of a flooded frame has a separate fate.
                     frame.comment = Some(match frame.comment.take() {
                         Some(others) => format!("{others}\n{comment}"),
                         None => comment,
@@ -158,7 +158,7 @@ impl<W: Write> Files<W> {
         self.ports[usize::from(port)].waiting.insert(place, waiting);
     }
 
-    /// Comment for a lost frame.
+    /// Returns the comment for a lost frame.
     fn lost(&self, loss: Loss) -> String {
         let name = |port: u16| &self.ports[usize::from(port)].name;
         match loss {
@@ -189,7 +189,7 @@ impl<W: Write> Files<W> {
         Ok(report)
     }
 
-    /// See [`Names::keep`].
+    /// Keeps the right to rename the files; see [`Names::keep`].
     #[cfg(target_os = "linux")]
     pub(super) fn keep_names(&mut self) -> io::Result<()> {
         self.names.keep()
@@ -205,7 +205,7 @@ pub(super) fn write<W: Write>(
     loop {
         let message = match from.try_recv() {
             Err(TryRecvError::Empty) => {
-                // Flush the files, so that readers see everything written so far.
+                // Flush the files, so that readers see all frames written so far.
                 for port in &mut files.ports {
                     port.capture.flush()?;
                 }
@@ -234,7 +234,7 @@ fn discard(why: Discard) -> String {
     format!("discarded: {} ({})", word.name, word.meaning)
 }
 
-/// Comment for a frame that left through `port`, if there is one.
+/// Returns the comment for a frame that left through `port`; `None` for a frame without a mark.
 fn left(port: &str, departure: Departure) -> Option<String> {
     match departure {
         Departure::Sent(None) => None,

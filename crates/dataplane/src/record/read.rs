@@ -1,57 +1,57 @@
-//! Reads a record, complete or not.
+//! Reads a record of packets, complete or not.
 
 use super::{COMPLETE, PROGRESS_FILE, RECORD_FILE, Recorded, row};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 
-/// Error of reading a record.
+/// Error of reading a record of packets.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file is missing or not CSV.
+    /// The record file is missing or not CSV.
     #[error("cannot read {}: {source}", path.display())]
     Csv {
-        /// The record file.
+        /// Path of the record file.
         path: PathBuf,
-        /// Reason.
+        /// Error of the CSV reader.
         source: csv::Error,
     },
     /// A cell of the record has a wrong value.
     #[error("{}:{line}: column `{column}` is \"{found}\", expected {expected}", path.display())]
     Cell {
-        /// The record file.
+        /// Path of the record file.
         path: PathBuf,
-        /// Line of the file, from 1.
+        /// Number of the line in the file, from 1.
         line: u64,
-        /// The column of the record.
+        /// Name of the cell's column.
         column: &'static str,
-        /// The cell's text.
+        /// Text of the wrong cell.
         found: String,
-        /// The expected text.
+        /// Description of the expected text.
         expected: &'static str,
     },
 }
 
-/// The packets of a record.
+/// Packets of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Packets in the order of arrival.
+    /// Recorded packets in the order of arrival.
     pub rows: Vec<Recorded>,
-    /// Missing part of an incomplete record.
+    /// Missing part of an incomplete record; `None` if the record is complete.
     pub missing: Option<MissingEnd>,
 }
 
-/// An incomplete record: the switch was killed, or the disk was full.
+/// End of an incomplete record: the switch was killed, or the disk was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingEnd {
-    /// Bytes of a truncated last line; 0 if the last line is whole.
+    /// Number of bytes of a truncated last line; 0 if the last line is whole.
     pub cut_bytes: usize,
-    /// Every packet that arrived before this time has its line. Later packets may lack one,
-    /// although the buffer stored them.
+    /// Time before which every arrived packet has its line. Later packets may lack a line, although
+    /// the buffer stored them.
     pub settled: Time,
 }
 
-/// Reads the packets of the record in `folder`. `names`: ports of the switch. A truncated last line
-/// is skipped.
+/// Reads the packets of the record in `folder`. `names` are the ports of the switch. A truncated
+/// last line is skipped.
 ///
 /// # Errors
 /// [`RecordError`], with file and line.
@@ -95,9 +95,9 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     Ok(rows)
 }
 
-/// Time until which an incomplete record with this number of lines has all packets. Without its
-/// progress file nothing is known about a truncated record. A record without truncation counts as
-/// complete.
+/// Returns the time until which an incomplete record with this number of lines has all packets. For
+/// a truncated record without a progress file, this time is unknown. A record without truncation
+/// counts as complete.
 fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
     if !progress.exists() {
         return Ok(is_cut.then_some(Time::ZERO));

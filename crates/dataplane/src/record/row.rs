@@ -6,7 +6,7 @@ use bufferlab_core::{DropReason, Ecn, Header, PacketEvent, Refusal};
 use bufferlab_units::Time;
 use std::io::{self, Write};
 
-/// Columns of a record, in order.
+/// Columns of a record, in the order of the file.
 pub(super) const COLUMNS: [&str; 12] = [
     "time_ps",
     "src",
@@ -50,7 +50,7 @@ pub(super) fn write(line: &mut Vec<u8>, row: &Recorded, names: &[String]) -> io:
 /// Reads a row of a switch whose ports have these names.
 ///
 /// # Errors
-/// The number of the wrong column, and what it should contain.
+/// The number of the wrong column, and the expected content.
 pub(super) fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
     fn number<T: std::str::FromStr>(
         record: &csv::StringRecord,

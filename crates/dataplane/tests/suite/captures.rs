@@ -1,4 +1,4 @@
-//! Captures of ports against the record of the same run.
+//! Captures of ports, compared with the record of the same run.
 
 use crate::pipeline::{sent, traffic};
 use crate::{frame, switch};
@@ -10,13 +10,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// A push-out policy, which refuses some packets and evicts others.
+/// Switch with a push-out policy, which refuses some packets and evicts others.
 const LQD: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"lqd\"\n\
                    ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
                    [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
 pub(crate) const EPOCH_NS: u64 = 1_767_323_045_000_000_000;
 
-/// A frame of a capture.
+/// A frame in a capture file.
 #[derive(Clone, Debug)]
 pub(crate) struct CapturedFrame {
     pub(crate) at_ns: u64,
@@ -52,8 +52,8 @@ pub(crate) fn read(path: &Path) -> Vec<CapturedFrame> {
     seen
 }
 
-/// Overload with a record and captures. One additional frame is malformed, and one is due when the
-/// switch ends. Returns the record and the frames by port.
+/// Runs an overload with a record and captures. One additional frame is malformed, and one frame is
+/// due when the switch ends. Returns the record and the frames by port.
 fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<CapturedFrame>>) {
     let (record, captures) = (folder.join("record"), folder.join("captures"));
     let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
@@ -94,8 +94,8 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
         assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
         let rate = file.ports[usize::from(port)].rate;
         let is_unsent = |row: &Recorded| row.incoming.at >= Time::from_ms(401);
-        // Expected entries: time, direction and beginning of the comment. Losses are where the
-        // frame arrived, marks where it left.
+        // An expected entry has time, direction and beginning of the comment. Losses are at the
+        // frame's arrival, marks at its departure.
         let mut expected: Vec<(u64, u32, String)> = Vec::new();
         for row in &rows {
             let (egress, queue) = (row.incoming.egress, row.queue);
@@ -166,7 +166,7 @@ fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_sam
     let mut capture = CaptureWriter::create(folder.path(), &file, 64).expect("writable");
     capture.begin(EPOCH_NS);
     let mut pipeline = Pipeline::new(&file, None).expect("the policy fits").with_capture(Some(capture));
-    // Port 2 is busy with priority 0 from now on, so a frame of priority 1 waits until the end.
+    // Port 2 is busy with priority 0 until the end, so a frame of priority 1 waits.
     let mut at = Time::from_ms(1);
     let mut send = |pipeline: &mut Pipeline, from: u8, to: u8, class: u8, bytes: usize| {
         at += Time::from_us(7);
@@ -219,7 +219,7 @@ fn a_loss_says_what_the_queue_held_and_what_it_may() {
                 .unwrap_or_else(|| panic!("{}", one.comment))
         };
         let (queue, buffer, limit) = (number("; queue "), number("buffer "), number("limit "));
-        // Dynamic Thresholds with alpha 1/2: the limit is half of the free space.
+        // Dynamic Thresholds has alpha 1/2, so the limit is half of the free space.
         assert_eq!(limit, (60_000 - buffer) / 2, "{}", one.comment);
         assert!(queue <= buffer && queue + u64::from(one.original) + 24 > limit, "{}", one.comment);
     }

@@ -1,10 +1,10 @@
-//! Hostile frames.
+//! Hostile frames do not harm the switch.
 
 use crate::{frame, switch};
 use bufferlab_dataplane::{Discard, Pipeline};
 use bufferlab_units::{RandomStream, Time};
 
-/// Random bytes, truncated and changed frames, tags, addresses of every kind.
+/// The frames have random bytes, truncated and changed content, tags, and addresses of every kind.
 /// `BUFFERLAB_HOSTILE_FRAMES` sets the number of frames; the default is 300,000.
 #[test]
 fn hostile_frames_are_counted_and_nothing_breaks() {

@@ -1,4 +1,4 @@
-//! An independent check of Dynamic Thresholds and step marking: a few lines that share no code with
+//! An independent check of Dynamic Thresholds and step marking. A few lines that share no code with
 //! the core recompute the verdicts from the timestamps of captures.
 
 use crate::captures::{CapturedFrame, EPOCH_NS, read};
@@ -10,10 +10,10 @@ use bufferlab_units::{RandomStream, Time};
 const BUFFER: u64 = 60_000;
 const STEP: u64 = 8_000;
 const DELAY_NS: u64 = 1_000_000;
-/// Time of a byte at 100 Mb/s.
+/// Time of a byte on a link of 100 Mb/s (ns).
 const BYTE_NS: u64 = 80;
 
-/// Captures of a run in which the hosts of two ports overload two others.
+/// Returns the captures of a run in which the hosts of two ports overload two other hosts.
 fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<CapturedFrame>> {
     let file = switch(
         4,
@@ -46,7 +46,7 @@ fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<CapturedFrame>> {
     report.files.iter().map(|path| read(path)).collect()
 }
 
-/// Stored packets of a port: start of transmission and bytes of each.
+/// Stored packets of a port: start of transmission and size (bytes) of each packet.
 #[derive(Default)]
 struct Line {
     packets: Vec<(u64, u64)>,
@@ -54,7 +54,7 @@ struct Line {
 }
 
 impl Line {
-    /// Bytes that wait at `now`, without packets whose transmission has begun.
+    /// Number of bytes that wait at `now`, without packets whose transmission has begun.
     fn waiting(&self, now: u64) -> u64 {
         self.packets.iter().filter(|(starts, _)| *starts > now).map(|(_, bytes)| bytes).sum()
     }
@@ -74,12 +74,12 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
             let (now, bytes) = (seen.at_ns + DELAY_NS, u64::from(seen.original) + 24);
             let queue = lines[usize::from(seen.data[5]) - 2].waiting(now);
             let stored: u64 = lines.iter().map(|line| line.waiting(now)).sum();
-            // q + L <= alpha (B - Q), with alpha in halves.
+            // The packet is stored if q + L <= alpha (B - Q), with alpha in halves.
             let is_stored = stored + bytes <= BUFFER && 2 * (queue + bytes) <= halves * (BUFFER - stored);
             assert_eq!(seen.comment.starts_with("dropped"), !is_stored, "alpha {alpha}: {seen:?}");
             drops += usize::from(!is_stored);
             if is_stored {
-                // Step marking compares the queue before the packet.
+                // Step marking compares the length of the queue before the packet.
                 let is_marked = seen.data[15] & 3 != 0 && queue > STEP;
                 let line = &mut lines[usize::from(seen.data[5]) - 2];
                 let starts = now.max(line.free_at);

@@ -9,7 +9,8 @@ mod pipeline;
 use bufferlab_dataplane::{SwitchFile, load_text};
 use std::path::Path;
 
-/// A switch with `ports` ports of 100 Mb/s and host h behind port h, address 02:00:00:00:00:0h.
+/// Creates a switch with `ports` ports of 100 Mb/s. Host h behind port h has the address
+/// 02:00:00:00:00:0h.
 fn switch(ports: usize, rest: &str) -> SwitchFile {
     let port = |h: usize| {
         format!(
@@ -20,8 +21,8 @@ fn switch(ports: usize, rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// An IPv4 frame between hosts with this second byte of its header. The header's checksum is zero,
-/// because no test reads it.
+/// Builds an IPv4 frame between hosts with this second byte of its header. The header's checksum is
+/// zero, because no test reads it.
 fn frame(from: u8, to: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, to]);

@@ -1,30 +1,30 @@
-//! Address of a server, and the parts of it that may be shown: never a password.
+//! Address of a server, and the parts of the address that may be shown: never a password.
 
 use redis::{ConnectionAddr, IntoConnectionInfo};
 use std::path::PathBuf;
 
-/// Endpoint of connections.
+/// Endpoint that connections go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Host and port.
+    /// The endpoint is a host and a port.
     Tcp(String, u16),
-    /// Path of a socket.
+    /// The endpoint is the path of a socket.
     Unix(PathBuf),
 }
 
-/// An address that a user gave.
+/// Address of a server that a user gave.
 #[derive(Clone)]
 pub(crate) struct Address {
-    /// The address without user, password and options.
+    /// Address without user, password and options.
     shown: String,
-    /// Endpoint; `Err` with the mistake in the address.
+    /// Endpoint of the address; `Err` with the mistake in the address.
     pub(crate) target: Result<Target, String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
 
 impl Address {
-    /// Parses `HOST:PORT`, the path of a socket, or a Redis URL.
+    /// Parses an address: `HOST:PORT`, the path of a socket, or a Redis URL.
     pub(crate) fn new(text: &str) -> Self {
         if text.starts_with(['/', '.']) {
             return Self::of_path(PathBuf::from(text));
@@ -56,18 +56,18 @@ impl Address {
     }
 
     fn of_path(path: PathBuf) -> Self {
-        // Different relative paths of a socket become the same name.
+        // Different relative paths to one socket give one name.
         let path = std::path::absolute(&path).unwrap_or(path);
         let target = Target::Unix(path);
         Self { shown: show(&target), target: Ok(target), user: None, password: None }
     }
 
-    /// The address without user, password and options.
+    /// Address without user, password and options.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Replaces the password in a text of the server.
+    /// Replaces the password in a text that the server sent.
     pub(crate) fn hide(&self, text: &str) -> String {
         match self.password.as_deref() {
             Some(password) if !password.is_empty() => text.replace(password, "***"),
@@ -75,7 +75,7 @@ impl Address {
         }
     }
 
-    /// A short name for files of this server, which is different for every server.
+    /// Short name for files of this server, which is different for every server.
     pub(crate) fn file_name(&self) -> String {
         let kept = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '-' };
         match &self.target {
@@ -97,8 +97,8 @@ fn show(target: &Target) -> String {
     }
 }
 
-/// A malformed address without any part that may be a password: without options and everything
-/// before the last `@`.
+/// Returns a malformed address without any part that may be a password: without options and without
+/// everything before the last `@`.
 fn without_secrets(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let place = rest.rsplit('@').next().unwrap_or_default();
@@ -106,7 +106,7 @@ fn without_secrets(text: &str) -> String {
     if scheme.is_empty() { place.to_owned() } else { format!("{scheme}://{place}") }
 }
 
-/// FNV-1a with 32 bits, which is the same in every version of this program.
+/// Checksum FNV-1a with 32 bits, which is equal in every version of this program.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

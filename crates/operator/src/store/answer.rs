@@ -1,7 +1,7 @@
 //! Receives one answer of a server, with limits of its bytes, elements, nesting and time.
 //!
-//! This module reads only the frame (RESP2: `+ - : $ *`). The library parses answers that are
-//! complete and within the limits.
+//! This module reads only the frame of an answer (RESP2: `+ - : $ *`). The library parses answers
+//! that are complete and within the limits.
 
 use super::connection::{Network, StoreConnection, is_pause};
 use std::io;
@@ -11,21 +11,21 @@ use std::time::Duration;
 /// Limits of an answer, and of all answers to one question about a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Time from the question to the end of its answer.
+    /// Largest time from a question to the end of its answer.
     pub time: Duration,
     /// Largest length of an answer (bytes).
     pub bytes: usize,
-    /// Number of elements of an answer, at every depth.
+    /// Largest number of elements of an answer, over all depths.
     pub elements: usize,
-    /// Largest depth of lists within lists.
+    /// Largest depth of nested lists in an answer.
     pub nesting: usize,
-    /// Length of a line, such as an error's (bytes).
+    /// Largest length of a line, such as an error's (bytes).
     pub line: usize,
     /// Largest number of steps of a scan of keys.
     pub steps: usize,
-    /// Length of all answers of one dump of a database (bytes).
+    /// Largest length of all answers in one dump of a database (bytes).
     pub dump_bytes: usize,
-    /// Time for the whole configuration, or for one sample of all counters.
+    /// Largest time for the whole configuration, or for one sample of all counters.
     pub session: Duration,
 }
 
@@ -43,24 +43,24 @@ impl Limits {
     };
 }
 
-/// The reason why a question has no answer.
+/// Reason why a question has no answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// No connection to the server.
+    /// The program could not connect to the server.
     Unreachable(io::Error),
     /// The connection broke. The caller may repeat the request over a new connection.
     Broken(io::Error),
-    /// The answer was not complete in time.
+    /// The server's answer was not complete in time.
     Late,
-    /// A signal ended the wait.
+    /// A signal ended the wait for the answer.
     Interrupted,
-    /// The answer exceeds a limit, or does not follow the protocol.
+    /// The server's answer exceeds a limit, or does not follow the protocol.
     Nonsense(String),
-    /// The error that the server returned.
+    /// The server refused the question with this error.
     Refused(String),
 }
 
-/// Longest delay until a signal is noticed.
+/// Longest delay until the program notices a signal.
 const NAP: Duration = Duration::from_millis(100);
 const CHUNK: usize = 16 << 10;
 
@@ -70,12 +70,12 @@ pub(crate) struct Waiting<'a> {
     pub(crate) limits: &'a Limits,
     /// Time by which the answer must be complete, on the network's clock.
     pub(crate) until: Duration,
-    /// Flag that is set to end the wait.
+    /// Flag that a signal sets to end the wait.
     pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 
 impl Waiting<'_> {
-    /// Longest duration of the next call.
+    /// Longest duration of the next call to the connection.
     fn nap(&self) -> Result<Duration, Trouble> {
         if self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Trouble::Interrupted);
@@ -121,17 +121,17 @@ impl Waiting<'_> {
     }
 }
 
-/// Progress through an answer.
+/// Progress through the frame of an answer.
 #[derive(Default)]
 struct Frame {
     at: usize,
     elements: usize,
-    /// Missing elements of each open list, the outermost first.
+    /// Number of missing elements of each open list, the outermost list first.
     open: Vec<usize>,
 }
 
 impl Frame {
-    /// Examines the bytes so far; returns whether the answer is complete.
+    /// Examines the bytes so far, and returns whether the answer is complete.
     fn advance(&mut self, buffer: &[u8], limits: &Limits) -> Result<bool, String> {
         loop {
             let rest = &buffer[self.at..];
@@ -179,7 +179,7 @@ impl Frame {
         }
     }
 
-    /// Counts a complete element; returns whether it was the last of the answer.
+    /// Counts a complete element, and returns whether it was the last element of the answer.
     fn is_whole(&mut self) -> bool {
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
@@ -192,7 +192,7 @@ impl Frame {
     }
 }
 
-/// A length; `None` for -1, which means that there is no value.
+/// Parses a length; `None` for -1, which means that there is no value.
 fn count(text: &[u8], most: usize) -> Result<Option<usize>, String> {
     let number: Option<i64> = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     match number {
@@ -211,7 +211,7 @@ mod tests {
 
     const SMALL: Limits = Limits { bytes: 64, elements: 8, nesting: 2, line: 16, ..Limits::DEFAULT };
 
-    /// Result of a frame whose bytes arrive one by one.
+    /// Returns the result of a frame whose bytes arrive one by one.
     fn frame(bytes: &[u8]) -> Result<bool, String> {
         let mut frame = Frame::default();
         for end in 1..=bytes.len() {

@@ -8,33 +8,33 @@ use std::time::{Duration, Instant};
 
 /// A connection to a database of the switch.
 pub trait StoreConnection: Send {
-    /// Sends some of the bytes, within a time; returns their number.
+    /// Sends some of the bytes within a time, and returns their number.
     ///
     /// # Errors
-    /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if nothing could be sent
+    /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte could be sent
     /// in time.
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
 
-    /// Receives some bytes, within a time; returns their number, or 0 at the end of the connection.
+    /// Receives some bytes within a time. Returns their number, or 0 at the end of the connection.
     ///
     /// # Errors
-    /// See [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if nothing arrived in time.
+    /// See [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte arrived in time.
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
 }
 
-/// Opens connections to a server.
+/// Network that opens connections to a server.
 pub trait Network: Send {
-    /// A new connection to the server.
+    /// Opens a new connection to the server.
     ///
     /// # Errors
     /// If the server does not answer, or not in time.
     fn connect(&mut self, within: Duration) -> io::Result<Box<dyn StoreConnection>>;
 
-    /// Time since a fixed start.
+    /// Time since a fixed start of the network's clock.
     fn now(&self) -> Duration;
 }
 
-/// The system's sockets and clock.
+/// Network of the system's sockets and clock.
 #[derive(Debug)]
 pub(crate) struct System {
     target: Target,
@@ -67,8 +67,8 @@ impl Network for System {
                 socket
             }
             Target::Unix(path) => {
-                // A server that accepts no connections must not block us: the socket refuses at
-                // once.
+                // A server that accepts no connections must not block the program, so the socket
+                // refuses at once.
                 let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
                 socket.set_nonblocking(true)?;
                 socket.connect(&SockAddr::unix(path)?)?;

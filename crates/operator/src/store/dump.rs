@@ -4,12 +4,12 @@ use super::{Database, Fields, Store, StoreError};
 use bufferlab_sonic::TABLES;
 use std::collections::BTreeMap;
 
-/// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name
-/// and the JSON of each database. The running state (APPL_DB) adds the values that the switch
+/// Reads the configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a
+/// name and the JSON of each database. The running state (APPL_DB) adds the values that the switch
 /// computes, and STATE_DB the size of the memory.
 ///
 /// # Errors
-/// If there is no answer, or the switch has no buffer configuration.
+/// If the server gives no answer, or the switch has no buffer configuration.
 pub fn dumps(store: &mut Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
     store.answer_within(Some(store.limits().session));
     let all = all_dumps(store);
@@ -61,8 +61,8 @@ fn dump(
             let message = format!("more than {} B about buffers", store.limits().dump_bytes);
             return Err(store.error(database, message));
         }
-        // Redis has no empty hash and no list in a hash: SONiC writes NULL, and a name that ends in
-        // @.
+        // Redis has no empty hash and no list in a hash. SONiC writes NULL for an empty hash, and a
+        // name that ends in @ for a list.
         let fields = fields.into_iter().filter(|(name, _)| name != "NULL");
         let fields = fields.map(|(name, value)| (name.trim_end_matches('@').to_owned(), value)).collect();
         all.insert(key, fields);

@@ -1,44 +1,44 @@
-//! A write that loses nothing. The write happens only while the field has an expected value, and a
+//! A write that loses no data. The write happens only while the field has an expected value. A
 //! delayed write cannot happen after the key was written again.
 //!
 //! The transaction is `WATCH`, a read, `MULTI`, `HSET`, `EXEC`: Redis executes the write only if
-//! the key has not been written since the read. Therefore a write without an answer, which may
-//! still be delayed, becomes void with the next write.
+//! the key has not been written since the read. So a write without an answer, which may still be
+//! delayed, becomes void with the next write.
 
 use super::answer::Trouble;
 use super::connection::StoreConnection;
 use super::{ATTEMPTS, Database, Store, StoreError};
 use redis::{Value, cmd};
 
-/// Outcome of a write.
+/// Outcome of a conditional write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
     /// The field has the new value.
     Written,
-    /// The field did not have the expected value, so nothing was written. Contains the actual
+    /// The field did not have the expected value, so no value was written. Contains the actual
     /// value, or an empty string if the field does not exist.
     Found(String),
 }
 
-/// The reason why a field does not have its new value, or may not have it.
+/// Reason why a field does not have its new value, or may not have it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct SwapError {
-    /// The error.
+    /// Error of the database.
     pub error: StoreError,
     /// Whether the value may have been written, or may still be written.
     pub uncertain: bool,
 }
 
-/// Success, or a trouble with whether the write may have happened.
+/// Outcome of a write: success, or a trouble with the flag whether the write may have happened.
 type Outcome = Result<Option<Swap>, (Trouble, bool)>;
 
 impl Store {
     /// Sets a field of a hash if it has an expected value.
     ///
     /// # Errors
-    /// If there is no answer, or the server refuses. The error says whether the value may have been
-    /// written nevertheless.
+    /// If the server gives no answer, or refuses. The error has a flag whether the value may have
+    /// been written nevertheless.
     pub fn swap(
         &mut self,
         database: Database,
@@ -60,7 +60,8 @@ impl Store {
             };
             match outcome {
                 Ok(Some(swap)) => return Ok(swap),
-                // Another program wrote the key between the read and the write: try again.
+                // Another program wrote the key between the read and the write, so the write is
+                // tried again.
                 Ok(None) => {}
                 Err((Trouble::Broken(_), false)) if attempt < ATTEMPTS => {}
                 Err((trouble, uncertain)) => {
@@ -72,7 +73,7 @@ impl Store {
         Err(SwapError { error: self.error(database, message), uncertain: false })
     }
 
-    /// Makes one attempt; `None` if another program wrote the key meanwhile.
+    /// Makes one attempt to write; `None` if another program wrote the key meanwhile.
     fn transaction(
         &self,
         connection: &mut dyn StoreConnection,
@@ -88,7 +89,7 @@ impl Store {
             .map_err(|error| (Trouble::Nonsense(error.message), false))?;
         let there = there.get(field).cloned().unwrap_or_default();
         if !expected(&there) {
-            // Dropping the connection also ends the watch.
+            // Dropping the connection also ends the watch of the key.
             return Ok(Some(Swap::Found(there)));
         }
         self.exchange(connection, &cmd("MULTI")).map_err(certainly_not)?;
@@ -111,8 +112,8 @@ impl Store {
     }
 }
 
-/// A refused write did not happen. After any other trouble from the write on, its outcome is
-/// unknown.
+/// Returns a trouble of a write, with whether the write may have happened. A refused write did not
+/// happen. After any other trouble, the outcome of the write is unknown.
 fn unless_refused(trouble: Trouble) -> (Trouble, bool) {
     let uncertain = !matches!(trouble, Trouble::Refused(_));
     (trouble, uncertain)

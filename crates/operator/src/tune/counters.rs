@@ -5,35 +5,35 @@ use crate::store::{Database, Fields, Store, StoreError};
 use bufferlab_units::printable;
 use std::collections::BTreeMap;
 
-/// Counters of a queue or group.
+/// Counters of a queue or priority group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Peak occupancy since the switch's previous poll (bytes).
     pub watermark: u64,
-    /// Bytes sent; groups do not count them.
+    /// Number of sent bytes; groups do not count them.
     pub bytes: Option<u64>,
-    /// Packets lost.
+    /// Number of lost packets.
     pub dropped: u64,
 }
 
-/// All counters at one time.
+/// Sample of all counters at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Time of the sample (s).
     pub seconds: f64,
-    /// Queues and groups.
+    /// Counters of the watched queues and groups.
     pub members: BTreeMap<super::Member, Reading>,
-    /// Watermarks of pools (bytes).
+    /// Watermarks of pools by name (bytes).
     pub pools: BTreeMap<String, u64>,
 }
 
-/// The reason why there is no sample.
+/// Reason why the counters have no sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountError {
     /// The database does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A value is not a counter.
+    /// A value in the database is not a counter.
     #[error("COUNTERS_DB: {0}")]
     Nonsense(String),
 }
@@ -41,7 +41,7 @@ pub enum CountError {
 /// Reads the counters that a tuner watches.
 ///
 /// # Errors
-/// If there is no answer, no names of queues, or a value that is not a number.
+/// If the server gives no answer, the database has no names of queues, or a value is not a number.
 pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, CountError> {
     let mut sample = Sample { seconds, ..Sample::default() };
     let queues = store.fields(Database::Counters, "COUNTERS_QUEUE_NAME_MAP")?;
@@ -83,8 +83,9 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// Reads a watermark: since the switch's last poll, or else of the period, or else since the user's
-/// last clear. The switch clears the first of these at every poll.
+/// Reads a watermark. It counts since the switch's last poll, or else since the start of the
+/// period, or else since the user's last clear. The switch clears the first watermark at every
+/// poll.
 fn watermark(
     store: &mut Store,
     counters: &Fields,
@@ -104,7 +105,7 @@ fn watermark(
     Ok(None)
 }
 
-/// A counter; `None` if it is missing, or if the switch reports it as not available.
+/// Reads a counter; `None` if it is missing, or if the switch reports it as not available.
 fn number(fields: &Fields, name: &str, at: &str) -> Result<Option<u64>, CountError> {
     match fields.get(name).map(String::as_str) {
         None | Some("N/A") => Ok(None),

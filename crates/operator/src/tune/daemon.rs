@@ -1,4 +1,4 @@
-//! The loop around a tuner: reads counters, writes `dynamic_th`, and reverts after faults.
+//! The loop around a tuner, which reads counters, writes `dynamic_th`, and reverts after faults.
 
 use super::counters::sample;
 use super::journal::{Entry, Journal, Keeper, Owner};
@@ -13,45 +13,45 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Time to revert all profiles. A switch answers in milliseconds.
+/// Largest time for reverting all profiles. A switch answers in milliseconds.
 const BACK: Duration = Duration::from_secs(10);
 
-/// An event of the daemon.
+/// An event of the tuning daemon.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum DaemonEvent {
-    /// An alpha was changed, or would be (`applied` is false).
+    /// The daemon changed an alpha, or would change it (`applied` is false).
     Change {
         /// The change: profile, exponents and reason.
         decision: Decision,
-        /// Whether the change was written.
+        /// Whether the change was written to the switch.
         applied: bool,
     },
-    /// A profile has its configured value again.
+    /// A profile has its configured alpha again.
     Reverted {
-        /// Profile.
+        /// Name of the reverted profile.
         profile: String,
-        /// Exponent.
+        /// Configured exponent of the profile's alpha.
         to: i8,
     },
-    /// Another program has changed a profile, so the daemon leaves it alone from now on.
+    /// Another program has changed a profile, so the daemon no longer changes this profile.
     LeftAlone {
-        /// Profile.
+        /// Name of the profile.
         profile: String,
-        /// The value in the database.
+        /// Value of `dynamic_th` in the database.
         found: String,
     },
     /// A server does not answer, its answer makes no sense, or it refuses a write.
     Fault {
-        /// Error message.
+        /// Text of the error message.
         message: String,
-        /// Number of consecutive faults.
+        /// Number of consecutive faults so far.
         in_a_row: u32,
     },
 }
 
-/// Consecutive faults. A successful read of counters tells nothing about writes, and a write
-/// nothing about reads.
+/// Numbers of consecutive faults. A successful read of counters gives no information about writes,
+/// and a write none about reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     reads: u32,
@@ -64,29 +64,29 @@ impl Faults {
     }
 }
 
-/// A tuner connected to a switch.
+/// A daemon that connects a tuner to a switch.
 #[derive(Debug)]
 pub struct Daemon {
     store: Store,
     tuner: Tuner,
     /// Keeper of the journal; `None` in a dry run.
     keeper: Option<Box<dyn Keeper>>,
-    /// Journal that the keeper has, or should have. Lists the profiles that were changed, and those
-    /// that a write without an answer may have changed.
+    /// Journal that the keeper has, or should have. The journal lists the profiles that were
+    /// changed, and the profiles that a write without an answer may have changed.
     journal: Option<Journal>,
     /// Whether the keeper certainly has the journal.
     is_finished: bool,
     faults: Faults,
-    /// Values of each profile that may have been written: the write had no answer.
+    /// Values of each profile whose write had no answer, so that it may have happened.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
-    /// Last change reported for a profile in a dry run, so that it is not repeated.
+    /// Last change reported for a profile in a dry run, so that the change is not repeated.
     said: BTreeMap<String, i8>,
 }
 
 impl Daemon {
-    /// A daemon that writes if it has a keeper. Before the first change, the keeper stores the
-    /// configured values, so that they outlive the process. Run [`recover`](super::recover) before,
-    /// because the keeper may have a journal already.
+    /// Creates a daemon, which writes to the switch if it has a keeper. Before the first change,
+    /// the keeper stores the configured values, so that the values outlive the process. Run
+    /// [`recover`](super::recover) before, because the keeper may already have a journal.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -101,7 +101,7 @@ impl Daemon {
         Ok(Self { store, tuner, keeper, journal: None, is_finished: false, faults, uncertain, said })
     }
 
-    /// The tuner that decides changes.
+    /// Tuner that decides the changes.
     #[must_use]
     pub const fn tuner(&self) -> &Tuner {
         &self.tuner
@@ -113,19 +113,19 @@ impl Daemon {
         self.faults.in_a_row() >= self.tuner.settings().faults_max
     }
 
-    /// Whether nothing is left to revert: no profile was changed, or all were read back as
-    /// configured and the journal was removed.
+    /// Whether no profile is left to revert. This holds if no profile was changed. It also holds if
+    /// all profiles were read back as configured and the journal was removed.
     #[must_use]
     pub const fn is_restored(&self) -> bool {
         self.journal.is_none()
     }
 
-    /// Sets a flag that ends every wait for an answer once it is true.
+    /// Sets a flag of the caller; once it is true, every wait for an answer ends.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.store.interrupt_by(flag);
     }
 
-    /// Runs one interval, `seconds` after the start.
+    /// Runs one tuning interval, `seconds` after the start.
     pub fn step(&mut self, seconds: f64) -> Vec<DaemonEvent> {
         let session = self.store.limits().session;
         self.store.answer_within(Some(session));
@@ -159,7 +159,7 @@ impl Daemon {
                     events.extend(event);
                 }
                 Err(message) => {
-                    // One interval counts as one fault, even if several profiles fail.
+                    // An interval counts as one fault, even if several profiles fail.
                     self.faults.writes = before.saturating_add(1);
                     events.push(DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() });
                 }
@@ -176,7 +176,7 @@ impl Daemon {
         DaemonEvent::Fault { message, in_a_row: self.faults.in_a_row() }
     }
 
-    /// Finds the outcome of writes without an answer.
+    /// Finds the outcome of writes that had no answer.
     fn settle(&mut self) -> Result<Vec<DaemonEvent>, String> {
         let mut events = Vec::new();
         for profile in self.uncertain.keys().cloned().collect::<Vec<_>>() {
@@ -189,7 +189,7 @@ impl Daemon {
                 continue;
             };
             match there {
-                // Other writes may still take effect, so their values still count as ours.
+                // Other writes may still take effect, so their values still count as the daemon's.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }
@@ -197,7 +197,7 @@ impl Daemon {
         Ok(events)
     }
 
-    /// Values of a profile that this daemon wrote, or may have written.
+    /// Returns the values of a profile that this daemon wrote, or may have written.
     fn ours(&self, profile: &str) -> BTreeSet<i8> {
         let tracked = self.tuner.tracked.iter().find(|tracked| tracked.profile == profile);
         let uncertain = self.uncertain.get(profile).into_iter().flatten().copied();
@@ -232,7 +232,7 @@ impl Daemon {
         }
     }
 
-    /// Gives up a profile that another program has changed.
+    /// Stops tuning a profile that another program has changed.
     fn leave_alone(&mut self, profile: &str, found: String) -> DaemonEvent {
         self.uncertain.remove(profile);
         if let Some(tracked) = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == profile) {
@@ -241,8 +241,8 @@ impl Daemon {
         DaemonEvent::LeftAlone { profile: profile.to_owned(), found }
     }
 
-    /// Records the configured value of a profile and our values in the journal, before anything is
-    /// written.
+    /// Records the configured value of a profile and the daemon's values in the journal, before the
+    /// daemon writes to the switch.
     fn note(&mut self, profile: &str, ours: BTreeSet<i8>) -> Result<(), String> {
         let (Some(keeper), Some(tracked)) =
             (self.keeper.as_mut(), self.tuner.tracked.iter().find(|tracked| tracked.profile == profile))

@@ -1,6 +1,6 @@
-//! Records the configured values while other values are set. The journal is written before the
-//! first change, and removed when all values were read back as configured. The journal outlives the
-//! process.
+//! Records the configured values of profiles while the tuner sets other values. The journal is
+//! written before the first change, and removed when all values were read back as configured. The
+//! journal outlives the process.
 
 use crate::OperatorError;
 use crate::store::{Database, Store, StoreError};
@@ -12,18 +12,18 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Name of the format in a journal.
+/// Name of the file format in a journal.
 const FORMAT: &str = "bufferlab-tune";
 const VERSION: u32 = 2;
 /// Name of the journal of all switches in earlier versions.
 const EARLIER: &str = "bufferlab-tune.json";
-/// Longest journal (bytes); 65,536 profiles fit.
+/// Size of the longest journal (bytes); 65,536 profiles fit.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// A profile that was changed, or may have been.
+/// Entry of a journal: a profile that was changed, or may have been changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Configured exponent.
+    /// Configured exponent of the profile's alpha.
     pub configured: i8,
     /// Exponents that a tuner has written, or tried to write.
     pub ours: BTreeSet<i8>,
@@ -32,22 +32,22 @@ pub struct Entry {
 /// The switch to which a journal belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The server, without a password.
+    /// Address of the server, without a password.
     pub address: String,
     /// Name of the database.
     pub database: String,
     /// Number of the database.
     pub number: u8,
-    /// Identity of the switch by its DEVICE_METADATA, because the address may belong to another
+    /// Identity of the switch from its DEVICE_METADATA, because the address may belong to another
     /// switch later.
     pub device: BTreeMap<String, String>,
 }
 
 impl Owner {
-    /// The switch of a store.
+    /// Identifies the switch behind a store.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If the server gives no answer.
     pub fn new(store: &mut Store) -> Result<Self, StoreError> {
         let mut device = store.fields(Database::Config, "DEVICE_METADATA|localhost")?;
         device.retain(|name, _| ["hostname", "mac"].contains(&name.as_str()));
@@ -67,28 +67,28 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// The content of a journal.
+/// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     format: String,
     version: u32,
-    /// Switch and process to which the journal belongs.
+    /// Switch that the journal belongs to.
     pub owner: Owner,
-    /// Process that wrote the journal.
+    /// Number of the process that wrote the journal.
     pub process: u32,
-    /// Profiles by name.
+    /// Changed profiles by name.
     pub profiles: BTreeMap<String, Entry>,
 }
 
 impl Journal {
-    /// A journal of this process, without entries.
+    /// Creates a journal of this process, without entries.
     #[must_use]
     pub fn new(owner: Owner) -> Self {
         let process = std::process::id();
         Self { format: FORMAT.to_owned(), version: VERSION, owner, process, profiles: BTreeMap::new() }
     }
 
-    /// Parses a journal.
+    /// Parses the content of a journal.
     ///
     /// # Errors
     /// If the bytes are not a journal of this version.
@@ -110,13 +110,13 @@ impl Journal {
 
 /// Storage of a journal, used by one tuner at a time.
 pub trait Keeper: Debug + Send {
-    /// Reads the journal, if there is one.
+    /// Reads the journal, if the storage has a journal.
     ///
     /// # Errors
     /// The journal cannot be read.
     fn read(&mut self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Replaces the journal. After success the new one is durable.
+    /// Replaces the journal. After success the new journal is durable.
     ///
     /// # Errors
     /// If the journal cannot be written. The storage may then have the old or the new content.
@@ -141,8 +141,8 @@ pub struct JournalFile {
 
 impl JournalFile {
     /// Default name of a switch's journal, different for every switch. Earlier versions had one
-    /// name for all switches. Such a file may have the configured values of this switch, so its
-    /// name comes first, and [`recover`](super::recover) refuses it.
+    /// name for all switches. Such a file may have the configured values of this switch. So its
+    /// name comes first, and [`recover`](super::recover) refuses the file.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
         if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {
@@ -151,7 +151,7 @@ impl JournalFile {
         PathBuf::from(format!("bufferlab-tune-{}.json", store.file_name()))
     }
 
-    /// Locks a file, which need not exist yet.
+    /// Locks the file of a journal, which need not exist yet.
     ///
     /// # Errors
     /// If another process has locked the file, or its folder is not writable.

@@ -6,35 +6,36 @@ use crate::OperatorError;
 use crate::store::{Database, Store, Swap};
 use std::collections::BTreeSet;
 
-/// Number of attempts to restore a profile before a fault counts.
+/// Number of attempts to restore a profile before the failure counts as a fault.
 const ATTEMPTS: u32 = 3;
 
 pub(super) fn key(profile: &str) -> String {
     format!("BUFFER_PROFILE|{profile}")
 }
 
-/// Outcome of restoring a profile.
+/// Outcome of restoring a profile to its configured value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
-    /// The configured value was read back. `changed`: the profile had another value before.
+    /// The configured value was read back. `changed` means that the profile had another value
+    /// before.
     Restored { changed: bool },
     /// The profile has a value that another program wrote.
     Foreign(String),
 }
 
-/// A profile to restore.
+/// A profile that must get its configured value back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) profile: &'a str,
     pub(super) configured: i8,
-    /// Values that the tuner wrote, or may have written.
+    /// Values of the profile that the tuner wrote, or may have written.
     pub(super) ours: &'a BTreeSet<i8>,
-    /// Whether a write of the tuner may still be delayed. Writing the configured value makes it
-    /// void, even if the profile has the configured value already.
+    /// Whether a write of the tuner may still be delayed. Writing the configured value makes the
+    /// delayed write void, even if the profile already has the configured value.
     pub(super) uncertain: bool,
 }
 
-/// Writes the configured value if the tuner wrote the current value, and reads it back.
+/// Writes the configured value if the tuner wrote the current value, and reads the profile back.
 pub(super) fn put_back(store: &mut Store, wanted: Wanted<'_>) -> Result<Back, String> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
@@ -74,8 +75,8 @@ fn attempt(
     }
 }
 
-/// Restores the profiles in the journal of a tuner that was killed, if their values are the
-/// tuner's.
+/// Restores the profiles in the journal of a tuner that was killed, if their current values are
+/// from this tuner.
 ///
 /// # Errors
 /// If the journal is invalid or of another switch, or if the database does not answer. The journal

@@ -1,4 +1,4 @@
-//! Writes vectors as a table.
+//! Formats vectors as a table.
 
 use super::{Point, Vectors};
 use std::fmt::Write as _;
@@ -8,8 +8,8 @@ fn shown(point: Point) -> String {
     format!("{:>9} {simulated:>9}", point.formula)
 }
 
-/// The vectors as text: numbers by the rules of the chip, beside the numbers of the simulated
-/// switch.
+/// Formats the vectors as text: numbers by the rules of the chip, beside the numbers of the
+/// simulated switch.
 #[must_use]
 pub fn text(vectors: &Vectors) -> String {
     let mut text = String::new();

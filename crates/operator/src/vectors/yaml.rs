@@ -1,4 +1,4 @@
-//! Writes vectors in the form of sonic-mgmt's `qos_params`, with the profiles and keys that its
+//! Formats vectors in the form of sonic-mgmt's `qos_params`, with the profiles and keys that its
 //! qualification reads.
 
 use super::{GroupVector, Vectors};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Default margin of testers between expectation and chip (packets).
 const MARGIN: u64 = 4;
 
-/// Short names of families in qualification: `td3`, `th2`.
+/// Short name of a chip family in qualification: `td3`, `th2`.
 fn family(name: &str) -> String {
     let short = |long: &str, short: &str| name.strip_prefix(long).map(|rest| format!("{short}{rest}"));
     let found = [("tomahawk", "th"), ("trident", "td"), ("jericho", "jr"), ("spectrum", "spc")];
@@ -17,12 +17,13 @@ fn family(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Text of a comment. Names of profiles are keys of a database and may contain any characters.
+/// Formats the text of a comment. Names of profiles are keys of a database and may contain any
+/// characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Writes a YAML map.
+/// Writer of a YAML map.
 struct Writer {
     text: String,
 }
@@ -41,8 +42,8 @@ impl Writer {
     }
 }
 
-/// The vectors as `qos_params`, by the chip's rules. Testers must set the packets that leave before
-/// a port blocks (`pkts_num_leak_out`), and their margins.
+/// Formats the vectors as `qos_params`, by the chip's rules. Testers must set the number of packets
+/// that leave before a port blocks (`pkts_num_leak_out`), and their margins.
 #[must_use]
 pub fn yaml(vectors: &Vectors) -> String {
     let mut writer = Writer { text: String::new() };

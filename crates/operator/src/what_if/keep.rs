@@ -1,4 +1,4 @@
-//! Protects the scenario file of an earlier what-if: only the same file may replace it, unless the
+//! Protects the scenario file of an earlier what-if. Only an equal file may replace it, unless the
 //! user demands it.
 
 use crate::OperatorError;
@@ -48,7 +48,8 @@ pub fn write_scenario(folder: &Path, scenario: &str) -> Result<(), OperatorError
         .map_err(|error| OperatorError::new(error.to_string(), error.hint()))
 }
 
-/// Differences between the scenarios; `None` if there are none, or the old scenario does not load.
+/// Lists the differences between two scenarios. The result is `None` if there are none, or if the
+/// old scenario does not load.
 fn differences(path: &Path, old: &str, new: &str) -> Option<String> {
     let content = |text: &str| {
         let loaded = load_text(path, text, &[]).ok()?;
@@ -68,7 +69,7 @@ mod tests {
     fn a_scenario_that_cannot_be_read_is_not_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(check_scenario(folder.path(), "a = 1", false).map_err(|error| error.to_string()), Ok(()));
-        // A folder of this name cannot be read, like a file on a failing disk.
+        // A folder with the name of the file cannot be read, like a file on a failing disk.
         fs::create_dir(folder.path().join(SCENARIO_NAME)).expect("writable");
         let error = check_scenario(folder.path(), "a = 1", false).expect_err("it may hold another scenario");
         assert!(error.to_string().contains("what-if.toml: cannot read"), "{error}");

@@ -5,35 +5,36 @@ use crate::what_if::Choice;
 use bufferlab_report::{Comparison, Estimate, Judgement, judgements};
 use serde::Serialize;
 
-/// The recommendation if the current setting loses lossless packets and no compared setting is
-/// sound.
+/// Text of the recommendation if the current setting loses lossless packets and no compared setting
+/// is sound.
 pub const NONE: &str = "none";
 
 /// Recommendation of a what-if analysis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// A sentence that is shown first, if the current setting loses lossless packets.
+    /// Sentence that is shown first if the current setting loses lossless packets.
     pub losses_today: Option<String>,
-    /// The recommended choice: "today" if no choice is surely better, or "none" if the current
-    /// setting loses lossless packets and no other choice is sound.
+    /// Label of the recommended choice. It is "today" if no choice is surely better. It is "none"
+    /// if the current setting loses lossless packets and no other choice is sound.
     pub choice: String,
-    /// Reasons, in sentences.
+    /// Reasons for the recommendation, in sentences.
     pub reasons: Vec<String>,
-    /// Caveats, in sentences.
+    /// Caveats of the recommendation, in sentences.
     pub caveats: Vec<String>,
 }
 
-/// The reasons for a choice.
+/// Reasons for recommending a choice.
 struct Case<'a> {
     choice: &'a Choice,
-    /// The most important outcome that improves.
+    /// Most important outcome that improves with the choice.
     gain: &'a Judgement,
-    /// All outcomes that improve, in words.
+    /// All outcomes that improve with the choice, in words.
     gains: String,
 }
 
 impl Case<'_> {
-    /// Whether the case is better: more important outcomes count first, then larger changes.
+    /// Whether the case is better than `other`: more important outcomes count first, then larger
+    /// changes.
     fn beats(&self, other: Option<&Self>) -> bool {
         let key = |case: &Self| (case.gain.rank, -case.gain.size());
         other.is_none_or(|other| key(self) < key(other))
@@ -41,8 +42,8 @@ impl Case<'_> {
 }
 
 /// Judges the choices of a comparison. A setting is recommended if at least one outcome improves
-/// after the correction for all looks, and none becomes worse even without it. A setting that loses
-/// lossless packets is never recommended, not even the current one.
+/// after the correction for all tests, and no outcome becomes worse even without the correction. A
+/// setting that loses lossless packets is never recommended, not even the current setting.
 #[must_use]
 pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
     let all = judgements(comparison);
@@ -114,7 +115,7 @@ fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (S
     }
 }
 
-/// Effects of policies that the chip does not have.
+/// Describes the effects of policies that the chip does not have.
 fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
     let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
     let sentence = |choice: &Choice| {
@@ -136,7 +137,7 @@ fn caveats(plan: &WhatIf) -> Vec<String> {
     caveats
 }
 
-/// Lossless packets lost with a choice (mean of seeds).
+/// Number of lossless packets lost with a choice (mean of seeds).
 fn lost(comparison: &Comparison, label: &str) -> f64 {
     let row = comparison.metric("pauses.lost_lossless_packets");
     let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.policy == label));
@@ -146,13 +147,13 @@ fn lost(comparison: &Comparison, label: &str) -> f64 {
     })
 }
 
-/// A number of packets in words; a mean below ten has decimals.
+/// Formats a number of packets in words; a mean below ten has decimals.
 fn packets(mean: f64) -> String {
     let digits = if mean < 10.0 { 2 } else { 0 };
     format!("{mean:.digits$} lossless packets")
 }
 
-/// The sentence about losses with the current setting.
+/// Formats the sentence about losses with the current setting.
 fn losses_today(comparison: &Comparison) -> Option<String> {
     let today = lost(comparison, TODAY);
     (today > 0.0).then(|| {
@@ -164,7 +165,7 @@ fn losses_today(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// The reason to exclude a choice that loses lossless packets.
+/// Returns the reason to exclude a choice that loses lossless packets.
 fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     let (own, today) = (lost(comparison, label), lost(comparison, TODAY));
     if own <= 0.0 {
@@ -177,7 +178,7 @@ fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     })
 }
 
-/// The first reason if the current setting loses packets and no choice is sound.
+/// Formats the first reason if the current setting loses packets and no choice is sound.
 fn fix_first(hint: Option<&Case<'_>>) -> String {
     let hint = hint.map_or(String::new(), |Case { choice, gains, .. }| {
         format!(

@@ -1,5 +1,5 @@
 //! Injects failures into a tuner. At the end CONFIG_DB has the configured values, or the journal
-//! has them, and the exit code tells which.
+//! has them, and the exit code distinguishes these cases.
 //!
 //! A whole session runs in this process, with a simulated Redis and clock. For every N, the N-th
 //! request fails in every way. Every call of the journal fails in every way, too. A second session
@@ -20,7 +20,7 @@ use std::time::Duration;
 const CONFIG: u8 = 4;
 const PROFILES: [(&str, &str); 2] = [("egress_lossy_profile", "1"), ("second_lossy_profile", "0")];
 
-/// The failure of one request.
+/// Ways in which one request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// The request is lost, and the connection is closed.
@@ -31,15 +31,15 @@ enum Failure {
     LateAnswer,
     /// The request is executed, and the answer is cut in the middle.
     CutAnswer,
-    /// The request reaches the server this many seconds late, after its client has given up.
+    /// The request reaches the server this many seconds late, after the client has given up.
     LateRequest(u64),
     /// The server refuses only this request.
     Error(&'static str),
-    /// The server refuses this request and all later ones.
+    /// The server refuses this request and all later requests.
     ErrorsFromNow(&'static str),
-    /// The server is gone from now on, and connections are refused.
+    /// The server has ended, and connections are refused.
     Gone,
-    /// The server is silent from now on, but connections are accepted.
+    /// The server sends no more answers, but accepts connections.
     Silent,
     /// A signal interrupts the wait for the answer.
     Interrupt,
@@ -66,11 +66,11 @@ const FAILURES: [Failure; 17] = [
     Failure::Interrupt,
     Failure::KilledBefore,
     Failure::KilledAfter,
-    // A garbled answer to a request that was executed.
+    // The server executes the request, and sends a garbled answer.
     Failure::Error("?\r\n"),
 ];
 
-/// State shared by the server, the network and the process.
+/// State that server, network and process share.
 #[derive(Default)]
 struct World {
     redis: Redis,
@@ -262,7 +262,7 @@ impl Keeper for Memory {
     }
 }
 
-/// A small switch with two profiles of lossy queues and no congestion, so that alphas rise.
+/// Creates a small switch with two profiles of lossy queues and no congestion, so that alphas rise.
 fn world() -> Shared {
     let mut redis = Redis::default();
     let text = r#"{
@@ -367,7 +367,7 @@ const ROUNDS: u32 = 5;
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // Deliver the delayed requests.
+        // The server now receives the delayed requests.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));
@@ -391,7 +391,7 @@ fn check(world: &Shared, exit: Exit, what: &str) {
     assert!(is_configured(&world) && world.journal.is_none(), "{what}: after the next session");
 }
 
-/// Number of requests and journal calls of a session without failures.
+/// Counts the requests and journal calls of a session without failures.
 fn undisturbed() -> (u32, u32) {
     let world = world();
     let mut seen = Vec::new();

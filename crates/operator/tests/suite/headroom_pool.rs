@@ -1,10 +1,10 @@
 //! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt: for every flow the pause point and
-//! the drop point, each in four phases, then `persist`. A flow that finds at most `step` packets of
-//! headroom ends the search. The drop point is the first packet beyond the headroom, so the
+//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and a
+//! drop point, each found in four phases, then `persist`. A flow that finds at most `step` packets
+//! of headroom ends the search. The drop point is the first packet beyond the headroom. So the
 //! framework counts one packet per group more than the pool has. The framework's last phase begins
-//! one packet above the lower end of the range. If that end is the point itself, the result is one
+//! one packet above the lower end of the range. If this end is the point itself, the result is one
 //! packet late.
 
 use crate::measured::ENTRIES;
@@ -15,16 +15,16 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{Memory, chip};
 use serde_json::{Value, json};
 
-/// Largest number of checks in a phase.
+/// Largest number of checks in a phase of the search.
 const ROUNDS: u32 = 20;
 const RANGE_ROUNDS: u32 = 50;
-/// The search continues with single packets if the range is at most this (packets).
+/// Size of the range from which the search continues with single packets (packets).
 const PRECISE: u64 = 100;
 
-/// Outcome of a search.
+/// Outcome of a search for the headroom pool.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// Sum of drop points minus pause points of the groups that filled the pool.
+    /// Sum of drop points minus pause points, over the groups that filled the pool.
     Found { sum: u64, groups: usize },
     /// The flows ended before the pool was full, or a flow had no threshold.
     Incomplete { sum: u64, why: String },
@@ -32,8 +32,8 @@ enum End {
 
 struct Framework {
     executor: Executor,
-    /// Size of the ingress pool (packets). Upper bounds begin with it and end at three times its
-    /// size.
+    /// Size of the ingress pool (packets). Upper bounds begin with this size and end at three times
+    /// this size.
     pool: u64,
     to: u16,
     step: u64,
@@ -67,7 +67,8 @@ impl Framework {
         self.ask(&request)["detected"] == true
     }
 
-    /// The point of one probe: bounds, range, then single packets without emptying the switch.
+    /// Finds the point of one probe: bounds, range, then single packets without emptying the
+    /// switch.
     fn point(&mut self, probe: &str, flow: (u16, u8), upper: u64, lower: Option<u64>) -> Result<u64, String> {
         self.prepare(flow.0);
         let doubled = (0..ROUNDS).map(|round| upper << round).take_while(|value| *value <= 3 * self.pool);
@@ -105,7 +106,7 @@ impl Framework {
         if detected { Ok(at) } else { Err(format!("{probe} of {flow:?}: no point up to {high}")) }
     }
 
-    /// Runs the search over all flows.
+    /// Runs the search for the headroom pool over all flows.
     fn headroom_pool(&mut self, flows: &[(u16, u8)]) -> End {
         let (mut pause, mut drop, mut sum) = (self.pool, self.pool, 0);
         for (groups, &flow) in flows.iter().enumerate() {
@@ -131,7 +132,7 @@ impl Framework {
     }
 }
 
-/// The small switch with a different headroom pool.
+/// Returns the small switch with a different headroom pool.
 fn small(xoff: u64) -> Config {
     switch(|name, text| match name {
         "buffers.json" => text.replace("\"xoff\": \"800000\"", &format!("\"xoff\": \"{xoff}\"")),
@@ -166,8 +167,8 @@ fn a_pool_that_the_flows_cannot_fill_is_left_incomplete() {
     assert!(within(sum, 800_000 / 256, FLOWS.len()) && why == "the flows ended first", "{sum}: {why}");
 }
 
-/// The example of a pool that one group fills. The next group pauses with the packet that reaches
-/// its limit, and loses the one after it.
+/// The test uses the example of a pool that one group fills. The next group pauses with the packet
+/// that reaches its limit, and loses the packet after it.
 #[test]
 fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);

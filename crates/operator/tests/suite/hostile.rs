@@ -1,4 +1,5 @@
-//! Hostile or faulty servers: every question ends with an error before it uses much memory or time.
+//! Tests of hostile or faulty servers. Every question ends with an error before it uses much memory
+//! or time.
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
@@ -7,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limits of these tests: the defaults with less time.
+/// Limits of the answers in these tests: the defaults with less time.
 const QUICK: Limits =
     Limits { time: Duration::from_millis(400), session: Duration::from_secs(4), ..Limits::DEFAULT };
 
-/// A server that answers `+OK` to the first question of a connection (SELECT), and then runs `then`
-/// until its client disconnects.
+/// Starts a server that answers `+OK` to the first question of a connection (SELECT). It then runs
+/// `then` until its client disconnects.
 fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -42,14 +43,14 @@ fn question(stream: &mut TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Error of a dump from a server, and the time until it.
+/// Returns the error of a dump from a server, and the time until the error.
 fn said(address: &str) -> (String, Duration) {
     let start = Instant::now();
     let error = dumps(&mut Store::new(address).with_limits(QUICK)).expect_err("a hostile server");
     (error.to_string(), start.elapsed())
 }
 
-/// A server that sends `beginning`, and then `piece` without end.
+/// Starts a server that sends `beginning`, and then `piece` without end.
 fn without_end(beginning: &'static str, piece: Vec<u8>) -> String {
     server(move |stream| {
         stream.write_all(beginning.as_bytes())?;
@@ -151,7 +152,7 @@ fn a_scan_that_never_ends_is_ended() {
     let mut store = Store::new(&circle).with_limits(Limits { steps: 500, ..QUICK });
     let error = store.keys(Database::Config, "*", &|_| true).expect_err("no end");
     assert!(error.message.contains("no end within 500 steps"), "{error}");
-    // With a long way to the limit of steps, the time limit ends the scan.
+    // The limit of steps is far, so the time limit ends the scan.
     let count = AtomicUsize::new(1);
     let slow = server(move |stream| {
         std::thread::sleep(Duration::from_millis(100));
@@ -161,7 +162,7 @@ fn a_scan_that_never_ends_is_ended() {
     let (message, time) = said(&slow);
     assert!(message.contains("not everything was answered in time"), "{message}");
     assert!(time < Duration::from_secs(6), "{time:?}");
-    // With new keys in every step, the limit of bytes ends the scan before the memory is full.
+    // Every step has new keys, so the limit of bytes ends the scan before the memory is full.
     let count = AtomicUsize::new(1);
     let keys = server(move |stream| {
         let next = count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
@@ -217,8 +218,8 @@ fn a_socket_whose_server_accepts_nobody_does_not_keep_us() {
     let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
     let start = Instant::now();
     let path = path.to_str().expect("UTF-8");
-    // Connections are accepted without an answer until the queue of the socket is full, and then
-    // refused.
+    // Connections are accepted without an answer until the queue of the socket is full. Later
+    // connections are refused.
     let mut stores: Vec<_> = (0..200)
         .map(|_| Store::new(path).with_limits(Limits { time: Duration::from_millis(1), ..QUICK }))
         .collect();

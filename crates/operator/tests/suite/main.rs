@@ -1,10 +1,10 @@
-//! The behaviour of `bufferlab-operator`.
+//! Tests of the crate `bufferlab-operator`.
 
 mod calibrate;
 mod faults;
 mod hostile;
 mod one_headroom;
-// The measurements of real chips and their switches: one table for predictions and simulations.
+// One table has the measurements of real chips and their switches, for predictions and simulations.
 mod headroom_pool;
 mod marking;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]

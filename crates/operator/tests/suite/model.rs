@@ -8,8 +8,9 @@ use bufferlab_operator::Limit;
 fn the_small_switch_on_trident_3_is_its_files_in_cells() {
     let config = switch(|_, text| text);
     let model = model(&config, "trident3");
-    // 4,000,000 B are 15,625 cells of 256 B. Minus 3,125 of headroom (800,000 B), 48 of 8 groups
-    // with 1,536 B (6 cells), and 120 of 20 queues with 1,536 B, 12,332 remain.
+    // 4,000,000 B are 15,625 cells of 256 B. The headroom takes 3,125 cells (800,000 B). The 8
+    // groups with 1,536 B (6 cells) take 48 cells, and the 20 queues with 1,536 B take 120 cells.
+    // So 12,332 cells remain.
     assert_eq!(model.shared, 12_332 * 256);
     assert_eq!(model.headroom(), 800_000);
     assert_eq!(model.reserves(), (8 + 20) * 1_536);

@@ -1,4 +1,4 @@
-//! Every command gives the same answer to "is the headroom enough?".
+//! Every command gives an equal answer to the question whether the headroom is enough.
 
 use crate::support::{model, switch};
 use bufferlab_operator::{Kind, QueueHeadroom, Traffic, WhatIf, headroom_answers, scenario};
@@ -13,7 +13,7 @@ use bufferlab_theory::forms::headroom::PausedPort;
 use bufferlab_units::BitRate;
 use std::path::Path;
 
-/// Chip, speed (Mb/s), headroom (bytes), and headroom pool (bytes) of twenty profiles.
+/// Twenty profiles: chip, speed (Mb/s), headroom (bytes), and headroom pool (bytes).
 const PROFILES: [(&str, u64, u64, u64); 20] = [
     ("trident3", 100_000, 20_000, 800_000),
     ("trident3", 100_000, 40_000, 800_000),
@@ -47,7 +47,7 @@ fn config((_, speed, xoff, pool): (&str, u64, u64, u64)) -> Config {
     })
 }
 
-/// Notes of `theory headroom` for this headroom.
+/// Returns the notes of `theory headroom` for a headroom.
 fn theory(speed_mbps: u64, cell: u64, has: u64) -> Vec<String> {
     let given = [
         ("rate".to_owned(), ParamValue::Rate(BitRate(speed_mbps * 1_000_000))),

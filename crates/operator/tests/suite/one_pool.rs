@@ -8,10 +8,10 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{CHIPS, Rule, chip, predict};
 use serde_json::{Value, json};
 
-/// Families whose device files have one egress pool.
+/// Chip families whose device files have one egress pool.
 const FAMILIES: [&str; 3] = ["tomahawk3", "tomahawk4", "tomahawk5"];
 
-/// The small switch with one egress pool, whose lossy queues have this exponent of alpha.
+/// Returns the small switch with one egress pool, whose lossy queues have this exponent of alpha.
 fn one_pool(exponent: i8) -> Config {
     switch(|name, text| {
         match name {
@@ -27,7 +27,7 @@ fn one_pool(exponent: i8) -> Config {
     })
 }
 
-/// Packets that a lossy queue stores in the simulated chip.
+/// Number of packets that a lossy queue stores in the simulated chip.
 fn stored(config: &Config, name: &str) -> u64 {
     let mut executor = Executor::new(&model(config, name), 64).expect("it fits");
     let request = json!({"op": "send", "src_port": 0, "dst_port": 1, "value": 200_000, "pg": 0});
@@ -102,7 +102,8 @@ fn a_lossy_queue_that_has_no_row_is_named() {
 
 #[test]
 fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
-    // The file has a lossy pool, but lossy queues use the lossless one, as in several device files.
+    // The file has a lossy pool, but lossy queues use the lossless pool, as in several device
+    // files.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("\"pool\": \"egress_lossy_pool\"", "\"pool\": \"egress_lossless_pool\"")

@@ -10,7 +10,7 @@ fn ask(executor: &mut Executor, request: &Value) -> Value {
     serde_json::from_str(&executor.answer_line(&request.to_string())).expect("answers are JSON")
 }
 
-/// The smallest value at which a probe detects its event, found by bisection as testers do.
+/// Returns the smallest value at which a probe detects its event, found by bisection as testers do.
 fn bisect(executor: &mut Executor, probe: &str, priority: u8) -> u64 {
     let (mut unseen, mut seen) = (0, 1_000_000);
     while seen - unseen > 1 {
@@ -38,7 +38,7 @@ fn a_search_by_probes_ends_at_the_points_of_the_vectors() {
     assert!(bisect(&mut executor, "egress_drop", 0).abs_diff(lossy.loss.formula) <= 1);
 }
 
-/// A search with one probe, between given ports.
+/// A search for a threshold with one probe, between given ports.
 struct Search<'a> {
     executor: &'a mut Executor,
     probe: &'static str,
@@ -58,8 +58,8 @@ impl Search<'_> {
         answer["detected"] == true
     }
 
-    /// The four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window, and
-    /// single packets without emptying the switch between them.
+    /// Runs the four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window,
+    /// and single packets. The last phase does not empty the switch between packets.
     fn phases(&mut self, first: u64) -> u64 {
         let mut upper = first;
         while !self.check(upper, true) {
@@ -97,8 +97,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
         assert!(pause.abs_diff(group.pause.formula) <= 1, "{name}: {pause}");
         let loss = found("ingress_drop", pause - 1);
         assert!(loss.abs_diff(group.loss.formula) <= 1, "{name}: {loss}");
-        // Finds the resume point as testers do: one port drains, and another port stores the other
-        // packets.
+        // The search finds the resume point as testers do: one port drains, and another port stores
+        // the other packets.
         let mut search =
             Search { executor: &mut executor, probe: "pfc_xon", ports: (0, 1, Some(2)), priority: 3 };
         let (mut unseen, mut seen) = (0, pause);
@@ -111,8 +111,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
     }
 }
 
-/// Groups are filled until one finds no headroom, and each keeps its packets up to its first loss.
-/// The sum of their headroom is the pool.
+/// Groups are filled until a group finds no headroom. Each group keeps its packets up to its first
+/// loss. The sum of the groups' headroom is the pool.
 #[test]
 fn a_headroom_pool_is_found_group_by_group() {
     let config = switch(|_, text| text);
@@ -152,8 +152,8 @@ fn groups_stay_filled_where_the_buffer_is_not_drained() {
     assert_eq!(ask(&mut executor, &fill(0, true))["detected"], true);
     let paused = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
     assert_eq!(paused, json!({"success": true, "paused": true}));
-    // The second group finds less: a lone group gets a third of 12,332 cells, but a group behind
-    // the first gets two ninths of them.
+    // The second group finds less memory. A lone group gets a third of 12,332 cells, but a group
+    // after the first one gets two ninths.
     let second =
         ask(&mut executor, &json!({"op": "send", "src_port": 2, "dst_port": 1, "value": 6_000, "pg": 3}));
     let stored = second["packets"].as_u64().expect("a number");

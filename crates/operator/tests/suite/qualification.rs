@@ -11,7 +11,7 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{Chip, chip};
 use std::path::Path;
 
-/// The tables that a tester reads.
+/// Tables of the run that a tester reads.
 #[derive(Default)]
 struct Readings {
     queues: Vec<QueueRow>,
@@ -29,8 +29,8 @@ impl RunSink for Readings {
     }
 }
 
-/// Packets until the pause, packets until the first loss, and packets below the pause point at the
-/// end of the pause.
+/// Numbers of packets: until the pause, until the first loss, and below the pause point at the end
+/// of the pause.
 #[derive(Debug)]
 struct Points {
     pause: u64,
@@ -47,7 +47,7 @@ fn run(run: &Qualification) -> Readings {
     readings
 }
 
-/// Packets that the blocked queue stored, and packets that it lost.
+/// Returns the number of packets that the blocked queue stored, and the number that it lost.
 fn taken(run: &Qualification, readings: &Readings) -> (u64, u64) {
     let of_queue = |row: &&QueueRow| row.port == run.blocked && row.priority == run.priority;
     let row = readings.queues.iter().find(of_queue).expect("the blocked queue");
@@ -73,8 +73,8 @@ fn points(config: &Config, chip: &'static Chip, vector: &GroupVector) -> Points 
     Points { pause: paused_at(&obeys, &sender), loss: stored + 1, resume: left }
 }
 
-/// Number of the packet that caused the pause. Packets arrive at fixed intervals, which are longer
-/// than the round trip on the cable.
+/// Returns the number of the packet that caused the pause. Packets arrive at fixed intervals, which
+/// are longer than the round trip on the cable.
 fn paused_at(run: &Qualification, sender: &PauseSpanRow) -> u64 {
     let (first, gap) = run.first_and_gap;
     ((sender.start_ns as f64 * 1e-9 - first) / gap).floor() as u64 + 1

@@ -7,8 +7,8 @@ use bufferlab_report::{Cell, Change, Comparison, Estimate, Metric, MetricCompari
 
 const SEEDS: usize = 8;
 
-/// Values of one metric for every seed, for the choices of the plan by label. Choices without
-/// values have the values of today's setting.
+/// Values of one metric for every seed, for the choices of the plan by label. A choice without
+/// values has the values of today's setting.
 type MetricValues<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
 fn comparison(plan: &WhatIf, rows: &[MetricValues<'_>]) -> Comparison {
@@ -106,8 +106,8 @@ fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
     assert!(recommendation.reasons[0].starts_with("Keep today's setting"), "{recommendation:?}");
 }
 
-/// The plan's choices with these lossless losses. Queries are a tenth faster with twice the
-/// lossless alpha.
+/// Builds a comparison in which the plan's choices have these losses of lossless packets. Queries
+/// are a tenth faster with twice the lossless alpha.
 fn losing(losses: &[(&str, [f64; SEEDS])]) -> (WhatIf, Comparison) {
     let plan = plan();
     let rows: [MetricValues<'_>; 2] = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 type Hash = BTreeMap<String, String>;
 
-/// The databases of a server.
+/// Databases of a simulated Redis server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redis {
     databases: BTreeMap<u8, BTreeMap<String, Hash>>,
@@ -28,7 +28,7 @@ impl Session {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The next complete command: an array of strings with their lengths.
+    /// Returns the next complete command: an array of strings with their lengths.
     pub(crate) fn command(&mut self) -> Option<Vec<String>> {
         let mut at = 0;
         let number = |at: &mut usize| -> Option<usize> {
@@ -58,7 +58,7 @@ fn bulk(text: &str) -> String {
 }
 
 impl Redis {
-    /// A field of a hash.
+    /// Returns a field of a hash in a database.
     #[allow(dead_code, reason = "the tests of the command line ask through a connection")]
     pub(crate) fn field(&self, database: u8, key: &str, field: &str) -> Option<&str> {
         self.databases.get(&database)?.get(key)?.get(field).map(String::as_str)

@@ -73,7 +73,7 @@ fn another_configuration_is_a_variant_and_one_with_other_ports_is_refused() {
         WhatIf::new("w", (&config, &model), Some((&larger, &other)), &traffic).expect("the same ports");
     assert_eq!(plan.choices[1].label, CHANGED);
     let loaded = load(&plan, 1);
-    // The pool has whole cells of 256 B.
+    // The headroom pool has whole cells of 256 B.
     assert!(loaded.resolved.contains("headroom_pool = \"999.936 KB\""), "{}", loaded.resolved);
     assert!(loaded.resolved.contains("kmin = \"300 KB\""), "{}", loaded.resolved);
     let shorter = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
@@ -95,8 +95,8 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
     assert!(of(Traffic { duration_seconds: Some(-1.0), ..traffic }).contains("duration of -1"));
 }
 
-/// A port has the number of the configuration on every switch, and a cable is no longer than the
-/// configured cables of both ends.
+/// Every switch has the port numbers of the configuration, and no cable is longer than the
+/// configured cables of its two ends.
 #[test]
 fn a_leaf_spine_uses_every_port_of_every_switch() {
     let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));

@@ -49,7 +49,7 @@ impl Server {
         &self.address
     }
 
-    /// Writes a hash through a separate client.
+    /// Writes a hash to the server through a separate client.
     pub(crate) fn write(&self, database: Database, key: &str, fields: &[(&str, &str)]) {
         let mut store = bufferlab_operator::store::Store::new(&self.address);
         for (name, value) in fields {
@@ -57,10 +57,10 @@ impl Server {
         }
     }
 
-    /// Stops the server: it accepts no connections, and existing ones break.
+    /// Stops the server: it accepts no connections, and existing connections break.
     pub(crate) fn stop(&mut self) {
         self.gone.store(true, Ordering::SeqCst);
-        // A connection wakes the stand-in, so that it notices the flag.
+        // A connection wakes the stand-in, so that the stand-in notices the flag.
         let _ = TcpStream::connect(&self.address);
         if let Some(mut child) = self.child.take() {
             child.kill().expect("a process of this test");

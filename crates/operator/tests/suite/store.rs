@@ -1,4 +1,4 @@
-//! A running switch has the configuration of its files.
+//! The dump of a running switch equals the configuration in its files.
 
 use crate::server::Server;
 use crate::support::switch;
@@ -7,8 +7,8 @@ use bufferlab_sonic::{Config, Reader};
 use serde_json::Value;
 use std::path::Path;
 
-/// Writes the small switch to CONFIG_DB as SONiC does: `TABLE|key`, lists with an `@`, NULL in
-/// entries without fields.
+/// Writes the small switch to CONFIG_DB as SONiC does: keys `TABLE|key`, lists with an `@`, and
+/// NULL in entries without fields.
 pub(crate) fn fill(server: &Server) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
     for name in ["buffers.json", "qos.json"] {

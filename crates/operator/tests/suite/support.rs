@@ -1,4 +1,4 @@
-//! The small switch of `testdata/sonic`, and real files if there is a corpus.
+//! The small switch of `testdata/sonic`, and real files if a corpus is installed.
 
 use bufferlab_operator::Model;
 use bufferlab_sonic::silicon::chip;
@@ -6,7 +6,7 @@ use bufferlab_sonic::{Config, Reader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The small switch, each file changed by `edit` before it is read.
+/// Returns the small switch; `edit` changes each file before it is read.
 pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
     let mut reader = Reader::default();
@@ -17,12 +17,12 @@ pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     reader.finish()
 }
 
-/// The model of a configuration on a chip.
+/// Returns the model of a configuration on a chip.
 pub(crate) fn model(config: &Config, name: &str) -> Model {
     Model::new(config, chip(name).expect("a chip")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The folder of real files. A test that has none reports that it is skipped.
+/// Returns the folder of real files. A test without this folder reports that it is skipped.
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
     if folder.is_none() {

@@ -13,10 +13,10 @@ use bufferlab_sonic::silicon::chip;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The quantities of the table, in its order.
+/// Quantities of the table, in the order of its columns.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
 
-/// A threshold of an entry of the table.
+/// A threshold in an entry of the table.
 struct Threshold {
     entry: &'static Entry,
     quantity: &'static str,
@@ -27,7 +27,7 @@ struct Threshold {
     margin: u64,
 }
 
-/// Explanation of a difference between the rule and the measurement.
+/// Explains a difference between the rule and the measurement.
 fn term(entry: &Entry, quantity: &str) -> &'static str {
     match (entry.name().as_str(), quantity) {
         ("th5 lt2-p32o64 800000_5m", "headroom pool") => {
@@ -62,7 +62,7 @@ fn term(entry: &Entry, quantity: &str) -> &'static str {
     }
 }
 
-/// Explanation of a difference between the simulated chip and the rule.
+/// Explains a difference between the simulated chip and the rule.
 fn simulated_term(threshold: &Threshold) -> &'static str {
     match threshold.quantity {
         "pause" => {
@@ -156,7 +156,7 @@ fn title(entry: &Entry) -> String {
     format!("{family} | {} | {}G {cable} m", entry.topology.trim_start_matches("topo-"), speed / 1_000)
 }
 
-/// A row for each number of an entry, as CSV: rule, simulated, measured.
+/// Formats a row for each number of an entry, as CSV: rule, simulated, measured.
 fn table(all: &[Vec<Threshold>]) -> String {
     let mut text = "chip,topology,port,number,rule,simulated,measured\n".to_owned();
     for threshold in all.iter().filter(|row| !row[0].entry.apart).flatten() {
@@ -168,7 +168,8 @@ fn table(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-/// A row for each number that is not exact by rule, with the term that explains it.
+/// Formats a row for each number that the rule does not give exactly, with the term that explains
+/// it.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

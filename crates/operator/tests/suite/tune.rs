@@ -26,7 +26,7 @@ fn configuration(server: &Server) -> Config {
     reader.finish()
 }
 
-/// The switch with the current alphas of CONFIG_DB.
+/// Builds the switch with the current alphas of CONFIG_DB.
 fn bench(server: &Server) -> Bench {
     Bench::new(&model(&configuration(server), "trident3"), 64).expect("it fits")
 }
@@ -35,7 +35,7 @@ fn oid(port: usize, queue: u8) -> String {
     format!("oid:0x15{port:02x}{queue:02x}")
 }
 
-/// A switch behind a database.
+/// A simulated switch behind a database.
 struct Loop {
     server: Server,
     journal: PathBuf,
@@ -88,13 +88,13 @@ impl Loop {
         fields["dynamic_th"].parse().expect("a number")
     }
 
-    /// Runs one interval of ten seconds: queue 0 of these ports is as long as its limit and drains
-    /// at line rate.
+    /// Runs one interval of ten seconds. Queue 0 of the first `ports` ports is as long as its limit
+    /// and drains at line rate.
     fn congest(&mut self, ports: usize) {
         self.interval += 1;
         let mut bench = bench(&self.server);
         let mut held = [0; 4];
-        // The ports take turns until no queue stores another packet.
+        // The ports send in turn until no queue stores another packet.
         let mut stored = true;
         while stored {
             stored = false;
@@ -115,7 +115,7 @@ impl Loop {
             for queue in QUEUES {
                 let mark = if queue == 0 { held * CELL } else { 0 };
                 let is_congested = queue == 0 && port < ports;
-                // 125 GB in ten seconds are 100 Gb/s.
+                // Ten seconds at 100 Gb/s are 125 GB.
                 let sent = if is_congested { u64::from(self.interval) * 125_000_000_000 } else { 0 };
                 let lost = if is_congested { self.interval } else { 0 };
                 let key = oid(port, queue);
@@ -136,7 +136,8 @@ impl Loop {
         }
     }
 
-    /// Cells of a burst that an idle queue stores while this number of ports is congested.
+    /// Number of cells that an idle queue stores of a burst while this number of ports is
+    /// congested.
     fn absorbs(&self, ports: usize) -> u64 {
         absorbs(&mut bench(&self.server), ports)
     }
@@ -185,11 +186,11 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
             reasons.push(decision.reason);
         }
     }
-    // Three queues at line rate: 2^3 / 3, rounded down to a power of two.
+    // Three queues drain at line rate: 2^3 / 3 is rounded down to a power of two.
     assert_eq!(all.exponent(), 1);
     assert!(reasons.iter().all(|reason| reason.contains("3 of 20 queues congested")), "{reasons:?}");
     assert!(all.absorbs(3) >= busy);
-    // The profile has its configured value, so nothing is reverted.
+    // The profile has its configured value, so the daemon reverts no profile.
     assert_eq!(daemon.revert(), []);
 }
 
@@ -202,12 +203,13 @@ fn with_room_below_a_congested_switch_absorbs_more_than_with_its_static_alpha() 
         all.congest(3);
         daemon.step(all.seconds());
     }
-    // 2^1 / 3 rounds down to 2^-1: three queues with 1/2 leave 2/5 of the pool instead of 1/7.
+    // The exponent is -1, because 2^1 / 3 rounds down to 2^-1. Three queues with 1/2 leave 2/5 of
+    // the pool instead of 1/7.
     assert_eq!(all.exponent(), -1);
     let tuned = all.absorbs(3);
     assert!(tuned as f64 > 1.3 * fixed as f64, "{tuned} and {fixed} cells");
-    // ABM itself counts congested queues by priority and immediately, and the priority of the burst
-    // has none.
+    // ABM itself counts congested queues by priority and immediately. The priority of the burst has
+    // no congested queue.
     let model = model(&configuration(&all.server), "trident3");
     let mut abm = Bench::of_abm(&model, 64, 2.0).expect("it fits");
     let abm = absorbs(&mut abm, 3);
@@ -226,7 +228,7 @@ fn a_dry_run_says_what_it_would_do_once_and_writes_nothing() {
         all.congest(3);
         said.extend(daemon.step(all.seconds()));
     }
-    // 2^3 / 3 rounds down to the configured value.
+    // The target 2^3 / 3 rounds down to the configured value.
     assert_eq!(said, []);
     all.congest(0);
     for _ in 0..3 {

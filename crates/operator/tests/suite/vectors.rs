@@ -1,5 +1,4 @@
-//! The rules of chips and the simulated switch agree packet by packet, and both agree with real
-//! chips.
+//! The rules of chips and the simulated switch agree packet by packet. Both agree with real chips.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -105,7 +104,7 @@ fn the_form_of_qualification_has_the_numbers_of_the_table() {
     assert_eq!(entry.numbers(&["hdrm_pool_size", "dscps"]), Some(vec![3, 4]));
 }
 
-/// Every written key exists in a real file: names are not invented.
+/// Every key that the text has exists in a real file: the names are not invented.
 #[test]
 fn its_keys_are_those_of_real_files() {
     let Some(folder) = corpus("its_keys_are_those_of_real_files") else { return };
@@ -140,7 +139,7 @@ fn configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out()
             .groups
             .iter()
             .find(|group| group.speed_mbps == speed.parse().ok() && group.cable_metres == cable.parse().ok());
-        // Some entries have the name of another cable than the test used.
+        // Some entries have the name of a cable that differs from the cable of the test.
         let of_speed = || vectors.groups.iter().find(|group| group.speed_mbps == speed.parse().ok());
         let group =
             group.or_else(of_speed).unwrap_or_else(|| panic!("{}: {:?}", entry.name(), vectors.groups));

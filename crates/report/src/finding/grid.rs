@@ -1,6 +1,6 @@
 //! Findings of a grid of comparisons, as sentences.
 //!
-//! All tests of all points are corrected together (Holm). A grid has more tests than one
+//! Holm's correction covers the tests of all grid points. A grid has more tests than one
 //! comparison, so fewer differences are significant.
 
 use super::sentences::{Amount, named, phrase, with_unit};
@@ -9,12 +9,11 @@ use crate::compare::Comparison;
 use crate::metric::{Better, Metric};
 use crate::statistics::holm;
 
-/// Maximum number of metrics in the findings.
+/// Maximum number of metrics in the findings of a grid.
 const METRICS: usize = 4;
-/// Points that a sentence names; larger numbers are only counted.
+/// Maximum number of grid points that a sentence names; more points are only counted.
 const NAMES: usize = 2;
 
-/// A difference at a point.
 struct Found<'a> {
     metric: &'a Metric,
     policy: &'a str,
@@ -22,8 +21,8 @@ struct Found<'a> {
     look: Look,
 }
 
-/// The findings of a grid: the points, by name, at which schemes differ from the baseline, and the
-/// baseline's values along the grid. Empty without points.
+/// Formats the findings of a grid. They name the grid points at which schemes differ from the
+/// baseline, and the baseline's values along the grid. The result is empty without points.
 #[must_use]
 pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     let mut found: Vec<Found<'_>> = Vec::new();
@@ -58,7 +57,8 @@ pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     list
 }
 
-/// Sentences about differences: "cs ends incast queries 78–98 % sooner than dt at 6 of 9 points."
+/// Formats sentences about differences: "cs ends incast queries 78–98 % sooner than dt at 6 of 9
+/// points."
 fn differences(
     metric: &Metric,
     found: &[Found<'_>],
@@ -112,7 +112,7 @@ fn differences(
     list
 }
 
-/// Phrase for the points of a difference, for example "at 1 of 9 points (buffer = 200 KB)".
+/// Formats a phrase for the points of a difference, such as "at 1 of 9 points (buffer = 200 KB)".
 fn places(at: &[&str], all: usize) -> String {
     match at.len() {
         _ if all == 1 => "at the only point".to_owned(),
@@ -122,7 +122,7 @@ fn places(at: &[&str], all: usize) -> String {
     }
 }
 
-/// The tested metrics, and that no other difference is detectable.
+/// Names the tested metrics, and states that no other difference is detectable.
 fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     let open = |text| Sentence { kind: SentenceKind::Open, text };
     if found.is_empty() {
@@ -158,8 +158,8 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     ))
 }
 
-/// Sentence about the baseline along the grid: "Under dt, mean QCT of incast queries goes from
-/// 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
+/// Formats a sentence about the baseline along the grid: "Under dt, mean QCT of incast queries goes
+/// from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
 fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> Option<Sentence> {
     let mean = |(place, comparison): &(String, &Comparison)| {
         let row = comparison.metric(&metric.id)?;
@@ -169,7 +169,7 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let (lowest, highest) = (with_unit(metric, least.0), with_unit(metric, most.0));
-    // Values that are displayed with the same text give no information.
+    // Values that are displayed with equal text give no information.
     if lowest == highest {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Wording of findings.
+//! Wording of the sentences of findings.
 
 use super::{Look, MINOR_PERCENT, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
@@ -6,18 +6,18 @@ use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 use crate::statistics::Change;
 
-/// Up to this number each scheme has separate sentences; more are grouped.
+/// Up to this number of schemes, each scheme has separate sentences; more schemes are grouped.
 const SINGLY: usize = 3;
-/// Maximum number of names in a sentence.
+/// Maximum number of names of schemes in a sentence.
 const NAMES: usize = 6;
-/// Maximum number of named metrics with open differences.
+/// Maximum number of metrics that a sentence about open differences names.
 const OPEN: usize = 3;
 /// Least factor from which a speed is printed as a multiple.
 const FASTER: f64 = 1.5;
-/// Maximum number of sentences about differences; a table with all of them follows.
+/// Maximum number of sentences about differences; a table with all differences follows.
 const DIFFERENCES: usize = 8;
 
-/// All sentences, in reading order.
+/// Returns all sentences of the findings, in reading order.
 pub(super) fn sentences(
     comparison: &Comparison,
     judged: &[&MetricComparison],
@@ -40,22 +40,22 @@ fn open(text: String) -> Sentence {
     Sentence { kind: SentenceKind::Open, text }
 }
 
-/// One sentence per difference, or per metric and direction where there are many schemes. Sentences
-/// about negligible levels come last.
+/// Formats one sentence per difference. If there are many schemes, there is one sentence per metric
+/// and direction. Sentences about negligible levels come last.
 fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Vec<Sentence> {
     let (mut list, mut minor) = (Vec::new(), Vec::new());
     for (at, row) in judged.iter().enumerate() {
         let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
         let tail_at = judged.iter().position(|other| row.metric.has_tail(&other.metric));
         let mean_at = judged.iter().position(|other| other.metric.has_tail(&row.metric));
-        // Schemes share a sentence where many of them differ in one direction.
+        // Schemes share a sentence if many of them differ in one direction.
         let is_grouped = |schemes: usize| comparison.policies.len() > SINGLY && schemes > 1;
         let holding = |at: usize, side: f64| {
             looks
                 .iter()
                 .filter(move |look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
         };
-        // Improvements first.
+        // Sentences about improvements come first.
         for side in [good, -good] {
             let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
@@ -63,13 +63,13 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                // The difference of the scheme's mean or tail, where it has a sentence of one
-                // scheme.
+                // The difference of the scheme's mean or tail, if a sentence about one scheme
+                // states it.
                 let counterpart = |other: usize| {
                     let is_alone = !grouped && !is_grouped(holding(other, side).count());
                     holding(other, side).find(|look| is_alone && look.policy == group[0].policy)
                 };
-                // A tail that changes as its mean does is part of the sentence about the mean.
+                // The sentence about a mean also states that the tail changes like the mean.
                 if mean_at.and_then(counterpart).is_some() {
                     continue;
                 }
@@ -85,8 +85,8 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     list
 }
 
-/// Sentence about one difference: `abm answers incast queries 1.9 times as fast as dt (1.6 to
-/// 2.3).` `tail` adds the change of the 99th percentile.
+/// Formats a sentence about one difference: `abm answers incast queries 1.9 times as fast as dt
+/// (1.6 to 2.3).` The argument `tail` adds the change of the 99th percentile.
 fn difference(
     comparison: &Comparison,
     row: &MetricComparison,
@@ -129,7 +129,7 @@ fn difference(
     text.replace("{names}", &names).replace("{baseline}", baseline)
 }
 
-/// `abm raises packets lost from 0 (dt) to 0.300 ± 0.025 %.`
+/// Formats `abm raises packets lost from 0 (dt) to 0.300 ± 0.025 %.`
 fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lower: bool) -> String {
     let verb = match (lower, group.len() > 1) {
         (false, false) => "raises",
@@ -152,8 +152,8 @@ fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lowe
     format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.in_sentence_with_subject())
 }
 
-/// The sentence about a scheme that has none of what the baseline has: `cs loses no packets (dt:
-/// 0.300 %).`
+/// Formats the sentence about a scheme whose value is zero, unlike the baseline's: `cs loses no
+/// packets (dt: 0.300 %).`
 fn gone(metric: &Metric, level: &str) -> String {
     match metric.kind.wording {
         Wording::Fewer(verb, what) | Wording::Less(verb, what) => {
@@ -166,18 +166,19 @@ fn gone(metric: &Metric, level: &str) -> String {
     }
 }
 
-/// The size of a change in words.
+/// Size of a change in words.
 pub(super) struct Amount {
-    /// "48 %", or "6.5 times".
+    /// Text of the size: "48 %", or "6.5 times".
     size: String,
-    /// " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty for several schemes.
+    /// Text of the interval: " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty for several
+    /// schemes.
     interval: String,
-    /// Whether the change is given as a multiple.
+    /// Whether the text gives the change as a multiple.
     is_multiple: bool,
 }
 
 impl Amount {
-    /// The change of one scheme, with its interval.
+    /// Describes the change of one scheme, with its interval.
     fn of_one(metric: &Metric, change: &Change) -> Self {
         let is_multiple = is_multiple(metric, change.mean);
         let ends = change
@@ -195,7 +196,7 @@ impl Amount {
         }
     }
 
-    /// Changes of several schemes in one direction.
+    /// Describes the changes of several schemes in one direction.
     pub(super) fn of_several(metric: &Metric, changes: &[f64]) -> Self {
         let is_multiple = changes.iter().all(|change| is_multiple(metric, *change));
         let size = if is_multiple {
@@ -215,7 +216,8 @@ fn is_multiple(metric: &Metric, change: f64) -> bool {
     factor(metric, change) >= least
 }
 
-/// The multiple that a sentence names: of the baseline's value, or of its speed where a time falls.
+/// Returns the multiple that a sentence names: of the baseline's value, or of its speed if a time
+/// falls.
 fn factor(metric: &Metric, change: f64) -> f64 {
     if metric.kind.wording == Wording::Ends && change < 0.0 { 1.0 / (1.0 + change) } else { 1.0 + change }
 }
@@ -224,17 +226,18 @@ fn multiple(metric: &Metric, change: f64) -> String {
     times(factor(metric, change))
 }
 
-/// `1.9`, `16`.
+/// Formats a factor: `1.9`, `16`.
 fn times(factor: f64) -> String {
     if factor >= 9.95 { format::count(factor.round() as u64) } else { format!("{factor:.1}") }
 }
 
-/// The sentence of a metric with places for names.
+/// Returns the sentence about a metric, with placeholders for names.
 pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     let Amount { size, interval, is_multiple } = amount;
-    // Sentence about more or less of `what`; `is_much` for uncountable nouns, such as time.
+    // Formats a sentence about more or less of `what`; `is_much` is for uncountable nouns, such as
+    // time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);
         if *is_multiple {
@@ -284,7 +287,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     }
 }
 
-/// List of names: `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
+/// Formats a list of names: `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
 pub(super) fn named(names: &[&str]) -> String {
     let (shown, left) = names.split_at(names.len().min(NAMES));
     let mut words: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
@@ -298,19 +301,19 @@ pub(super) fn named(names: &[&str]) -> String {
     }
 }
 
-/// Range of values: `20–48`, or `20` if both ends have the same text.
+/// Formats a range of values: `20–48`, or `20` if both ends have equal text.
 fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == most { least } else { format!("{least}–{most}") }
 }
 
-/// A percentage, without decimals from ten upwards.
+/// Formats a percentage, without decimals from ten upwards.
 fn percent(value: f64) -> String {
     if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
 }
 
-/// Differences that are significant only without the correction for all tests.
+/// Names the differences that are significant only without the correction for all tests.
 fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Option<Sentence> {
     let found: Vec<&Look> = looks.iter().filter(|look| look.is_hint()).collect();
     let of_metric = |(at, row): (usize, &&MetricComparison)| {
@@ -341,7 +344,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
     })
 }
 
-/// The tested metrics, and that no other difference is detectable.
+/// Names the tested metrics, and states that no other difference is detectable.
 fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
     if comparison.seeds.len() < 2 || looks.is_empty() {
         let why = if comparison.seeds.len() < 2 { "One seed" } else { "Fewer than two seeds in common" };
@@ -355,7 +358,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
     let times = match schemes {
-        // Schemes without two seeds in common with the baseline are not tested.
+        // A scheme with fewer than two seeds in common with the baseline is not tested.
         _ if looks.len() < judged.len() * schemes => ", where two seeds or more are shared".to_owned(),
         1 => String::new(),
         _ => format!(", each for {schemes} schemes"),
@@ -372,7 +375,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     open(format!("{begin} beyond noise{small}. {looked}: {}{times}.", named(&names)))
 }
 
-/// Losses and pauses, which are always reported.
+/// Formats losses and pauses, which findings always report.
 fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let mut list = Vec::new();
     let row = |id: &str| comparison.metric(id);
@@ -400,7 +403,7 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()
 }
 
-/// A mean with its unit: `11.9 %`, `35`.
+/// Formats a mean with its unit: `11.9 %`, `35`.
 pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     match metric.unit {
         Unit::Count => format::mean_count(mean),
@@ -408,8 +411,8 @@ pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     }
 }
 
-/// Means of the schemes, such as `dt 11.9 %, abm none`; `None` if all are zero. With many schemes
-/// only the extremes and the baseline.
+/// Formats the means of the schemes, such as `dt 11.9 %, abm none`; `None` if all means are zero.
+/// With many schemes, only the extremes and the baseline are listed.
 fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     let text = |mean: f64| if mean == 0.0 { "none".to_owned() } else { with_unit(&row.metric, mean) };
     let known: Vec<(&str, f64)> =
@@ -437,7 +440,8 @@ fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     Some(format!("from {low} ({}) to {high} ({}){}", at(least), at(most), baseline.unwrap_or_default()))
 }
 
-/// Schemes that lost no more than the baseline in every seed, and less in some.
+/// Names the schemes that never lost more than the baseline for any seed, and lost less for some
+/// seed.
 fn never_more(comparison: &Comparison, row: &MetricComparison) -> String {
     let found: Vec<&str> = (1..comparison.policies.len())
         .filter(|&policy| {

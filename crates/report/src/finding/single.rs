@@ -6,8 +6,8 @@ use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{BUFFER_P99, LOST_PERCENT, PAUSED, Subject, UNFINISHED, Unit, Wording};
 
-/// Facts about the runs of one scheme, without a comparison. Empty where several schemes are
-/// compared.
+/// Formats facts about the runs of one scheme. The result is empty if the comparison has several
+/// schemes.
 #[must_use]
 pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() != 1 {
@@ -27,7 +27,7 @@ pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     list
 }
 
-/// The most important outcome except losses: "mean QCT of incast queries: 10.3 ms."
+/// Formats the most important outcome except losses: "mean QCT of incast queries: 10.3 ms."
 fn outcome(comparison: &Comparison) -> Option<String> {
     let told = |row: &&&MetricComparison| {
         row.metric.unit != Unit::Count && !matches!(row.metric.subject, Subject::Switches | Subject::Pauses)
@@ -46,8 +46,8 @@ fn outcome(comparison: &Comparison) -> Option<String> {
     Some(format!("{text} is {}{tail}.", shown(row)))
 }
 
-/// Sentence about losses: "12.1 % of the packets that arrive are lost, while for 99 % of the time
-/// at most 32.8 % of the buffer is in use."
+/// Formats the sentence about losses: "12.1 % of the packets that arrive are lost, while for 99 %
+/// of the time at most 32.8 % of the buffer is in use."
 fn losses(comparison: &Comparison) -> Option<String> {
     let (lost, row) = known(comparison, LOST_PERCENT)?;
     let used = known(comparison, BUFFER_P99);
@@ -66,18 +66,18 @@ fn unfinished(comparison: &Comparison) -> Option<String> {
     (flows > 0.0).then(|| format!("{} flows have no end within the run.", shown(row)))
 }
 
-/// The mean of a metric and its row, if it was measured.
+/// Returns the mean of a metric and its row, if the metric was measured.
 fn known<'a>(comparison: &'a Comparison, id: &str) -> Option<(f64, &'a MetricComparison)> {
     let row = comparison.metric(id)?;
     Some((level(row)?, row))
 }
 
-/// The mean of the only scheme.
+/// Returns the mean of the only scheme.
 fn level(row: &MetricComparison) -> Option<f64> {
     Some(row.cells.first()?.estimate?.mean)
 }
 
-/// Mean with the half-width of its interval, such as `10.3 ms ± 0.4` or `12.1 %`.
+/// Formats a mean with the half-width of its interval, such as `10.3 ms ± 0.4` or `12.1 %`.
 fn shown(row: &MetricComparison) -> String {
     let Some(estimate) = row.cells.first().and_then(|cell| cell.estimate) else { return String::new() };
     let mean = with_unit(&row.metric, estimate.mean);

@@ -5,7 +5,7 @@ use crate::ranking::{Ranking, Standing};
 use crate::statistics::Estimate;
 use bufferlab_units::RandomStream;
 
-/// A metric with the values of every scheme, by seed.
+/// Builds the row of a metric from the values of every scheme, by seed.
 fn row(id: &str, values: &[&[f64]]) -> MetricComparison {
     let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));
     metric.headline = true;
@@ -40,8 +40,8 @@ const ZEROS: &[f64] = &[0.0; 3];
 
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
-    // Half: the log deviates by 0.05, error 0.0289, t = 24: 0.0017, twice. The ends are factors of
-    // exp(4.3027 * 0.0289) = 1.132 apart.
+    // The change is a half. The log deviates by 0.05, and its error is 0.0289, so t = 24. The
+    // chance is 0.0017, twice. The ends are factors of exp(4.3027 * 0.0289) = 1.132 apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -60,7 +60,8 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267, which is doubled to 0.053.
+    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction doubles it to
+    // 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
@@ -114,8 +115,8 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
 
 #[test]
 fn more_than_three_schemes_are_grouped() {
-    // Noise of the baseline, and its opposite of the others: the log deviates with an error of
-    // 0.00854, times 3.1824.
+    // The other schemes have the opposite of the baseline's noise. The log deviates with an error
+    // of 0.00854, times 3.1824.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(10.0, -1.0), of(16.0, -1.0), of(30.0, -1.0), [20.0, 20.2, 19.8, 20.1]];
@@ -289,13 +290,14 @@ fn one_scheme_is_told_of_by_what_it_did() {
     );
     let three = comparison(vec![queries(&[&[10.0, 11.0, 12.0]]), losses(&[ZEROS])]);
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
-    // With s = 1, half of the interval is 4.3027 / sqrt(3).
+    // With s = 1, the half-width of the interval is 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
     // Compared schemes have a separate finding.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Four of five points differ by -10 on 20, and the fifth point has no difference.
+/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point has no
+/// difference.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();

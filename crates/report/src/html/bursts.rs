@@ -11,12 +11,12 @@ use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Bursts that a bin needs for a reliable share.
+/// Number of bursts that a bin needs for a reliable share.
 const BURSTS_WANTED: u64 = 20;
-/// Maximum number of ports in the table.
+/// Maximum number of ports in the table of port shares.
 const PORTS_SHOWN: usize = 64;
 
-/// The section; `None` if no run has open-loop traffic.
+/// Formats the section; `None` if no run has open-loop traffic.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut classes: Vec<(&str, bool)> = Vec::new();
     for group in report.runs.iter().flat_map(|run| &run.summary.bursts) {
@@ -62,7 +62,7 @@ fn groups<'a>(report: &'a Report, policy: &'a str, class: &'a str) -> impl Itera
     runs.flat_map(|run| &run.summary.bursts).filter(move |group| group.class == class)
 }
 
-/// The bins of a policy by their lower edge, with all seeds pooled.
+/// Returns the bins of a policy by their lower edge, with all seeds pooled.
 fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, BurstBin> {
     let mut bins: BTreeMap<u64, BurstBin> = BTreeMap::new();
     for bin in groups(report, policy, class).flat_map(|group| &group.bins) {
@@ -73,7 +73,7 @@ fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, Burs
     bins
 }
 
-/// The share of bursts without loss, by length; `None` if all have similar lengths.
+/// Draws the share of bursts without loss, by length; `None` if all bursts have similar lengths.
 fn by_length(report: &Report, class: &str) -> Option<Markup> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -108,7 +108,7 @@ fn by_length(report: &Report, class: &str) -> Option<Markup> {
     Some(chart.markup())
 }
 
-/// Headline numbers of the bursts, and fairness, a row per policy.
+/// Draws headline numbers of the bursts, and fairness, with a row per policy.
 fn dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let mut wanted: Vec<(String, String, &str)> = Vec::new();
     for class in classes {
@@ -175,7 +175,7 @@ fn bins(report: &Report, class: &str) -> Markup {
     }
 }
 
-/// Delay distributions, one chart per class.
+/// Draws the distributions of queueing delays, one chart per class.
 fn delays(report: &Report) -> Vec<Markup> {
     let mut classes: Vec<&str> = Vec::new();
     for (class, _) in report.runs.iter().flat_map(|run| &run.samples.delays) {
@@ -214,7 +214,8 @@ fn delays(report: &Report) -> Vec<Markup> {
     classes.iter().map(chart).collect()
 }
 
-/// The distribution of delays (ms) from packets by their delay's upper edge (ns).
+/// Computes the distribution of delays (ms) from numbers of packets by their delay's upper edge
+/// (ns).
 fn distribution(bins: &BTreeMap<u64, u64>) -> Vec<Point> {
     let total: u64 = bins.values().sum();
     let mut seen = 0;

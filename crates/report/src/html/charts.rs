@@ -8,13 +8,13 @@ use crate::statistics::Percentile;
 use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
 use maud::{Markup, html};
 
-/// Points of a distribution's curve.
+/// Number of points of a distribution's curve.
 const CURVE_POINTS: usize = 160;
-/// Maximum number of classes with a separate chart.
+/// Maximum number of traffic classes with a separate chart.
 const CLASSES_SHOWN: usize = 5;
 
-/// The charts of this module for separate files, each with the style of its series and a
-/// distinguishing part of the file name.
+/// Returns the charts of this module for separate files. Each chart has the style of its series and
+/// a distinguishing part of the file name.
 pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
     let (bins, used) = used_bins(report);
     let by_size = by_size(report, &bins, &used).into_iter().zip(BY_SIZE);
@@ -27,17 +27,17 @@ pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
     by_size.chain(pooled).collect()
 }
 
-/// The percentiles with a chart by flow size.
+/// Percentiles of the slowdown that have a chart by flow size.
 const BY_SIZE: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
 
-/// Slowdowns by policy and size bin, and the bins that are not empty.
+/// Returns slowdowns by policy and size bin, and the bins that are not empty.
 fn used_bins(report: &Report) -> (Vec<Vec<Vec<f64>>>, Vec<usize>) {
     let bins = binned_slowdowns(report);
     let used = (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
     (bins, used)
 }
 
-/// A chart for each of [`BY_SIZE`]; none if no flow outside queries finished.
+/// Draws a chart for each percentile of [`BY_SIZE`]; none if no flow outside queries finished.
 fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart> {
     if used.is_empty() {
         return Vec::new();
@@ -46,8 +46,8 @@ fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart
     BY_SIZE.map(|percentile| percentile_by_size(&drawn, bins, used, percentile)).into()
 }
 
-/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside queries
-/// finished.
+/// Formats percentiles of the slowdown by flow size, with their table; `None` if no flow outside
+/// queries finished.
 pub(super) fn slowdown_by_size(report: &Report) -> Option<Body> {
     let (bins, used) = used_bins(report);
     let charts = by_size(report, &bins, &used);
@@ -66,7 +66,7 @@ pub(super) fn slowdown_by_size(report: &Report) -> Option<Body> {
     (!charts.is_empty()).then(|| Body::new(charts.len(), markup()))
 }
 
-/// Slowdowns of flows outside queries, by policy and size bin, sorted.
+/// Returns slowdowns of flows outside queries, by policy and size bin, sorted.
 fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
     let of_policy = |policy: &String| {
         let mut bins = vec![Vec::new(); SIZE_BINS];
@@ -79,7 +79,7 @@ fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
     report.comparison.policies.iter().map(of_policy).collect()
 }
 
-/// One percentile over the bins in `used` (not empty).
+/// Draws one percentile over the bins in `used` (not empty).
 fn percentile_by_size(
     drawn: &[Drawn<'_>],
     bins: &[Vec<Vec<f64>>],
@@ -147,7 +147,7 @@ fn three(sorted: &[f64]) -> String {
         .join(" / ")
 }
 
-/// The distributions of the slowdown: of short flows, and of every class.
+/// Draws the distributions of the slowdown: of short flows, and of every class.
 fn distributions(report: &Report) -> Vec<Chart> {
     let classes = &report.runs[0].result.manifest().names.classes;
     let short = report.runs[0].result.manifest().short_flow_bytes;
@@ -171,7 +171,7 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
     (!charts.is_empty()).then(|| Body::new(charts.len(), markup))
 }
 
-/// The distribution of the slowdown of some flows; `None` if no policy finished any.
+/// Draws the distribution of the slowdown of some flows; `None` if no policy finished such flows.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);
@@ -189,7 +189,7 @@ fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> b
     Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
 }
 
-/// The classes of queries in any run.
+/// Returns the query classes of all runs.
 fn query_classes(report: &Report) -> Vec<&str> {
     let mut classes: Vec<&str> = Vec::new();
     for (class, _) in report.runs.iter().flat_map(|run| &run.samples.qct_ns) {
@@ -200,7 +200,7 @@ fn query_classes(report: &Report) -> Vec<&str> {
     classes
 }
 
-/// The distributions of completion times, one per class of queries.
+/// Draws the distributions of query completion times, one per class of queries.
 fn query_distributions(report: &Report) -> Vec<Chart> {
     query_classes(report)
         .iter()
@@ -229,7 +229,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
 
 pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
-    // A single policy cannot be compared.
+    // A page of a single policy has no comparison.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {
@@ -246,7 +246,7 @@ pub(super) fn queries(report: &Report) -> Option<Body> {
     })
 }
 
-/// Means and p99s of completion times with their intervals, one row per policy.
+/// Draws means and p99s of completion times with their intervals, one row per policy.
 fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let drawn = drawn(report);
     classes
@@ -273,7 +273,7 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
                     })
                 })
                 .collect();
-            // Many schemes are easier to find by value than by name.
+            // With many schemes, a reader finds a scheme faster by value than by name.
             if drawn.len() < dots.len() {
                 dots.sort_by(|a, b| a.mean.total_cmp(&b.mean));
             }
@@ -284,7 +284,7 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
         .collect()
 }
 
-/// One distribution curve per policy over the samples from `samples`; `None` without any samples.
+/// Draws one distribution curve per policy over the values from `samples`; `None` without values.
 fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<Series>> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -302,9 +302,9 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
     series.iter().any(|series| !series.points.is_empty()).then_some(series)
 }
 
-/// The empirical distribution of sorted samples, as steps: it rises only at samples. More than
-/// [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is finer than
-/// the drawing.
+/// Computes the empirical distribution of sorted samples, as steps: the curve rises only at
+/// samples. More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction. A step
+/// is then finer than the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();
@@ -321,8 +321,9 @@ fn curve(sorted: &[f64]) -> Vec<Point> {
     points
 }
 
-/// Start of an axis of slowdowns: the ideal, or lower if a flow beat it. (The ideal includes a
-/// whole round-trip time, but the last byte may arrive after half of one.)
+/// Start of an axis of slowdowns: the ideal slowdown 1, or lower if a flow was faster. (The ideal
+/// completion time includes a whole round-trip time, but the last byte may arrive after half of a
+/// round-trip time.)
 fn lowest(series: &[Series], get: fn(&Point) -> f64) -> f64 {
     series.iter().flat_map(|series| &series.points).map(get).fold(1.0, f64::min)
 }

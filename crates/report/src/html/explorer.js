@@ -1,5 +1,5 @@
-// Draws any metric of a grid of results over any of its axes. The address contains the state, so
-// that a view can be bookmarked and shared.
+// Draws any metric of a grid of results over any of its axes. The page's address contains the
+// state, so that a view can be bookmarked and shared.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("explorer-data").textContent);
@@ -9,15 +9,15 @@
   if (choices.length === 0 || metrics.length === 0) return;
   const STYLES = 8;
   const hasChange = cells.some((metric) => metric.some((scheme) => scheme.some((cell) => cell && cell.length > 3)));
-  // Initial metric: the given one, or a headline one whose values differ.
+  // The initial metric is the given metric, or a headline metric whose values differ.
   const differs = (at) => new Set(cells[at].flatMap((scheme) => scheme.map((cell) => (cell ? cell[1] : null)))).size > 1;
   const headlines = [...metrics.keys()].filter((at) => metrics[at].headline);
   const headline = data.first ?? headlines.find(differs) ?? headlines[0] ?? 0;
 
-  // Initial schemes: as many as there are styles.
+  // The initial schemes are the first ones, up to the number of styles.
   const usual = [...schemes.keys()].slice(0, STYLES);
 
-  // --- state and address ---
+  // State of the explorer, and its address.
 
   function initial() {
     return {
@@ -40,7 +40,7 @@
     if (choices.includes(x)) state.x = x;
     const metric = index(metrics, from.get("metric"), "id");
     if (metric >= 0) state.metric = metric;
-    // An empty name selects none. Unknown names are ignored.
+    // An empty name selects no scheme. Unknown names are ignored.
     const named = from.getAll("scheme").map((name) => schemes.indexOf(name)).filter((at) => at >= 0);
     if (named.length > 0 || from.get("scheme") === "") state.shown = new Set(named);
     axes.forEach((axis, at) => {
@@ -67,7 +67,7 @@
     history.replaceState(null, "", "#" + to);
   }
 
-  // --- numbers ---
+  // Numbers of the cells as text.
 
   function number(value) {
     if (!Number.isFinite(value)) return "–";
@@ -86,12 +86,12 @@
     const mean = number(cell.y);
     const [before, after] = state.change ? [cell.y > 0 ? "+" : "", " %"] : ["", ""];
     if (cell.low === null) return before + mean + after;
-    // All to the mean's last place.
+    // The numbers of an estimate have as many decimals as the mean.
     const decimals = (mean.split(".")[1] || "").length;
     const [below, above] = [cell.y - cell.low, cell.high - cell.y].map((part) => (mean.includes("e") || cell.y === 0 ? number(part) : decimals === 0 ? Math.round(part).toLocaleString("en-US") : part.toFixed(decimals)));
     return `${before}${mean} ${below === above ? `±${below}` : `−${below}/+${above}`}${after}`;
   }
-  // The place with the x axis at `at`, the others as chosen.
+  // Returns the grid point with the x axis at `at`, and the other axes as chosen.
   function place(at) {
     return axes.reduce((sum, axis, number) => sum * axis.values.length + (number === state.x ? at : state.fixed[number]), 0);
   }
@@ -106,7 +106,7 @@
     const [y, low, high] = found.slice(3).map((part) => (part === null ? null : part * 100));
     return { seeds: found[0], y, low, high };
   }
-  // Reference values from other sources, with their places on the x axis.
+  // Returns reference values from other sources, with their positions on the x axis.
   function marks() {
     if (state.change) return [];
     const shown = data.marks.filter((mark) => mark.metric === state.metric && state.shown.has(mark.scheme));
@@ -114,7 +114,7 @@
   }
   const visible = () => [...schemes.keys()].filter((at) => state.shown.has(at) && !(state.change && at === 0));
 
-  // --- elements ---
+  // Elements of the page.
 
   const SVG = "http://www.w3.org/2000/svg";
   function make(name, attributes, ...children) {
@@ -126,10 +126,10 @@
     element.append(...children.filter((child) => child !== null));
     return element;
   }
-  // If there are more schemes than styles, the visible ones get the styles.
+  // If there are more schemes than styles, the visible schemes get the styles.
   const slot = (scheme) => (schemes.length > STYLES ? Math.max(0, visible().indexOf(scheme)) : scheme) % STYLES;
   const style = (scheme) => "s" + slot(scheme);
-  // Eight outlines, as in the charts of the page; the first one is a circle.
+  // The eight outlines of markers are those of the page's charts; the first one is a circle.
   const OUTLINES = [
     [],
     [[-3, -3], [3, -3], [3, 3], [-3, 3]],
@@ -151,14 +151,14 @@
       make("svg:g", { class: style(scheme) }, hollow ? null : make("svg:path", { class: "line", d: "M1 6H29" }), point));
   }
 
-  // --- axes ---
+  // Axes of the chart.
 
   const STEPS = [1, 2, 2.5, 5, 10];
   function roundStep(rough) {
     const power = 10 ** Math.floor(Math.log10(rough));
     return STEPS.map((m) => m * power).find((step) => step >= rough * 0.999);
   }
-  // Ends at a tick if one is near, else slightly beyond the largest value.
+  // The linear axis ends at a tick near the largest value, or else slightly beyond this value.
   function linear(low, high) {
     const span = high > low ? high - low : 1;
     const step = roundStep(span / 5);
@@ -173,7 +173,8 @@
     }
     return { ticks, at: (value) => (value - first * step) / (end - first * step) };
   }
-  // Whole decades; if they are few, also 2 and 5; then more, finally equal steps: at least three ticks.
+  // Ticks are whole decades, and also 2 and 5 if the decades are few. At least three ticks are
+  // needed, so equal steps are the last resort.
   function logarithmic(low, high) {
     const top = Math.max(high, low * 1.5);
     const decades = Math.log10(top / low);
@@ -197,7 +198,7 @@
     return { ticks, at: (value) => Math.log(Math.max(value, low) / low) / Math.log(top / low) };
   }
 
-  // --- chart ---
+  // Drawing of the chart.
 
   function yTitle() {
     const title = metrics[state.metric].title;
@@ -221,7 +222,8 @@
     const logY = state.logY && !state.change && positive.length > 0;
     const left = points.length + elsewhere.length - positive.length;
     const ends = elsewhere.map((mark) => mark.value).concat(points.flatMap((point) => [point.y, point.high ?? point.y].concat(state.change ? [point.low ?? point.y] : [])));
-    // The lower ends of intervals, too; one that reaches far down, or to zero, ends open at the frame.
+    // The axis includes the lower ends of intervals. An interval that reaches far down, or to zero,
+    // has an open end at the frame.
     const lowest = points.filter((point) => point.y > 0).map((point) => Math.max(point.low ?? point.y, point.y / 10));
     const y = logY ? logarithmic(Math.min(...positive, ...lowest) / 1.1, Math.max(...ends)) : linear(Math.min(0, ...ends), Math.max(0, ...ends));
     const places = axis.values.map((_, at) => (known ? known[at] : at));
@@ -235,7 +237,7 @@
     const x0 = Math.max(...texts.map((text) => text.length)) * CHARACTER + 10;
     const x1 = width - 16;
     const [y0, y1] = [24, height - 40];
-    // Keeps points off the frame.
+    // The inset keeps points off the frame of the chart.
     const inset = known ? 14 : 0;
     const middle = (at) => x0 + inset + fraction(at) * (x1 - x0 - 2 * inset);
     const atY = (value) => y1 - Math.min(1, Math.max(0, y.at(value))) * (y1 - y0);
@@ -256,7 +258,7 @@
     svg.append(make("svg:path", { class: "frame", d: `M${x0} ${y0}V${y1}H${x1}` }));
     if (state.change) svg.append(make("svg:path", { class: "frame", d: `M${x0} ${atY(0)}H${x1}` }));
     svg.append(text(yTitle() + (logY ? ", logarithmic" : ""), 2, 12, "title"), text(axis.title + (logX ? ", logarithmic" : ""), (x0 + x1) / 2, height - 6, "title middle"));
-    // Shifted sideways, so that intervals do not hide each other.
+    // The schemes' points are shifted sideways, so that intervals do not hide each other.
     visible().forEach((scheme, number, all) => {
       const beside = (number - (all.length - 1) / 2) * Math.min(4, 16 / all.length);
       const atX = (at) => middle(at) + beside;
@@ -308,7 +310,7 @@
     return line(["scheme", axes[state.x].title, yTitle(), "lower end of the interval", "upper end of the interval", "seeds"]) + rows.join("");
   }
 
-  // --- controls ---
+  // Controls of the explorer.
 
   const canLogX = () => {
     const known = axes[state.x].positions;
@@ -365,7 +367,7 @@
       check("vertical logarithmic", () => state.logY && !state.change, (on) => (state.logY = on), () => !state.change)),
   );
 
-  // --- layout ---
+  // Layout of the explorer.
 
   const caption = make("p", { "aria-live": "polite" });
   const drawing = make("figure", { class: "chart" });
@@ -393,7 +395,7 @@
     const crowd = visible().length > STYLES ? `More than ${STYLES} schemes: styles repeat.` : "";
     remark.textContent = empty ? "No scheme that is shown has a value here." : [missing, crowd].filter((text) => text !== "").join(" ");
     remark.hidden = remark.textContent === "";
-    // Scripts that add buttons to charts add them again.
+    // Scripts that add buttons to charts add them again after this event.
     drawing.dispatchEvent(new Event("drawn", { bubbles: true }));
   }
   function change(set) {

@@ -5,10 +5,10 @@ use crate::load::Report;
 use crate::svg::{Axis, Chart, Point, Series};
 use maud::{Markup, html};
 
-/// Smallest fraction of time that the distribution shows.
+/// Smallest fraction of time that the occupancy distribution shows.
 const FRACTION_MIN: f64 = 1e-4;
 
-/// The distribution of occupancy over time, and a table per switch.
+/// Formats the distribution of occupancy over time, and a table per switch.
 pub(super) fn distribution(report: &Report) -> Option<Body> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn distribution(report: &Report) -> Option<Body> {
     Some(Body::new(1, markup))
 }
 
-/// The fraction of time above each value, up to where it falls below [`FRACTION_MIN`].
+/// Computes the fraction of time above each value, down to the fraction [`FRACTION_MIN`].
 pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
     let total: u128 = bins.iter().map(|bin| u128::from(bin.1)).sum();
     let mut points: Vec<Point> = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
         left -= u128::from(time);
         let fraction = left as f64 / total as f64;
         let y = fraction.max(FRACTION_MIN);
-        // Bins much finer than a pixel need no separate points.
+        // Bins that are much finer than a pixel need no separate points.
         match points.last_mut() {
             Some(last) if percent - last.x < 0.2 => last.y = y,
             _ => points.push(Point::from((percent, y))),

@@ -1,4 +1,4 @@
-//! Shared parts of the report's sections.
+//! Parts that several sections of the report share.
 
 use crate::compare::MetricComparison;
 use crate::format;
@@ -7,12 +7,12 @@ use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
-/// The content of a section below its heading, with the numbers that its width depends on.
+/// Content of a section below its heading, with the numbers that its width depends on.
 pub(super) struct Body {
     pub(super) markup: Markup,
-    /// Number of charts in the section.
+    /// Number of charts that the section has.
     pub(super) charts: usize,
-    /// Whether a part needs the whole width of the page.
+    /// Whether a part of the section needs the whole width of the page.
     pub(super) wide: bool,
 }
 
@@ -26,18 +26,18 @@ impl Body {
     }
 }
 
-/// A policy that charts draw.
+/// A policy that charts draw as a line.
 pub(crate) struct Drawn<'a> {
     /// Label of the policy.
     pub(crate) policy: &'a str,
     /// Index of the policy in the comparison.
     pub(crate) at: usize,
-    /// Style class of the policy's series.
+    /// CSS class of the policy's series.
     pub(crate) class: String,
 }
 
-/// The policies that charts draw: at most one per style. If there are more, the baseline and the
-/// best by the ranking, in its order; tables have all.
+/// Returns the policies that charts draw: at most one per style. If there are more policies, charts
+/// draw the baseline and the best ones, in the order of the ranking. Tables have all policies.
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
@@ -58,7 +58,7 @@ pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
 }
 
-/// Whether the first charts of the page show this metric already.
+/// Whether the first charts of the page already show a metric.
 pub(super) fn in_glance(report: &Report, row: &MetricComparison) -> bool {
     Ranking::of(&report.comparison)
         .is_some_and(|ranking| ranking.columns.iter().any(|column| column.metric.id == row.metric.id))
@@ -69,7 +69,7 @@ pub(super) fn trace(report: &Report) -> Mark {
     if report.comparison.policies.len() > 1 { Mark::Traced } else { Mark::Line }
 }
 
-/// Legend that maps lines to policies.
+/// Legend that maps lines of charts to policies.
 pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     let (drawn, all) = (drawn(report), report.comparison.policies.len());
     html! {
@@ -90,7 +90,7 @@ pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     }
 }
 
-/// One chart per policy; policies that are not drawn as lines are collapsed.
+/// Formats one chart per policy; policies that are not drawn as lines are collapsed.
 pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     let drawn = drawn(report);
     let is_drawn = |policy: &str| drawn.iter().any(|one| one.policy == policy);
@@ -106,7 +106,7 @@ pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// Text for captions, such as `mean over 5 seeds`.
+/// Phrase for captions, such as `mean over 5 seeds`.
 pub(super) fn pooled(report: &Report) -> String {
     match report.comparison.seeds.len() {
         1 => String::new(),
@@ -114,7 +114,7 @@ pub(super) fn pooled(report: &Report) -> String {
     }
 }
 
-/// Tick labels, as short as possible.
+/// Formats a tick label, as short as possible.
 pub(super) fn axis_number(value: f64) -> String {
     let text = format::number(value);
     if text.contains('.') && !text.contains('e') {

@@ -11,10 +11,10 @@ use maud::{Markup, html};
 
 /// Maximum number of paused links in the figure and the table.
 const LINKS_SHOWN: usize = 40;
-/// Pauses closer together than this fraction of the run are drawn as one.
+/// Pauses of a link with a gap below this fraction of the run are drawn as one pause.
 const RESOLUTION: u64 = 1_200;
 
-/// The first run of every policy with pauses; `None` if no run has any.
+/// Formats the first run of every policy that has pauses; `None` if no run has pauses.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut parts = Vec::new();
     for policy in &report.comparison.policies {
@@ -27,7 +27,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if parts.is_empty() {
         return Ok(None);
     }
-    // Every part has a timeline.
+    // Every part of the section has a timeline.
     Ok(Some(Body::wide(parts.len(), html! { @for part in &parts { (part) } })))
 }
 
@@ -74,7 +74,7 @@ fn cycle_table(cycles: &[PauseCycleRow]) -> Markup {
     }
 }
 
-/// The members of a cycle: `s0 → s1 → s2 → s0`.
+/// Formats the members of a pause cycle: `s0 → s1 → s2 → s0`.
 fn around(cycle: &PauseCycleRow) -> String {
     let first = cycle.members.first().cloned();
     cycle.members.iter().cloned().chain(first).collect::<Vec<_>>().join(" → ")
@@ -141,7 +141,7 @@ fn timeline(
         });
     }
     for cycle in cycles {
-        // If a cycle closed several times, the last one is drawn.
+        // If a cycle closed several times, the last time is drawn.
         let to = cycle.ended_ns.unwrap_or(end_ns);
         rows.push(TimelineRow {
             name: format!("circle {}", around(cycle)),
@@ -169,7 +169,7 @@ fn timeline(
     Timeline { title: "Pauses over time".into(), x, rows }
 }
 
-/// Spans merged over gaps of at most `gap`: the resolution of a figure.
+/// Merges pauses over gaps of at most `gap`, the resolution of a figure.
 fn coalesced(spans: &[(u64, u64)], gap: u64) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for &(start, end) in spans {

@@ -1,5 +1,5 @@
-//! Section on the sampled queues over time, their limits and the policy's state of their ports. One
-//! chart per policy.
+//! Section on the sampled queues over time, their limits and the policy's state of their ports.
+//! Every policy has a chart.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -10,22 +10,23 @@ use bufferlab_metrics::{ProbeRow, Scope, SeriesRow};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Maximum number of queues in a chart.
+/// Maximum number of queues in a chart over time.
 const QUEUES_SHOWN: usize = 4;
-/// Maximum number of points along the time axis.
+/// Maximum number of points of a line along the time axis.
 const COLUMNS: usize = 320;
-/// Probe with the policy's state of a queue's port; 0 is normal.
+/// Name of the probe with the policy's state of a queue's port; 0 is the normal state.
 const STATE: &str = "state";
 
-/// A queue as (port, priority).
+/// A queue of a switch, as (port, priority).
 type Queue = (u16, u8);
 
-/// The longest of the sampled queues of every policy; `None` without samples.
+/// Draws the longest of the sampled queues of every policy; `None` without samples.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // Label, registry name of the policy, samples.
+    // Each entry has the label, the registry name of the policy, and the samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
-        // First seeds of each policy: with common random numbers they have identical arrivals.
+        // The first seeds of all policies are drawn: with common random numbers they have identical
+        // arrivals.
         if let Some(run) = report.runs_of(policy).next()
             && let Some(sampled) = Sampled::from_run(run)?
         {
@@ -35,7 +36,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     if found.is_empty() {
         return Ok(None);
     }
-    // A queue has the same colour in every chart.
+    // A queue has one colour in all charts.
     let mut names: Vec<Queue> =
         found.iter().flat_map(|(.., sampled)| sampled.lines.keys().copied()).collect();
     names.sort_unstable();
@@ -71,7 +72,7 @@ fn queue_name((port, priority): Queue) -> String {
     if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
 }
 
-/// A policy's name for a state; the probe is a number.
+/// Name of a policy's state; the probe gives the state as a number.
 fn state_name(policy: &str, state: u8) -> String {
     match (policy, state) {
         ("tdt", 1) => "absorption".to_owned(),
@@ -84,11 +85,11 @@ fn state_name(policy: &str, state: u8) -> String {
 /// Samples of a queue in one column of a chart.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// Largest length in the cell (bytes).
+    /// Largest queue length in the cell (bytes).
     length: u64,
-    /// Last limit in the cell (bytes).
+    /// Last limit of the queue in the cell (bytes).
     limit: Option<u64>,
-    /// Last state.
+    /// Last state of the queue's port in the cell.
     state: Option<u8>,
 }
 
@@ -167,7 +168,8 @@ impl Sampled {
         Ok(Some(Self { from_ms, until_ms, step_ms, buffer, lines }))
     }
 
-    /// Upper end of the axis: the longest queue, or the highest limit up to the buffer's size.
+    /// Upper end of the vertical axis: the longest queue, or the highest limit up to the buffer's
+    /// size.
     fn highest(&self) -> f64 {
         let cells = self.lines.values().flat_map(|line| &line.0);
         let top = |cell: &Cell| cell.length.max(cell.limit.unwrap_or(0).min(self.buffer));
@@ -219,8 +221,8 @@ impl Sampled {
         chart.markup_with(&strips)
     }
 
-    /// Corners of the steps: a value is valid for its column, and the line has a gap where it is
-    /// missing.
+    /// Returns the corners of the steps. A value is valid for its column, and the line has a gap at
+    /// a missing value.
     fn steps(&self, line: &Line, value: &dyn Fn(&Cell) -> Option<u64>) -> Vec<Point> {
         let at = |column: usize| (self.from_ms + column as f64 * self.step_ms).min(self.until_ms);
         let mut points: Vec<Point> = Vec::new();
@@ -240,8 +242,8 @@ impl Sampled {
         points
     }
 
-    /// Consecutive columns in the same state, except the normal one. A column without a sample
-    /// continues the previous one.
+    /// Returns runs of consecutive columns with one state, except the normal state. A column
+    /// without a sample continues the state of the previous column.
     fn segments(&self, policy: &str, line: &Line) -> Vec<Segment> {
         let at = |column: usize| self.from_ms + column as f64 * self.step_ms;
         let mut segments: Vec<Segment> = Vec::new();

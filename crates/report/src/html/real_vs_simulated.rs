@@ -1,5 +1,5 @@
-//! Section on real packets beside the simulator: differences, and the queues, losses and marks of
-//! both.
+//! Section that compares real packets with the simulator: differences, and the queues, losses and
+//! marks of both runs.
 
 use super::occupancy::exceedance;
 use super::parts::{Body, axis_number, drawn, legend, trace};
@@ -12,15 +12,15 @@ use bufferlab_metrics::{HistogramRow, QueueRow, Scope};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Maximum number of queues in the table.
+/// Maximum number of queues in the table of real and simulated queues.
 const QUEUES_SHOWN: usize = 8;
 const CHARTS: usize = 3;
-/// A queue is short if its mean is below the longest queue's mean divided by this.
+/// A queue is short if its mean length times this factor is below the longest queue's mean length.
 const LEAST: f64 = 100.0;
-/// Smallest fraction of time in the charts.
+/// Smallest fraction of time that the charts show.
 const FRACTION_MIN: f64 = 1e-4;
 
-/// A queue as (port, priority).
+/// A queue of a switch, as (port, priority).
 type Queue = (u16, u8);
 
 /// Statistics of one queue in all runs of a policy.
@@ -31,11 +31,11 @@ struct QueueStatistics {
     lost: u64,
     marked: u64,
     mean_bytes: f64,
-    /// Time (ns) by length (KB), from middles of bins.
+    /// Time (ns) by queue length (KB), from middles of bins.
     bins: Vec<(f64, u64)>,
 }
 
-/// The section; `None` without pairs of real and simulated runs.
+/// Formats the section; `None` without pairs of real and simulated runs.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if pairs(report).is_empty() {
         return Ok(None);
@@ -49,7 +49,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let (queues, mut busiest) = (found.len(), found.into_iter().collect::<Vec<_>>());
     busiest.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
     let longest = busiest.first().map_or(0.0, |first| mean(&first.1));
-    // Omit short queues without losses and marks.
+    // Short queues without losses and marks are omitted.
     busiest.retain(|(_, seen)| {
         mean(seen) * LEAST >= longest || seen.values().any(|seen| seen.lost + seen.marked > 0)
     });
@@ -77,7 +77,7 @@ fn gather<'a>(
 ) -> Result<(), ReportError> {
     for run in report.runs_of(policy) {
         let mut visit = |row: QueueRow| {
-            // A queue without arrivals is not compared.
+            // The table does not compare a queue without arrivals.
             if row.arrived_packets > 0 {
                 let seen = found.entry((row.port, row.priority)).or_default().entry(policy).or_default();
                 seen.runs += 1;
@@ -102,7 +102,7 @@ fn gather<'a>(
     Ok(())
 }
 
-/// The mean length of a queue (bytes), over runs and policies together.
+/// Mean length of a queue (bytes), over all runs and policies.
 fn mean(seen: &BTreeMap<&str, QueueStatistics>) -> f64 {
     seen.values().map(|seen| seen.mean_bytes / seen.runs.max(1) as f64).sum()
 }

@@ -1,4 +1,4 @@
-//! First screen: findings, ranking, caveats, and the facts of the runs.
+//! First screen of the page: findings, ranking, caveats, and the facts of the runs.
 
 use super::parts::{Body, axis_number, drawn, row_class};
 use crate::compare::MetricComparison;
@@ -19,7 +19,7 @@ const JUDGEMENT: &str = "A difference is stated only if Student's paired test ov
     slowdowns of flows, losses, pauses and unfinished flows. Losses and pauses describe these runs and claim no more. \
     With few seeds the test assumes that the logarithms are about normally distributed.";
 
-/// The first screen: findings on the left, facts of the runs on the right.
+/// Formats the first screen: findings on the left, facts of the runs on the right.
 pub(super) fn hero(report: &Report, caveats: Option<&Markup>, what: &Markup) -> Markup {
     let (finding, ranking) = (finding_part(report), Ranking::of(&report.comparison));
     let beside = finding.is_some() || caveats.is_some() || ranking.is_some();
@@ -36,7 +36,7 @@ pub(super) fn hero(report: &Report, caveats: Option<&Markup>, what: &Markup) -> 
     }
 }
 
-/// The ranked metrics with their intervals, the best scheme first; `None` without a ranking.
+/// Draws the ranked metrics with their intervals, the best scheme first; `None` without a ranking.
 pub(super) fn overview(report: &Report) -> Option<Body> {
     let ranking = Ranking::of(&report.comparison)?;
     let drawn = drawn(report);
@@ -72,7 +72,7 @@ fn unit(metric: &Metric) -> String {
     if metric.unit == Unit::Count { metric.label.clone() } else { metric.title() }
 }
 
-/// The findings as sentences; `None` without a comparison.
+/// Formats the findings as sentences; `None` without a comparison.
 fn finding_part(report: &Report) -> Option<Markup> {
     let alone = facts_of_one(&report.comparison);
     let (found, judgement) =
@@ -80,7 +80,7 @@ fn finding_part(report: &Report) -> Option<Markup> {
     (!found.is_empty()).then(|| sentences(&found, judgement))
 }
 
-/// Findings, followed by an explanation of how they are judged.
+/// Formats findings, followed by an explanation of how they are judged.
 pub(crate) fn sentences(sentences: &[Sentence], judgement: Option<&str>) -> Markup {
     let (facts, claims): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| sentence.kind == SentenceKind::Fact);
@@ -108,7 +108,7 @@ fn paragraph(sentence: &Sentence) -> Markup {
     }
 }
 
-/// Table of schemes and a few metrics, the best scheme first.
+/// Formats a table of schemes and a few metrics, the best scheme first.
 fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     let comparison = &report.comparison;
     let several = comparison.seeds.len() > 1;
@@ -141,7 +141,7 @@ fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     }
 }
 
-/// Legend of the signs in tables.
+/// Legend that explains the signs in tables.
 fn legend(several: bool) -> String {
     if several {
         "● best mean; ○ not told apart from it: the paired interval of the difference includes zero (not corrected for the number of schemes)."

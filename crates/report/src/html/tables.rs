@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Maximum number of policies side by side in a table.
 const COLUMNS: usize = 6;
-/// Rows in the table of the worst queues.
+/// Number of rows in the table of the worst queues.
 const QUEUES_SHOWN: usize = 10;
 
 pub(super) fn comparison(report: &Report) -> Markup {
@@ -41,7 +41,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
     }
 }
 
-/// A row per policy, the best first: for more policies than columns fit on a page.
+/// Formats a row per policy, the best first. This suits more policies than columns fit on a page.
 fn policy_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
     let policies = &report.comparison.policies;
     let order = Ranking::of(&report.comparison)
@@ -105,14 +105,14 @@ fn change(better: Better, cell: &Cell) -> Markup {
         (_, _, Better::Lower, true) | (_, _, Better::Higher, false) => ("good", " ✓"),
         _ => ("bad", " ✗"),
     };
-    // The page shows significance differently, without the star of the terminal's text.
+    // The page does not show significance with the star of the terminal's text.
     let text = change_text(cell);
     html! { small class=(class) { (text.trim_end_matches(" *")) (sign) } }
 }
 
 pub(super) fn losses(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
-    // Packets per seed, by policy and reason.
+    // Number of lost packets per seed, by policy and reason.
     let mut rows: Vec<(&str, String, f64, f64)> = Vec::new();
     for policy in policies {
         let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
@@ -166,7 +166,7 @@ pub(super) fn losses(report: &Report) -> Markup {
     }
 }
 
-/// The queues with the most losses, summed over policies, with each policy's mean per seed.
+/// Formats the queues with the most losses, summed over policies, with each policy's mean per seed.
 fn worst_queues(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
     let mut queues: BTreeMap<(&str, u16, u8), Vec<u64>> = BTreeMap::new();
@@ -211,7 +211,7 @@ pub(super) fn links(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
     let roles: Vec<(&str, u64)> =
         report.runs[0].summary.links.iter().map(|role| (role.role.as_str(), role.links)).collect();
-    // Mean over seeds: of the mean link and of the busiest link.
+    // Means over the seeds: of the mean link and of the busiest link.
     let values = |policy: &str, role: &str| {
         let links: Vec<_> = report
             .runs_of(policy)

@@ -15,12 +15,13 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Columns along the time axis: about one per unit of the drawing.
+/// Number of columns along the time axis: about one per unit of the drawing.
 const COLUMNS: usize = 320;
 
-/// Small multiples, one per policy; `None` if nothing was sampled.
+/// Draws small multiples, one per policy; `None` if no switch was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // First seeds of each policy: with common random numbers they have identical arrivals.
+    // The first seeds of all policies are drawn: with common random numbers they have identical
+    // arrivals.
     let shown: Vec<(&str, &Run)> = report
         .comparison
         .policies
@@ -54,7 +55,8 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     Ok(Some(Body::new(charts.len(), markup)))
 }
 
-/// Legend: class, mark and name. A threshold that only some policies have names these policies.
+/// Returns legend entries: class, mark and name. If only some policies have a threshold, the entry
+/// names these policies.
 fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
     let mut entries = vec![("total", Mark::Area, "whole switch".to_owned())];
     if timelines.iter().any(|(_, timeline)| timeline.queue.is_some()) {
@@ -73,7 +75,7 @@ fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
     entries
 }
 
-/// Port and priority of a queue.
+/// A queue of a switch, as (port, priority).
 type Queue = (u16, u8);
 
 /// Sampling times of a run, and the greatest length of every queue with rows, by sampled switch.
@@ -98,28 +100,30 @@ impl Extent {
         Ok(extent)
     }
 
-    /// The queue of the switch with the greatest length; of equal ones the first.
+    /// Returns the queue of the switch with the greatest length. Of several equal queues, it
+    /// returns the first.
     fn fullest(&self, switch: u32) -> Option<Queue> {
         let queues = self.queues.get(&switch)?;
         queues.iter().rev().max_by_key(|(_, length)| **length).map(|(queue, _)| *queue)
     }
 }
 
-/// The displayed switch, and the reason for the choice.
+/// Choice of the switch that the charts show, with the reason.
 struct Choice {
     switch: u32,
     name: String,
     buffer_bytes: u64,
     lost_packets: u64,
-    /// Number of switches with samples.
+    /// Number of switches that have samples.
     sampled: usize,
-    /// A switch without samples that lost more packets than this one: its name and its losses.
+    /// Name and losses of a switch without samples that lost more packets than the chosen switch.
     elsewhere: Option<(String, u64)>,
 }
 
 impl Choice {
-    /// Chooses the sampled switch that lost most packets in these runs. If none lost any, the one
-    /// with the highest occupancy; of equal ones the first.
+    /// Chooses the sampled switch that lost most packets in these runs. If no switch lost packets,
+    /// the switch with the highest occupancy is chosen. Of several equal switches, the first is
+    /// chosen.
     fn among(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
@@ -155,7 +159,7 @@ impl Choice {
         })
     }
 
-    /// Describes the choice, its reason, and losses at a switch without samples.
+    /// Describes the choice of the switch, its reason, and losses at a switch without samples.
     fn sentence(&self) -> Markup {
         let packets = |count: u64| {
             format!("{} {}", format::count(count), if count == 1 { "packet" } else { "packets" })
@@ -175,13 +179,13 @@ impl Choice {
     }
 }
 
-/// The scales that all charts share, so that heights can be compared.
+/// Scales that all charts share, so that heights can be compared.
 struct Frame {
     from_ms: f64,
     until_ms: f64,
     /// Upper end of the vertical axis (bytes).
     top: f64,
-    /// Whether the axis ends at the buffer's size.
+    /// Whether the vertical axis ends at the buffer's size.
     whole_buffer: bool,
 }
 
@@ -190,8 +194,8 @@ impl Frame {
         let all = || timelines.iter().map(|(_, timeline)| timeline);
         let highest = all().map(Timeline::highest).fold(0.0, f64::max);
         let buffer = buffer_bytes as f64;
-        // For a nearly empty buffer the axis ends lower, so that details are visible. Nothing is
-        // drawn beyond its end.
+        // For a nearly empty buffer the axis ends lower, so that details are visible. The chart
+        // draws nothing beyond the end of the axis.
         let whole_buffer = buffer > 0.0 && highest * 2.0 >= buffer;
         Self {
             from_ms: all().map(|timeline| timeline.from_ms).fold(f64::INFINITY, f64::min),
@@ -240,8 +244,8 @@ impl Timeline {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Rows of one instant are adjacent, with the switch's row first: the next switch row ends
-        // the instant.
+        // Rows of one instant are adjacent, with the switch's row first. So the next row of a
+        // switch ends the instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));
@@ -279,7 +283,7 @@ impl Timeline {
         })
     }
 
-    /// Highest value in the chart. A threshold that never binds may be far higher: it is cut at
+    /// Highest value in the chart. A threshold that never binds may be far higher, so it is cut at
     /// twice the greatest occupancy.
     fn highest(&self) -> f64 {
         let most = |points: &[Point]| points.iter().map(|point| point.y).fold(0.0, f64::max);
@@ -317,13 +321,14 @@ impl Timeline {
     }
 }
 
-/// A value over time that is valid until it is set again; `None` if it is unknown or missing.
+/// A step function over time. A value is valid until the next one is set; `None` is unknown or
+/// missing.
 struct Steps {
-    /// Selects one of two values in a column.
+    /// Function that selects one of two values in a column.
     of_two: fn(u64, u64) -> u64,
     cells: Vec<Option<u64>>,
     held: Option<u64>,
-    /// Number of columns filled so far.
+    /// Number of columns of the chart that are filled so far.
     reached: usize,
 }
 
@@ -351,7 +356,8 @@ impl Steps {
         self.merge(column, value);
     }
 
-    /// The corners of the steps: the first column begins at `from`, each column has `width`.
+    /// Returns the corners of the steps: the first column begins at `from`, each column has
+    /// `width`.
     fn points(&self, from: f64, width: f64) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         let mut before = None;

@@ -1,10 +1,10 @@
-//! The macro that declares the table of metrics, and the types of its rows.
+//! The macro that declares the table of metrics, and the types of the table's rows.
 
 use super::table::Scope;
 use super::{Better, Unit};
 use crate::summary::RunSummary;
 
-/// The statistic of a metric's quantity.
+/// Statistic of a metric's quantity, such as the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
     Mean,
@@ -16,7 +16,7 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
-    /// Suffix in tables, behind the quantity: `p50`.
+    /// Suffix of the statistic in tables, behind the quantity: `p50`.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -28,48 +28,48 @@ impl Statistic {
         }
     }
 
-    /// Adjective in sentences and at axes, before the quantity: `median`.
+    /// Adjective for the statistic in sentences and at axes, before the quantity: `median`.
     pub(super) const fn adjective(self) -> &'static str {
         if matches!(self, Self::P50) { "median" } else { self.label() }
     }
 }
 
-/// Rank of a metric among those that findings judge, from 0.
+/// Rank of a metric among the metrics that findings judge, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// Rank of the metric in findings, for every subject.
     Always(u8),
     /// Rank of the metric in findings, for short flows only.
     OfShort(u8),
-    /// Rank of the metric for all subjects except short flows.
+    /// Rank of the metric in findings, for all subjects except short flows.
     OfOthers(u8),
 }
 
-/// The wording of a sentence about a difference.
+/// Wording of a sentence about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wording {
-    /// "a lowers the p99 FCT slowdown of short flows by 20 % against b."
+    /// The sentence "a lowers the p99 FCT slowdown of short flows by 20 % against b."
     Changes,
-    /// "a answers incast queries 20 % sooner than b."
+    /// The sentence "a answers incast queries 20 % sooner than b."
     Ends,
-    /// "a loses 20 % fewer packets than b": a verb and a countable noun. `{}` is the name of the
-    /// subject.
+    /// The sentence "a loses 20 % fewer packets than b", with a verb and a countable noun. `{}` is
+    /// the name of the subject.
     Fewer(&'static str, &'static str),
-    /// "a spends 20 % less time paused than b": a verb and an uncountable noun.
+    /// The sentence "a spends 20 % less time paused than b", with a verb and an uncountable noun.
     Less(&'static str, &'static str),
 }
 
-/// Declaration of a metric in the table: everything except its value, which depends on the run.
+/// Declaration of a metric in the table: everything except the value, which depends on the run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MetricKind {
     /// Scope of the metric: the kind of its subjects.
     pub(crate) scope: Scope,
-    /// The id after the subject's prefix; `{}` is a part, such as a class.
+    /// Id of the metric after the subject's prefix; `{}` is a part, such as a class.
     pub(crate) name: &'static str,
-    /// The measured quantity, with `{}` as in the name.
+    /// Quantity that the metric measures, with `{}` as in the name.
     pub(super) quantity: &'static str,
     pub(crate) statistic: Option<Statistic>,
-    /// The label in tables, if it is not the quantity followed by the statistic.
+    /// Label of the metric in tables, if it is not the quantity followed by the statistic.
     pub(super) label: Option<&'static str>,
     pub(super) unit: Unit,
     pub(super) better: Better,
@@ -82,11 +82,11 @@ pub(super) struct MetricRow<T: 'static> {
     pub(super) kind: MetricKind,
     /// Whether the short table on the terminal shows the metric.
     pub(super) shown: fn(&RunSummary, &T) -> bool,
-    /// Computes the value; `None` if it does not exist.
+    /// Computes the value of the metric; `None` if the value does not exist.
     pub(super) value: fn(&T) -> Option<f64>,
 }
 
-/// Declares the metrics. Each scope names the type from which its values are computed, and has one
+/// Declares the metrics. Each scope names the type from which its metrics are computed, and has one
 /// line per metric.
 ///
 /// ```text
@@ -106,7 +106,7 @@ macro_rules! metrics {
             )+
         }
     )+) => {
-        /// The kinds of subjects of metrics.
+        /// Kinds of subjects that metrics have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Scope { $( $(#[doc = $about])+ $scope, )+ }
 
@@ -129,7 +129,7 @@ macro_rules! metrics {
             } ),+];
         )+
 
-        /// Every scope with its description and its metrics, in the order of reports.
+        /// Returns every scope with its description and its metrics, in the order of reports.
         pub(super) fn scopes() -> Vec<(Scope, &'static str, Vec<&'static MetricKind>)> {
             vec![$( (Scope::$scope, concat!($($about),+), $rows.iter().map(|row| &row.kind).collect()) ),+]
         }

@@ -1,5 +1,5 @@
-//! Lists the metrics of a run: its subjects in the order of reports, each with its lines of the
-//! table.
+//! Lists the metrics of a run. The subjects are in the order of reports, and each subject has the
+//! metrics of its lines in the table.
 
 use super::declare::MetricRow;
 use super::subject::{Subject, fill};
@@ -13,7 +13,7 @@ use super::{Metric, MetricValue};
 use crate::summary::RunSummary;
 
 impl RunSummary {
-    /// Every metric of this run, in the order of reports.
+    /// Returns every metric of the run, in the order of reports.
     #[must_use]
     pub fn metrics(&self) -> Vec<MetricValue> {
         let mut list = List { run: self, values: Vec::new() };
@@ -35,7 +35,7 @@ impl RunSummary {
         list.values
     }
 
-    /// The metrics of single switches, which comparisons omit.
+    /// Returns the metrics of single switches, which comparisons omit.
     #[must_use]
     pub fn metrics_by_switch(&self) -> Vec<MetricValue> {
         let mut list = List { run: self, values: Vec::new() };
@@ -52,12 +52,12 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// Adds the metrics of `rows` for one subject; `keys` replace `{}` in their ids.
+    /// Adds the metrics of `rows` for one subject; `keys` replace `{}` in the ids.
     fn add<T>(&mut self, rows: &'static [MetricRow<T>], subject: &Subject, of: &T, keys: &[&str]) {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         for row in rows {
             let id = format!("{}.{}", subject.prefix(), fill(row.kind.name, &keys));
-            // A run has only parts that ids can name.
+            // All parts of a run's metrics have names that ids can contain.
             let parts = row.kind.scope.words_of(&keys).unwrap_or_else(|| keys.clone());
             let headline = (row.shown)(self.run, of);
             let metric = Metric::new(&row.kind, subject.clone(), id, parts, headline);

@@ -1,10 +1,10 @@
-//! Markdown table of all metrics: `docs/reference/metrics.md`.
+//! Markdown table of all metrics, for the page `docs/reference/metrics.md`.
 
 use super::table;
 use super::{Better, Metric, Unit};
 use std::fmt::Write;
 
-/// A table per scope in Markdown: id, label, unit and good direction of every metric.
+/// Formats a Markdown table per scope: id, label, unit and good direction of every metric.
 #[must_use]
 pub fn metrics_table() -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Subjects of metrics: flows, queries, switches …, with their part of an id and their names.
+//! Subjects of metrics (flows, queries, switches …), with their names and their part of an id.
 
 use super::table::Scope;
 use crate::bursts::BurstBin;
@@ -7,34 +7,34 @@ use crate::format;
 /// Subject of a metric: flows, queries, switches …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// All flows.
+    /// The subject is all flows.
     All,
-    /// Flows outside queries, below a size (bytes) if a run is known.
+    /// The subject is flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
-    /// Flows of a class.
+    /// The subject is the flows of a class.
     Flows(String),
-    /// Queries of a class.
+    /// The subject is the queries of a class.
     Queries(String),
     /// Executions of the schedule with this number.
     Schedule(String),
     /// Traffic of a class without congestion control.
     OpenLoop(String),
-    /// Packets of a class.
+    /// The subject is the packets of a class.
     Packets(String),
-    /// All ports.
+    /// The subject is all ports of the switches.
     Ports,
-    /// All switches.
+    /// The subject is all switches.
     Switches,
-    /// One switch.
+    /// The subject is one switch, given by its name.
     Switch(String),
-    /// All links.
+    /// The subject is all links.
     Links,
-    /// Flow control.
+    /// The subject is flow control by pauses.
     Pauses,
 }
 
 impl Subject {
-    /// The first part of the subject's metric ids; `{}` is a class or a switch.
+    /// First part of the subject's metric ids, as a pattern; `{}` is a class or a switch.
     pub(super) const fn pattern(&self) -> &'static str {
         match self {
             Self::All => "all",
@@ -49,7 +49,7 @@ impl Subject {
         }
     }
 
-    /// The class, schedule or switch that replaces `{}`.
+    /// Name of the class or switch that replaces `{}`.
     pub(super) fn part(&self) -> Option<&str> {
         match self {
             Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
@@ -60,7 +60,7 @@ impl Subject {
         }
     }
 
-    /// The first part of the subject's metric ids: `class.incast`.
+    /// First part of the subject's metric ids: `class.incast`.
     pub(super) fn prefix(&self) -> String {
         self.pattern().replace("{}", self.part().unwrap_or_default())
     }
@@ -91,7 +91,7 @@ impl Subject {
         }
     }
 
-    /// The short name after a quantity that already names flows, queries or packets.
+    /// Short name of the subject after a quantity that already names flows, queries or packets.
     pub(super) fn short_name(&self) -> String {
         match self {
             Self::Schedule(_) => self.name(),
@@ -106,7 +106,7 @@ impl Subject {
 }
 
 impl Scope {
-    /// The subjects of the scope, given the name for a class or switch.
+    /// Returns the subjects of the scope, given the name for a class or switch.
     pub(super) fn subjects(self, name: &str) -> Vec<Subject> {
         let name = name.to_owned();
         match self {
@@ -125,8 +125,8 @@ impl Scope {
         }
     }
 
-    /// Converts the texts for the `{}` of ids into the texts for the `{}` of labels; `None` if no
-    /// id has these texts.
+    /// Converts the texts for the `{}` of ids into the texts for the `{}` of labels. The result is
+    /// `None` if no id has these texts.
     pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
         match self {
             Self::BurstBins => keys
@@ -138,7 +138,7 @@ impl Scope {
     }
 }
 
-/// The texts for the `{}`, if `text` matches this pattern.
+/// Returns the texts in place of the `{}`, if `text` matches this pattern.
 pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;
@@ -156,7 +156,7 @@ pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     rest.is_empty().then_some(found)
 }
 
-/// `pattern` with each `{}` replaced by one of `parts`, in order.
+/// Replaces each `{}` of `pattern` by an element of `parts`, in order.
 pub(crate) fn fill<T: AsRef<str>>(pattern: &str, parts: &[T]) -> String {
     parts.iter().fold(pattern.to_owned(), |text, part| text.replacen("{}", part.as_ref(), 1))
 }

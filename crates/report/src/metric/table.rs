@@ -143,7 +143,7 @@ fn percent(fraction: f64) -> f64 {
     fraction * 100.0
 }
 
-/// `packets` as a percentage of the packets that the flows sent; `None` if they sent none.
+/// Returns `packets` as a percentage of the packets that the flows sent; `None` if they sent none.
 fn of_sent(flows: &FlowGroup, packets: u64) -> Option<f64> {
     (flows.sent_packets > 0).then(|| packets as f64 / flows.sent_packets as f64 * 100.0)
 }
@@ -161,8 +161,8 @@ fn never<T>(_: &RunSummary, _: &T) -> bool {
     false
 }
 
-/// Whether a class or the short flows are judged by their completion times. Flows of a query are
-/// judged by the query.
+/// Whether completion times judge a class or the short flows. Flows of a query are judged by the
+/// query instead.
 fn closed_loop(run: &RunSummary, flows: &FlowGroup) -> bool {
     let answers = |name: &str| run.queries.iter().any(|queries| queries.class == name);
     let is_answer = matches!(&flows.group, GroupKey::Class { name } if answers(name));
@@ -173,7 +173,7 @@ fn all_flows(_: &RunSummary, flows: &FlowGroup) -> bool {
     flows.group == GroupKey::All
 }
 
-/// Whether the group is all flows, and some have congestion control: only those can time out.
+/// Whether the group is all flows, and some have congestion control: only these flows can time out.
 fn all_controlled(run: &RunSummary, flows: &FlowGroup) -> bool {
     all_flows(run, flows) && flows.flows > flows.open_loop
 }

@@ -1,11 +1,11 @@
-// Saves the charts of a page as SVG, PNG and CSV, within the page: nothing is fetched or sent.
+// Saves the charts of a page as SVG, PNG and CSV, within the page: the script uses no network.
 "use strict";
 (() => {
   const STYLE = "/* style of files */";
   const LINE = 18;
   const escaped = (text) => text.replace(/[&<>"]/g, (sign) => "&#" + sign.charCodeAt(0) + ";");
 
-  // Breaks words into lines of at most this many characters.
+  // Breaks a text between words into lines of at most this many characters.
   function wrapped(text, width) {
     const lines = [];
     for (const word of text.split(/\s+/).filter((word) => word !== "")) {
@@ -16,7 +16,8 @@
     return lines;
   }
 
-  // A self-contained drawing: caption, chart, legend; light colours, no variables, no references.
+  // Returns a self-contained drawing: caption, chart and legend in light colours, without variables
+  // and references.
   function file({ caption, box, inner, legend }) {
     const [width, height] = box;
     const lines = wrapped(caption, Math.floor(width / 8));
@@ -34,12 +35,13 @@
       `<g transform="translate(0 ${top - 2})">${inner}</g>${entries.join("")}</svg>\n`;
   }
 
-  // Child elements as XML, because HTML output may not be valid XML.
+  // Formats child elements as XML, because HTML output may not be valid XML.
   const xml = (element) => [...element.childNodes].map((node) => new XMLSerializer().serializeToString(node)).join("");
   const svgOf = (figure) => figure.querySelector("svg");
   const captionOf = (figure) => figure.querySelector("figcaption")?.textContent ?? figure.dataset.title ?? document.title;
 
-  // Entries of the nearest legend that name a series of this chart; rows with names need none.
+  // Returns the entries of the nearest legend that name a series of a chart; rows with names need
+  // no entry.
   function legendOf(figure) {
     const svg = svgOf(figure);
     if (svg.querySelector("text.name")) return [];
@@ -63,7 +65,7 @@
 
   function save(figure, ending, blob) {
     const short = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-/, "").slice(0, 60).replace(/-$/, "");
-    // "NAME: compared values": the name is sufficient.
+    // The heading is "NAME: compared values", of which the name is sufficient.
     const page = (document.querySelector("h1")?.textContent ?? "chart").split(":")[0];
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -106,7 +108,7 @@
     figure.append(buttons);
   }
 
-  // Charts redrawn by a script send an event.
+  // A script that draws a chart again sends an event.
   document.addEventListener("drawn", (event) => equip(event.target));
   document.querySelectorAll("figure.chart").forEach(equip);
 })();

@@ -1,15 +1,15 @@
-//! Axes: their scales and ticks.
+//! Axes of charts: their scales and ticks.
 
 use super::CHARACTER;
 
-/// Scale of an axis.
+/// Scale of a chart's axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
     Log,
 }
 
-/// An axis with its ticks.
+/// Axis of a chart with its ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(super) title: String,
@@ -18,16 +18,17 @@ pub(crate) struct Axis {
     max: f64,
     pub(super) ticks: Vec<f64>,
     pub(super) text: fn(f64) -> String,
-    /// Names of values that are not numbers.
+    /// Names of axis values that are not numbers.
     names: Vec<(f64, String)>,
 }
 
-/// Round steps, as multiples of a power of ten.
+/// Round tick steps, as multiples of a power of ten.
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 impl Axis {
-    /// A linear axis from `min` to at least `max`: rounded up to a tick if a tick is near, else
-    /// slightly beyond `max`, so that values at `max` are not drawn on the edge.
+    /// Creates a linear axis from `min` to at least `max`. The end is rounded up to a tick if a
+    /// tick is near. Otherwise the end is slightly beyond `max`, so that values at `max` are not
+    /// drawn on the edge.
     pub(crate) fn linear(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let span = if max > min { max - min } else { 1.0 };
         let step = round_step(span / 5.0);
@@ -50,7 +51,7 @@ impl Axis {
     }
 
     /// Extends the axis at both ends, so that a marker at an end covers neither the frame nor the
-    /// labels behind it. A linear axis that begins at zero still does.
+    /// labels behind it. A linear axis that begins at zero still begins at zero.
     pub(crate) fn with_room(mut self) -> Self {
         const ROOM: f64 = 0.03;
         match self.scale {
@@ -88,8 +89,8 @@ impl Axis {
         self
     }
 
-    /// A linear axis from `min` to exactly `max`, which has a meaning (a buffer's size) and need
-    /// not be a tick.
+    /// Creates a linear axis from `min` to exactly `max`. The end has a meaning (a buffer's size)
+    /// and need not be a tick.
     pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let mut axis = Self::linear(title, min, max, text);
         if max > axis.min {
@@ -99,8 +100,8 @@ impl Axis {
         axis
     }
 
-    /// An axis of names instead of numbers: a tick with its name for each, and half a step beyond
-    /// the outermost.
+    /// Creates an axis of names instead of numbers. Each name has a tick, and the axis extends half
+    /// a step beyond the outermost ticks.
     pub(crate) fn named(title: impl Into<String>, names: &[(f64, String)]) -> Self {
         let mut ticks: Vec<f64> = names.iter().map(|(place, _)| *place).collect();
         ticks.sort_by(f64::total_cmp);
@@ -111,13 +112,13 @@ impl Axis {
         Self { title, scale: Scale::Linear, min, max, ticks, text: |value| value.to_string(), names }
     }
 
-    /// Label of a tick.
+    /// Label of a tick on the axis.
     pub(super) fn label(&self, tick: f64) -> String {
         let named = self.names.iter().find(|(place, _)| *place == tick);
         named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
-    /// Restricts ticks to whole numbers, for counts. An axis too short for two of them is
+    /// Restricts ticks to whole numbers, for counts. An axis too short for two such ticks is
     /// unchanged.
     pub(crate) fn with_whole_ticks(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
@@ -127,7 +128,7 @@ impl Axis {
         self
     }
 
-    /// A logarithmic axis from `min` to `max`, both positive. The title names the scale.
+    /// Creates a logarithmic axis from `min` to `max`, both positive. The title names the scale.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
         let max = max.max(min * 1.5);
@@ -135,7 +136,8 @@ impl Axis {
         Self { title, scale: Scale::Log, min, max, ticks: log_ticks(min, max), text, names: Vec::new() }
     }
 
-    /// Position of `value`, 0 at the start and 1 at the end; values beyond are put at the ends.
+    /// Position of `value` on the axis: 0 at the start and 1 at the end. Values beyond an end have
+    /// the position of this end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),
@@ -149,8 +151,8 @@ impl Axis {
         value < self.min
     }
 
-    /// Ticks whose labels do not overlap along `width`. Overlapping labels are left out with their
-    /// lines. Whole decades of a logarithmic axis have precedence.
+    /// Returns the ticks whose labels do not overlap along `width`. Ticks with overlapping labels
+    /// are omitted. Whole decades of a logarithmic axis have precedence.
     pub(super) fn spaced(&self, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
         let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         let is_major = |tick: f64| self.scale == Scale::Linear || is_decade(tick);
@@ -170,7 +172,7 @@ impl Axis {
     }
 }
 
-/// The smallest round step that is not below `rough`.
+/// Returns the smallest round step that is not below `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     STEPS.map(|m| m * power).into_iter().find(|step| *step >= rough * 0.999).unwrap_or(10.0 * power)
@@ -181,8 +183,9 @@ fn is_decade(value: f64) -> bool {
     (decades - decades.round()).abs() < 1e-9
 }
 
-/// Whole decades; if they are few, also 2 and 5; if still fewer than three, more of them, and
-/// finally equal steps. Never a single tick, which would not show the scale.
+/// Returns ticks of a logarithmic axis: whole decades, and also 2 and 5 if the decades are few. If
+/// still fewer than three, there are more multiples, and finally equal steps. A single tick would
+/// not show the scale.
 fn log_ticks(min: f64, max: f64) -> Vec<f64> {
     const FEWEST: usize = 3;
     let decades = (max / min).log10();
@@ -228,7 +231,7 @@ mod tests {
 
     #[test]
     fn an_axis_does_not_go_far_beyond_what_it_shows() {
-        // A percentage with its interval: 103 does not need an axis to 125.
+        // For a percentage with its interval up to 103, an axis to 125 is too long.
         let axis = Axis::linear("x", 0.0, 103.0, plain);
         assert_eq!(axis.ticks, [0.0, 25.0, 50.0, 75.0, 100.0]);
         assert!(axis.place(103.0) < 1.0 && axis.place(107.0) == 1.0);

@@ -1,17 +1,17 @@
-//! Numbers of a chart as CSV, for readers who save them: the page contains them in an invisible
-//! `template`.
+//! Numbers of a chart as CSV, for readers who save them. The page contains these numbers in an
+//! invisible `template`.
 
 use super::{Series, Strip, TimelineRow};
 use crate::svg::Dot;
 use maud::{Markup, html};
 
-/// Stores `lines` for the script of the page; without the script they have no effect.
+/// Stores `lines` for the page's script; without the script, the lines have no effect.
 pub(super) fn hidden(lines: &[String]) -> Markup {
     html! { template.data { (lines.join("\n")) "\n" } }
 }
 
-/// The points of series, in drawing order, and rows of bars below them. Points drawn from thousands
-/// of values are thinned like the drawing.
+/// Formats the points of series, in drawing order, and strips of bars below them. If points are
+/// drawn from thousands of values, they are thinned like the drawing.
 pub(super) fn of_series(x: &str, y: &str, series: &[Series], strips: &[Strip]) -> Vec<String> {
     let whiskers = series.iter().flat_map(|series| &series.points).any(|point| point.half.is_some());
     let mut header = vec!["series", x, y];
@@ -35,7 +35,7 @@ pub(super) fn of_series(x: &str, y: &str, series: &[Series], strips: &[Strip]) -
     lines
 }
 
-/// Rows of bars over time.
+/// Formats rows of bars over time as CSV lines.
 pub(super) fn of_rows(x: &str, rows: &[TimelineRow]) -> Vec<String> {
     of_bars(x, rows.iter().map(|row| (row.name.as_str(), row.segments.as_slice())))
 }
@@ -53,14 +53,14 @@ fn of_bars<'a>(x: &str, rows: impl Iterator<Item = (&'a str, &'a [super::Segment
     lines
 }
 
-/// Means with their intervals.
+/// Formats means with their intervals as CSV lines.
 pub(super) fn of_dots(unit: &str, dots: &[Dot]) -> Vec<String> {
     let row =
         |dot: &Dot| line(&[&dot.name, &short(dot.mean), &dot.half_width.map(short).unwrap_or_default()]);
     std::iter::once(line(&["row", unit, "half of the interval"])).chain(dots.iter().map(row)).collect()
 }
 
-/// Cells as a CSV line (RFC 4180).
+/// Formats cells as a CSV line (RFC 4180).
 pub(super) fn line(cells: &[&str]) -> String {
     let quoted = cells.iter().map(|cell| {
         if cell.contains([',', '"', '\n', '\r']) {
@@ -72,7 +72,7 @@ pub(super) fn line(cells: &[&str]) -> String {
     quoted.collect::<Vec<_>>().join(",")
 }
 
-/// Six significant digits, the most that the drawing could show.
+/// Formats a number with six significant digits, the most that the drawing could show.
 fn short(value: f64) -> String {
     // The formatted text is a number, so it parses.
     format!("{value:.5e}").parse().map_or_else(|_| value.to_string(), |rounded: f64| rounded.to_string())

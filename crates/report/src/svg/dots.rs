@@ -1,10 +1,10 @@
-//! Chart of means with their intervals, one row each.
+//! Chart of means with their intervals; each mean has a row.
 
 use super::marker::marker;
 use super::{Axis, CHARACTER, WIDTH, coordinate, data, wrapped};
 use maud::{Markup, html};
 
-/// One policy of a [`dots`] chart.
+/// Mean of one policy in a [`dots`] chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Dot {
     pub(crate) name: String,
@@ -17,11 +17,11 @@ pub(crate) struct Dot {
 const ROW: f64 = 24.0;
 /// Distance between two lines of a name above its row.
 const NAME_LINE: f64 = 14.0;
-/// Longest names beside the rows (characters). Longer ones are above them.
+/// Longest name beside its row (characters). Longer names are above their rows.
 const NAME_MAX: usize = 20;
 
-/// Chart of means with their confidence intervals, a row per policy; `counts` have ticks at whole
-/// numbers.
+/// Draws a chart of means with their confidence intervals, a row per policy. If `counts` is set,
+/// ticks are at whole numbers.
 pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String, counts: bool) -> Markup {
     let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
     let high =
@@ -43,7 +43,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
     let is_above = widest > NAME_MAX;
     let (left, right) = (if is_above { 18.0 } else { widest as f64 * CHARACTER + 14.0 }, WIDTH - 18.0);
     let top = 4.0;
-    // Lines of every name, and the middle of its row.
+    // Lines of every name, and the middle of the name's row.
     let mut bottom = top;
     let mut rows: Vec<(Vec<String>, f64)> = Vec::new();
     for dot in dots {

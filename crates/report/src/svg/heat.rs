@@ -1,47 +1,47 @@
-//! Heat maps: a value for every pair of places on two axes, as a shade and as a number.
+//! Heat maps: a value for every pair of positions on two axes, as a shade and as a number.
 //!
-//! One hue from light to dark shows the order of shades without colour vision and on paper. Cells
-//! that are large enough contain the number.
+//! Shades have one hue from light to dark. So their order is visible without colour vision and on
+//! paper. Large cells also contain the number.
 
 use super::{CHARACTER, TITLE_LINE, WIDTH, coordinate, data, wrapped};
 use crate::format;
 use maud::{Markup, html};
 
-/// Height of a row.
+/// Height of a row in the heat map.
 const ROW: f64 = 24.0;
-/// The lightest shade, and the difference to the darkest one (opacity).
+/// Opacity of the lightest shade, and the difference to the darkest shade.
 const SHADES: (f64, f64) = (0.06, 0.84);
 
-/// A grid of values.
+/// A heat map: a grid of values, drawn as shades.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// Caption.
+    /// Caption of the heat map.
     pub title: String,
-    /// Title of the horizontal axis, with its unit.
+    /// Title of the heat map's horizontal axis, with its unit.
     pub x_title: String,
-    /// Names of the columns.
+    /// Names of the grid's columns.
     pub columns: Vec<String>,
-    /// Title of the vertical axis, with its unit.
+    /// Title of the heat map's vertical axis, with its unit.
     pub y_title: String,
-    /// Names of the rows.
+    /// Names of the grid's rows.
     pub rows: Vec<String>,
-    /// Title of the values, with their unit.
+    /// Title of the heat map's values, with their unit.
     pub value_title: String,
-    /// Values by row and column; `None` if there is no value.
+    /// Values by row and column; `None` for a cell without a value.
     pub values: Vec<Vec<Option<f64>>>,
-    /// The values of the lightest and of the darkest shade, equal for maps that are to be compared.
+    /// Values of the lightest and of the darkest shade, equal for maps that are to be compared.
     pub range: (f64, f64),
 }
 
 impl HeatMap {
-    /// The shade of a value (opacity).
+    /// Shade of a value (opacity).
     fn shade(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         let part = if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };
         SHADES.0 + SHADES.1 * part
     }
 
-    /// The map with its caption and its scale.
+    /// Draws the heat map with its caption and its scale.
     pub(crate) fn markup(&self) -> Markup {
         let widest = self.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let left = (widest as f64 * CHARACTER + 10.0).min(WIDTH / 2.0);
@@ -58,7 +58,7 @@ impl HeatMap {
         );
         let scale = wrapped(&scale, title_width);
         let height = bottom + 20.0 + (x_title.len() + scale.len()) as f64 * TITLE_LINE + 8.0;
-        // Distance between named columns, so that the names fit.
+        // Every `step`-th column has a name, so that the names fit side by side.
         let longest = self.columns.iter().map(|name| name.chars().count()).max().unwrap_or(1);
         let step = ((longest as f64 * CHARACTER + 6.0) / width).ceil().max(1.0) as usize;
         let description =
@@ -108,7 +108,7 @@ impl HeatMap {
         }
     }
 
-    /// The numbers as CSV.
+    /// Formats the values of the heat map as CSV.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![data::line(&[self.y_title.as_str(), &self.x_title, &self.value_title])];
         for (row, values) in self.rows.iter().zip(&self.values) {

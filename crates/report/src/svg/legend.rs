@@ -1,22 +1,22 @@
-//! Legend inside the plot of a chart file: where it hides no line.
+//! Legend inside the plot of a chart file, at a position where it hides no line.
 
 use super::marker::swatch;
 use super::{CHARACTER, Chart, Layout, Mark, coordinate};
 use maud::{Markup, html};
 
-/// Distance between two rows.
+/// Distance between two rows of the legend.
 const LINE: f64 = 16.0;
-/// Distance to the frame and to lines.
+/// Distance of the legend to the frame and to lines.
 const GAP: f64 = 6.0;
-/// Width of a swatch with the space behind it.
+/// Width of a legend's swatch with the space behind it.
 const SWATCH: f64 = 36.0;
-/// Largest part of the plot's height that is added above the lines for a legend.
+/// Largest fraction of the plot's height that is added above the lines for a legend.
 const ADDED_PART: f64 = 0.45;
 
-/// Class, style and text of an entry.
+/// CSS class, style and text of a legend entry.
 pub(crate) type Entry = (String, Mark, String);
 
-/// A legend with its place in the drawing.
+/// A legend with its position in the drawing.
 pub(super) struct Inside {
     left: f64,
     top: f64,
@@ -25,8 +25,8 @@ pub(super) struct Inside {
     width: f64,
 }
 
-/// A chart and the place of its legend inside the plot. The vertical axis grows if no corner is
-/// free. `None` if the legend is too large, or there is none.
+/// Returns a chart and the position of its legend inside the plot. The vertical axis grows if no
+/// corner is free. The result is `None` if the legend is too large, or if the chart has no legend.
 pub(super) fn inside(chart: &Chart, entries: &[Entry]) -> Option<(Chart, Inside)> {
     if entries.is_empty() {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn inside(chart: &Chart, entries: &[Entry]) -> Option<(Chart, Inside)
             return Some((chart.clone(), place(free)));
         }
         let room = (size.1 + 2.0 * GAP) / height;
-        // More columns need fewer rows and less height.
+        // A legend with more columns has fewer rows and less height.
         let is_last = (columns + 1) as f64 * column > width - GAP || rows <= 2;
         if room <= ADDED_PART && is_last {
             let chart = Chart { y: chart.y.clone().with_headroom(room), ..chart.clone() };
@@ -55,7 +55,7 @@ pub(super) fn inside(chart: &Chart, entries: &[Entry]) -> Option<(Chart, Inside)
     None
 }
 
-/// Upper left ends of a legend in the corners and at the middle of the upper and lower edge.
+/// Upper left corners of a legend in the corners and at the middle of the upper and lower edge.
 fn corners(layout: &Layout, (width, height): (f64, f64)) -> [(f64, f64); 6] {
     let (left, right) = (layout.left + GAP, layout.right - width);
     let middle = (left + right) / 2.0;
@@ -63,7 +63,7 @@ fn corners(layout: &Layout, (width, height): (f64, f64)) -> [(f64, f64); 6] {
     [(right, top), (left, top), (right, bottom), (left, bottom), (middle, top), (middle, bottom)]
 }
 
-/// Whether no line, whisker or marker is near the rectangle.
+/// Whether no line, whisker or marker is near the legend's rectangle.
 fn is_free(chart: &Chart, layout: &Layout, (left, top): (f64, f64), (width, height): (f64, f64)) -> bool {
     const STEP: f64 = 2.0;
     let at = |x: f64, y: f64| {
@@ -97,7 +97,7 @@ fn is_free(chart: &Chart, layout: &Layout, (left, top): (f64, f64), (width, heig
 }
 
 impl Inside {
-    /// Swatches and texts on a ground that covers the grid.
+    /// Draws swatches and texts on a background that covers the grid.
     pub(super) fn markup(&self, entries: &[Entry]) -> Markup {
         let height = self.rows as f64 * LINE;
         html! {

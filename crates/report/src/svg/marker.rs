@@ -5,17 +5,17 @@ use super::{Mark, coordinate};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Size of a hollow marker relative to others.
+/// Size of a hollow marker relative to other markers.
 pub(super) const HOLLOW: f64 = 1.9;
 
-/// Corners of the outlines around their centre; the first, a circle, has none. `explorer.js` has a
-/// copy.
+/// Corners of the outlines around their centre. The first outline, a circle, has no corners.
+/// `explorer.js` has a copy.
 const OUTLINES: [&[(f64, f64)]; 8] = [
     &[],
     &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],
     &[(0.0, -4.5), (4.0, 2.5), (-4.0, 2.5)],
     &[(0.0, -4.2), (4.2, 0.0), (0.0, 4.2), (-4.2, 0.0)],
-    // Upright cross.
+    // The outline is an upright cross.
     &[
         (-1.1, -4.0),
         (1.1, -4.0),
@@ -30,11 +30,11 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
         (-4.0, -1.1),
         (-1.1, -1.1),
     ],
-    // Triangle with its tip down.
+    // The outline is a triangle with its tip down.
     &[(0.0, 4.5), (4.0, -2.5), (-4.0, -2.5)],
-    // Hourglass.
+    // The outline is an hourglass.
     &[(-3.4, -4.0), (3.4, -4.0), (-3.4, 4.0), (3.4, 4.0)],
-    // Diagonal cross.
+    // The outline is a diagonal cross.
     &[
         (-3.6, -2.1),
         (-2.1, -3.6),
@@ -51,12 +51,12 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
     ],
 ];
 
-/// The number of a series' style; 0 for classes by meaning.
+/// Number of a series' style; 0 for classes that are named by meaning.
 pub(super) fn style_number(class: &str) -> usize {
     class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0)
 }
 
-/// The outline of a series' marker, `size` times the size of a point's marker.
+/// Draws the outline of a series' marker, `size` times the size of a point's marker.
 pub(super) fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
     let outline = OUTLINES[style_number(class) % OUTLINES.len()];
     if outline.is_empty() {
@@ -81,7 +81,7 @@ pub(super) fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
     path + "Z"
 }
 
-/// A short sample of a series' line and marker, for legends.
+/// Draws a short sample of a series' line and marker, for legends.
 pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     html! {
         svg.sample viewBox="0 0 30 12" aria-hidden="true" {
@@ -90,7 +90,7 @@ pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     }
 }
 
-/// Legend symbol of a series, 30 wide and 12 high.
+/// Draws the legend symbol of a series, 30 wide and 12 high.
 pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
     html! {
         @match mark {

@@ -1,4 +1,4 @@
-//! Timeline: rows of bars over time.
+//! Timeline: a chart with rows of bars over time.
 
 use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate, data};
 use maud::{Markup, html};
@@ -7,14 +7,14 @@ use maud::{Markup, html};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimelineRow {
     pub(crate) name: String,
-    /// Depth in the tree of rows, shown as indentation.
+    /// Depth of the row in the tree of rows, shown as indentation.
     pub(crate) depth: usize,
-    /// CSS class.
+    /// CSS class of the row's bars.
     pub(crate) class: String,
     pub(crate) segments: Vec<Segment>,
 }
 
-/// Rows of bars over time, as wide as the page.
+/// A timeline: rows of bars over time, as wide as the page.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     pub(crate) title: String,

@@ -1,5 +1,5 @@
-//! Made-up results in a simulator's format, for tests and for viewing pages: arithmetic for one
-//! bottleneck, not realistic.
+//! Made-up results in a simulator's format, for tests and for viewing pages. The numbers come from
+//! arithmetic for one bottleneck and are not realistic.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
@@ -12,19 +12,19 @@ use std::path::Path;
 /// Behaviour of a made-up policy.
 #[derive(Clone, Copy)]
 pub(crate) struct Behaviour {
-    /// Name of the folder and registry name of the policy.
+    /// Name of the policy's folder, and registry name of the policy.
     pub name: &'static str,
-    /// Title.
+    /// Title of the policy in reports.
     pub title: &'static str,
-    /// Queueing delay of flows.
+    /// Queueing delay of flows with this policy.
     pub delay: f64,
-    /// Fraction of packets lost.
+    /// Fraction of packets that are lost with this policy.
     pub loss: f64,
-    /// Threshold as a fraction of the buffer.
+    /// Threshold of a queue as a fraction of the buffer.
     pub threshold: f64,
 }
 
-/// Some policies.
+/// Four made-up policies.
 #[allow(dead_code, reason = "not every user needs all of them")]
 pub(crate) const POLICIES: [Behaviour; 4] = [
     Behaviour { name: "dt", title: "Dynamic Thresholds", delay: 1.0, loss: 4e-3, threshold: 0.33 },
@@ -47,7 +47,7 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}{n}")).collect()
 }
 
-/// The header of a run.
+/// Returns the header of a made-up run.
 pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
     RunHeader {
         bufferlab_version: "0.1.0".into(),
@@ -81,7 +81,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
     }
 }
 
-/// Writes one run to `dir`.
+/// Writes a made-up run to `dir`.
 pub(crate) fn write_run(dir: &Path, policy: Behaviour, seed: u64, flows: u64) {
     let head = head(policy, seed);
     let names = head.names.clone();
@@ -177,7 +177,7 @@ fn query(query_id: u32, policy: Behaviour, arrivals: &mut RandomStream, fate: &m
     }
 }
 
-/// A sawtooth with bursts, sampled and as a histogram.
+/// Writes an occupancy like a sawtooth with bursts, as samples and as a histogram.
 fn occupancy(writer: &mut RunWriter, policy: Behaviour, seed: u64) {
     for switch in 0..4_u32 {
         let mut bursts = RandomStream::new(seed, "bursts", u64::from(switch));

@@ -10,7 +10,8 @@ use bufferlab_document::tree::{Item, Origin, Value};
 use bufferlab_experiment::format::AXIS_VALUE;
 use bufferlab_report::format::leading_number;
 
-/// Reads the axes of a file. Axes without a name are skipped (the mistake is recorded).
+/// Reads the axes of an experiment. The reader records axes without a name as mistakes and skips
+/// them.
 pub(super) fn axes(root: &mut Reader<'_>) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for reader in root.tables("axis") {
@@ -60,7 +61,7 @@ fn axis(mut reader: Reader<'_>) -> Option<Axis> {
     Some(Axis { name: name?, title, values })
 }
 
-/// Reads a plain value of the axis key.
+/// Reads an axis value that consists only of a value for the axis's key.
 fn single_setting(
     reader: &Reader<'_>,
     index: usize,
@@ -94,7 +95,7 @@ fn refuse_date(reader: &Reader<'_>, item: &Item) -> Option<AxisValue> {
     None
 }
 
-/// Formats a value as in expressions and tables: text without quotes, `0.2`, `8`.
+/// Formats a value as expressions and tables write it: text without quotes, `0.2`, `8`.
 pub(super) fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -8,7 +8,7 @@ use crate::expression::compile;
 use bufferlab_document::context::Complaint;
 use bufferlab_document::reader::Reader;
 
-/// Reads every `[[claim]]`.
+/// Reads every `[[claim]]` of an experiment.
 pub(super) fn claims(root: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Vec<ClaimCheck> {
     let mut claims: Vec<ClaimCheck> = Vec::new();
     for mut reader in root.tables("claim") {
@@ -69,7 +69,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
     Some(ClaimCheck { id: id?, statement, conditions, not_checkable, note, beside })
 }
 
-/// Reads an entry of `beside`.
+/// Reads an entry of a claim's list `beside`.
 fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     let (reading, effect, percent) = (reader.text("reading"), reader.text("effect"), reader.flag("percent"));
     if let Some(effect) = &effect {
@@ -79,7 +79,7 @@ fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     Some(Beside { reading: reading?, effect: effect?, percent: percent? })
 }
 
-/// Reads the condition in a claim, or in an entry of its `also`.
+/// Reads the condition in a claim, or in an entry of the claim's list `also`.
 fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<Condition> {
     let effect = reader.text("effect");
     let (at_least, at_most) = (reader.number("at_least"), reader.number("at_most"));
@@ -167,7 +167,7 @@ fn mark(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<
     Some(PaperMark { metric: metric?, variant: variant?, x, y, value: value? })
 }
 
-/// Reads labels of values on an axis.
+/// Reads a list of labels of axis values.
 fn labels(reader: &mut Reader<'_>, key: &'static str, axis: usize, known: &Known<'_>) -> Option<Vec<String>> {
     let items = reader.values(key);
     if !reader.has(key) {

@@ -10,14 +10,14 @@ use bufferlab_experiment::format::{GOODPUT, PROBE, QUEUES, STATISTIC};
 use bufferlab_report::Metric as SummaryMetric;
 use std::collections::BTreeMap;
 
-/// Metrics of a file.
+/// Metrics that an experiment names.
 pub(super) struct Named {
     /// All declared names, including those of invalid metrics.
     pub(super) names: Vec<String>,
     pub(super) metrics: BTreeMap<String, Metric>,
 }
 
-/// Reads `[metrics]`.
+/// Reads the table `[metrics]` of an experiment.
 pub(super) fn named(root: &mut Reader<'_>) -> Named {
     let (mut names, mut metrics) = (Vec::new(), BTreeMap::new());
     for entry in root.entries("metrics") {
@@ -54,14 +54,14 @@ fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
     metric
 }
 
-/// Finds a metric of the summary by its id.
+/// Finds a metric of the run's summary by its id.
 fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Metric> {
     if id == PAUSE_FRAMES {
         return Some(Metric::PauseFrames);
     }
     let found = SummaryMetric::find(id).map(|metric| Metric::Summary(Box::new(metric)));
     if found.is_none() {
-        // The middle part names the class or switch; it serves to suggest similar ids.
+        // The middle part of the id is a class or switch, and helps to suggest similar ids.
         let name = id.split('.').nth(1).unwrap_or(id);
         let known = SummaryMetric::ids_with(name);
         let complaint = Complaint::new(format!("no metric is called \"{id}\""), "not the id of a metric");
@@ -76,8 +76,8 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
     found
 }
 
-/// Determines the kind of metric from the key that only this kind has. Also accepts a near miss of
-/// that key, so that the error message fits.
+/// Determines the kind of metric from a key that only this kind has. A misspelt key also counts, so
+/// that the error message fits.
 fn kind_of(table: &Table) -> &'static TableSpec {
     let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
     for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {

@@ -1,4 +1,4 @@
-//! Reads an experiment from text and reports every mistake in one pass, each at its place.
+//! Reads an experiment from text and reports every mistake in one pass, each with its place.
 
 use super::axes::{axes, label};
 use super::metrics::{self, Named};
@@ -14,7 +14,7 @@ use bufferlab_theory::figures::{Entry, find};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Reads an experiment.
+/// Reads an experiment from the text of its file.
 pub(super) fn experiment(path: &Path, id: &str, text: &str) -> Result<Experiment, LoadError> {
     let mut context = Context::new("experiment");
     let root = files::parse(&mut context, path, text);
@@ -40,7 +40,7 @@ fn read_experiment(mut root: Reader<'_>, id: &str) -> Option<Experiment> {
     Some(Experiment { id: id.to_owned(), title: title?, figure: figure?, about: about?, content: content? })
 }
 
-/// Reads an analytical figure; other keys are not allowed beside it.
+/// Reads an analytical figure; it allows no other keys in the file.
 fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     for key in ROOT.keys.iter().map(|key| key.name) {
         if root.has(key) && !["title", "figure", "about", "theory"].contains(&key) {
@@ -51,11 +51,11 @@ fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     root.word("theory").and_then(find)
 }
 
-/// Names that the rest of a file may use. References to parts that could not be read are not
-/// reported as mistakes.
+/// Names that the rest of an experiment's file may use. The reader does not report references to
+/// parts that it could not read.
 pub(super) struct Known<'a> {
     pub(super) axes: &'a [Axis],
-    /// Whether all axes could be read.
+    /// Whether the reader could read all axes of the experiment.
     pub(super) axes_complete: bool,
     variants: &'a [Variant],
     variants_complete: bool,
@@ -63,7 +63,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Reports an unknown variant.
+    /// Reports the name of an unknown variant.
     pub(super) fn check_variant(&self, reader: &Reader<'_>, key: &str, origin: Origin, name: &str) {
         let names: Vec<_> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
         if self.variants_complete {
@@ -71,13 +71,13 @@ impl Known<'_> {
         }
     }
 
-    /// Reports an unknown metric.
+    /// Reports the name of an unknown metric.
     pub(super) fn check_metric(&self, reader: &Reader<'_>, key: &str, name: &str) {
         let names: Vec<_> = self.metrics.iter().map(String::as_str).collect();
         check_name(reader, key, reader.place(key), ("metric", name), &names);
     }
 
-    /// Reports a label that is not on the axis.
+    /// Reports a label that the axis does not have.
     pub(super) fn check_label(&self, reader: &Reader<'_>, key: &str, axis: &Axis, item: &Item) {
         let label = label(&item.value);
         if axis.values.iter().any(|value| value.label == label) || !self.axes_complete {
@@ -155,7 +155,7 @@ fn runs(root: &mut Reader<'_>) -> Option<Runs> {
     })
 }
 
-/// Reads another scenario file; its path is relative to the file that names it.
+/// Reads the path of another scenario file, relative to the file that names it.
 pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
     let written = reader.text("scenario")?;
     let path = reader.context.folder_of(reader.place("scenario")).join(written);
@@ -170,7 +170,7 @@ pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Reads the variants: the policies first, then the others.
+/// Reads the variants of an experiment: first the list `policies`, then every `[[variant]]`.
 fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     let mut variants: Vec<Variant> = Vec::new();
     for (name, origin) in root.texts("policies").unwrap_or_default() {
@@ -230,7 +230,7 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
     Some(Variant { name, set: variant.settings(origin, source), scenario: None, artifact: Vec::new() })
 }
 
-/// Reads a scale; `None` if it is absent or invalid.
+/// Reads a scale of an experiment; `None` if the scale is absent or invalid.
 fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option<Scale> {
     root.spec_of(name);
     root.item(name)?;
@@ -254,7 +254,7 @@ fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option
     Some(Scale { seeds: seeds?, set, scenario, values })
 }
 
-/// Returns the elements of a list of labels at `key` of a table with free keys.
+/// Returns the elements of a list of labels at `key`, in a table with free keys.
 fn labels<'a>(reader: &Reader<'_>, key: &str, item: &'a Item) -> &'a [Item] {
     match &item.value {
         Value::Array(list) if !list.is_empty() => list,
@@ -340,7 +340,7 @@ fn course(mut reader: Reader<'_>) -> Option<Course> {
     Some(Course { title: title?, of, ports, since_ms: since_ms? })
 }
 
-/// Reads a metric from TOML text, for tests; returns the message if it is invalid.
+/// Reads a metric from TOML text, for tests; returns the message if the metric is invalid.
 #[cfg(test)]
 pub(crate) fn metric_from(text: &str) -> Result<crate::Metric, String> {
     part(&format!("[metrics]\nm = {text}"), |root| metrics::named(root).metrics.remove("m"))

@@ -6,7 +6,7 @@ use crate::{RealRecord, Reason, Verdict};
 use std::fmt::Write;
 
 impl Ledger {
-    /// Formats the counts as a Markdown table.
+    /// Formats the counts of verdicts per paper as a Markdown table.
     #[must_use]
     pub fn summary_markdown(&self) -> String {
         let mut text = String::from("| paper | rows |");
@@ -24,8 +24,8 @@ impl Ledger {
         text
     }
 
-    /// Formats every row by paper: first the evidence for its verdict, then the records of other
-    /// scales and profiles.
+    /// Formats every row of the ledger, grouped by paper. A row has the evidence for its verdict
+    /// first, then the records of other scales and profiles.
     #[must_use]
     pub fn rows_markdown(&self) -> String {
         let mut text = String::new();
@@ -61,7 +61,7 @@ impl Ledger {
     }
 }
 
-/// The cells of one row of [`Ledger::paper_csv`].
+/// Returns the cells of a row of [`Ledger::paper_csv`].
 fn short(row: &LedgerRow) -> [String; 8] {
     let claim = &row.claim;
     let (here, evidence) = match row.evidence() {
@@ -89,23 +89,23 @@ fn short(row: &LedgerRow) -> [String; 8] {
     ]
 }
 
-/// A reason with its owner and the run that shows it.
+/// Describes a reason with its owner and the run that shows it.
 fn because(reason: &Reason) -> String {
     format!("{}: {} ({})", reason.owner, reason.why, reason.run)
 }
 
-/// Formats a verdict; on hardware, a verdict is at best "consistent in simulation".
+/// Formats a verdict. For a statement about hardware, the best is "consistent in simulation".
 fn shown(claim: &Claim, verdict: Verdict) -> String {
     let simulated = claim.is_on_hardware() && verdict.holds();
     format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
 }
 
-/// One line for a table cell, without bars.
+/// Formats a text in one line for a table cell, without bars.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// Formats a row of the table; `<br>` separates the deciding evidence from other records.
+/// Formats a row of the ledger's table; `<br>` separates the deciding evidence from other records.
 fn line(row: &LedgerRow) -> String {
     let claim = &row.claim;
     let statement = claim.statement();
@@ -138,7 +138,7 @@ fn line(row: &LedgerRow) -> String {
     )
 }
 
-/// Describes a result with real packets.
+/// Describes a statement's result with real packets.
 fn real(record: &RealRecord) -> String {
     format!(
         "{}: {} (`{}`, {}, {}, `{}`)",
@@ -151,7 +151,7 @@ fn real(record: &RealRecord) -> String {
     )
 }
 
-/// Describes the result of runs.
+/// Describes the result of recorded runs.
 fn measured(run: &Record) -> String {
     if run.note.is_empty() { run.measured.clone() } else { format!("{} {}", run.measured, run.note) }
 }

@@ -1,4 +1,4 @@
-//! Row types of the tables in `claims/`.
+//! Types of the rows of the tables in `claims/`.
 
 use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
@@ -11,25 +11,25 @@ const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 /// Cost of an experiment when it was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// Name of the experiment.
+    /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
     /// Scale of the runs: quick or paper.
     pub scale: String,
     /// Reading of details that the papers leave open: paper or artifact.
     pub profile: String,
-    /// Number of runs.
+    /// Number of runs of the experiment.
     pub runs: u64,
     /// Packet-hops of all runs: packets that crossed a link.
     pub packet_hops: u64,
     /// CPU time of all runs (s).
     pub cpu_seconds: f64,
-    /// Git commit of the program.
+    /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
 }
 
-/// Returns the costs of the experiments at their last record.
+/// Returns the costs of experiments at their last record.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -46,7 +46,7 @@ pub fn estimated_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/cost-estimates.csv", ESTIMATES)?)
 }
 
-/// Formats costs as `costs.csv`.
+/// Formats the costs of experiments as `costs.csv`.
 ///
 /// # Errors
 /// If a row cannot be written as CSV.
@@ -54,30 +54,30 @@ pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
     to_csv("costs.csv", costs.iter())
 }
 
-/// A statement of a paper.
+/// A statement of a paper, from the table of claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Number of the statement: paper, place, count.
     pub id: String,
-    /// Name of the paper.
+    /// Name of the paper that makes the statement.
     pub paper: String,
     /// Figure, table or section with the statement.
     pub figure_table_section: String,
-    /// Conditions under which the statement is made.
+    /// Conditions under which the paper makes the statement.
     pub scenario: String,
-    /// The compared schemes.
+    /// Scheme of the statement and the baseline that it is compared with.
     pub scheme_and_baseline: String,
-    /// The measured quantity.
+    /// Metric that the statement is about.
     pub metric: String,
-    /// The paper's result.
+    /// Result in the paper.
     pub paper_value: String,
     /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
     /// Criterion for accepting the statement.
     pub pass_criterion: String,
-    /// Cost of a check: minutes, hours, hardware.
+    /// Cost of checking the statement: minutes, hours, hardware.
     pub check_cost: String,
-    /// Errata and substitutes.
+    /// Errata of the paper, and substitutes for missing facts.
     pub substitute_or_note: String,
 }
 
@@ -124,57 +124,57 @@ impl Claim {
 /// A test that checks a statement in every test run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestEvidence {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
     /// Verdict that the test asserts.
     pub verdict: Verdict,
-    /// Measured result as text; empty if the test's name gives it.
+    /// Measured result as text; empty if the name of the test gives it.
     pub measured: String,
     /// File and name of the test.
     pub test: String,
 }
 
-/// A recorded verdict of runs.
+/// A recorded verdict that runs gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
-    /// Number of the statement.
+    /// Number of the statement, such as `ABM-F6c-1`.
     pub id: String,
-    /// Verdict on the statement.
+    /// Verdict on the statement that the runs give.
     pub verdict: Verdict,
     /// Measured result as text.
     pub measured: String,
-    /// Number of seeds per point.
+    /// Number of seeds per point of the plan.
     pub seeds: u64,
     /// Scale of the runs: quick or paper.
     pub scale: String,
     /// Reading of details that the papers leave open: paper or artifact.
     pub profile: String,
-    /// Name of the experiment.
+    /// Name of the experiment, such as `abm/fig6`.
     pub experiment: String,
-    /// Remark to read with the verdict.
+    /// Remark that readers need beside the verdict.
     pub note: String,
-    /// Git commit of the program.
+    /// Git commit of the program that executed the runs.
     pub commit: String,
-    /// Date as year, month, day.
+    /// Date of the record as year, month, day.
     pub date: String,
     /// Fingerprint of experiment, scenarios and engine; empty in records of earlier versions.
     pub fingerprint: String,
 }
 
 impl Record {
-    /// Key of a record among those of its statement: scale and profile.
+    /// Key of a record among the records of a statement: scale and profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
         (&self.scale, &self.profile)
     }
 
-    /// Whether the record can decide: its runs did not fail, and it is not VOID.
+    /// Whether the record can decide: its runs did not fail, and its verdict is not VOID.
     #[must_use]
     pub fn speaks(&self) -> bool {
         !matches!(self.verdict, Verdict::NotRun | Verdict::Void)
     }
 
-    /// Whether the runs used the paper's reading.
+    /// Whether the runs of the record used the paper's reading.
     #[must_use]
     pub fn is_of_paper(&self) -> bool {
         self.profile == "paper"
@@ -182,13 +182,13 @@ impl Record {
 }
 
 impl Cost {
-    /// Key of costs: experiment, scale and profile.
+    /// Key of a cost: experiment, scale and profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.experiment, &self.scale, &self.profile)
     }
 
-    /// Reads the rows of a `costs.csv`.
+    /// Reads the rows of a table of costs (`costs.csv`).
     pub(crate) fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
         Ok(rows(&file.display().to_string(), text)?)
     }
@@ -273,7 +273,7 @@ impl CsvRow for Record {
             note: cells.text("note"),
             commit: cells.text("commit"),
             date: cells.text("date"),
-            // Records of earlier versions lack this column.
+            // Records of earlier versions lack the column `fingerprint`.
             fingerprint: cells.text("fingerprint"),
         })
     }

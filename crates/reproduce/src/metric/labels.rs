@@ -4,7 +4,7 @@ use super::{Metric, PAUSE_FRAMES, Statistic};
 use crate::{Quantity, QueueCount, Take, Tally};
 
 impl Metric {
-    /// Label of an axis: the quantity with its unit, such as `mean FCT (ms)`.
+    /// Label of a chart's axis: the metric's quantity with its unit, such as `mean FCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
         match self {
@@ -15,7 +15,8 @@ impl Metric {
         }
     }
 
-    /// Label in a list, with the subject: `mean FCT (ms), web_search flows up to 100 KB`.
+    /// Label of a metric in a list, with the subject: `mean FCT (ms), web_search flows up to 100
+    /// KB`.
     #[must_use]
     pub fn full_label(&self) -> String {
         let of = match self {
@@ -108,7 +109,7 @@ fn of_which(statistic: &Statistic) -> String {
     text
 }
 
-/// Describes a lower bound; `100_001` becomes "above 100 KB".
+/// Describes a lower bound of flow sizes; `100_001` becomes "above 100 KB".
 fn since(from: u64) -> String {
     match from - 1 {
         less if less > 0 && less.is_multiple_of(1_000) => format!("above {}", size(less)),
@@ -116,7 +117,7 @@ fn since(from: u64) -> String {
     }
 }
 
-/// Describes an upper bound; `100_001` becomes "up to 100 KB", which includes that size.
+/// Describes an upper bound of flow sizes; `100_001` becomes "up to 100 KB", which includes 100 KB.
 fn until(below: u64) -> String {
     match below.checked_sub(1) {
         Some(most) if most > 0 && most.is_multiple_of(1_000) => format!("up to {}", size(most)),
@@ -155,7 +156,7 @@ mod tests {
         let long = "bursts without loss, 2 ms and longer (%)";
         let long = both(long, &format!("{long}, overload"));
         assert_eq!(summary("class.overload.lossless_percent.2000us_up"), long);
-        // This id is from earlier versions.
+        // This id of a metric is from earlier versions.
         assert_eq!(summary("class.overload.lossless_percent.2000_upus"), long);
         let small = Statistic { below_bytes: Some(100_001), ..statistic(Quantity::TimeMs, Take::Mean) };
         let large = Statistic { from_bytes: 10_000_001, ..small.clone() };

@@ -4,8 +4,8 @@ use crate::figures::{places, statements};
 use crate::{Experiment, Ledger};
 use bufferlab_report::PageTable;
 
-/// Table of the statements about this figure that tests check; `None` for figures of custom
-/// studies.
+/// Formats the table of an experiment's statements that tests check. The result is `None` for
+/// figures of custom studies.
 pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     let ledger = Ledger::recorded().ok()?;
     let paper = experiment.paper();
@@ -27,13 +27,13 @@ pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
 }
 
-/// Number of statements about this figure that tests check.
+/// Number of statements about a figure that tests check.
 #[must_use]
 pub fn checked(experiment: &Experiment) -> usize {
     checked_by_tests(experiment).map_or(0, |table| table.rows.len())
 }
 
-/// Formats a test's name as words, so that a narrow column can wrap it: `file.rs: its name in
+/// Formats the name of a test as words, so that a narrow column can wrap it: `file.rs: name in
 /// words`.
 pub(super) fn in_words(test: &str) -> String {
     match test.split_once("::") {

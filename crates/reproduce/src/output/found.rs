@@ -3,11 +3,11 @@
 use crate::{Judged, Standing};
 use bufferlab_report::{Sentence, SentenceKind};
 
-/// Number of statements quoted in full; further ones are counted.
+/// Largest number of statements that a finding quotes in full; it only counts further ones.
 const QUOTED: usize = 3;
 
-/// Describes how many statements hold, fail or are undecided in these runs; empty if none was
-/// judged.
+/// Describes how many statements hold, fail or are undecided in an experiment's runs. The result is
+/// empty if no statement was judged.
 pub(super) fn findings(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
     let of = |wanted: Standing| -> Vec<&Judged> {
         verdicts.iter().filter(|judged| judged.verdict.standing() == wanted).collect()

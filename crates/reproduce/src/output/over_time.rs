@@ -1,11 +1,11 @@
-//! Charts and values of an experiment's courses over time.
+//! Charts of an experiment's quantities over time, and the points of these charts as CSV.
 
 use crate::{CourseLine, Results, Runs};
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use std::fmt::Write;
 
-/// Charts over time, in the order of the variants. Variants with one line each share a chart;
-/// otherwise each variant has its own.
+/// Returns charts over time, in the order of the variants. Variants with a single line share a
+/// chart; otherwise each variant has a separate chart.
 pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
     let Some(runs) = results.experiment().runs() else { return Vec::new() };
     let mut panels = Vec::new();

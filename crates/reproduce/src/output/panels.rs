@@ -64,7 +64,7 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
     panels
 }
 
-/// Positions and labels of an axis, if at least one label is not a number.
+/// Positions and labels of the values on an axis, if at least one label is not a number.
 fn names(axis: &Axis) -> Vec<(f64, String)> {
     if axis.values.iter().all(|value| leading_number(&value.label).is_some()) {
         return Vec::new();

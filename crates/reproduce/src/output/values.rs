@@ -5,11 +5,11 @@ use bufferlab_report::Estimate;
 use bufferlab_report::format::{estimate, number};
 use std::fmt::Write;
 
-/// Largest number of rows shown per table; further ones are counted.
+/// Largest number of rows that a table shows; further rows are counted.
 const ROWS: usize = 40;
 
-/// Formats a table per metric: one row per combination of axis values, one column per variant,
-/// means with their 95 % intervals. Empty for an experiment without runs.
+/// Formats a table per metric: one row per combination of axis values, one column per variant. The
+/// cells are means with their 95 % intervals. An experiment without runs gives no text.
 #[must_use]
 pub fn values_text(estimates: &Estimates) -> String {
     let mut text = String::new();
@@ -36,7 +36,7 @@ pub fn values_text(estimates: &Estimates) -> String {
     text
 }
 
-/// Returns the header of a table, then its rows.
+/// Returns the header of a metric's table, then its rows.
 fn table(estimates: &Estimates, runs: &Runs, metric: &str) -> Vec<Vec<String>> {
     let names = runs.axes.iter().map(|axis: &Axis| axis.name.clone());
     let mut rows = vec![names.chain(runs.variants.iter().map(|variant| variant.name.clone())).collect()];

@@ -1,4 +1,4 @@
-//! The ledger is up to date, and everything that checks a statement names one.
+//! The ledger is up to date, and every test or record of a statement names a known statement.
 //!
 //! `cargo xtask generate reproduce` writes the derived files. The comments of the tests give
 //! `claims/tests.csv`. The tables in `claims/` give `docs/evidence/reproduction.md` and a page per
@@ -35,7 +35,6 @@ fn checked(page: &str, name: &str, block: &str) -> Result<(), String> {
     check_block(page, &begin, &end, &format!("\n{block}\n"))
 }
 
-/// Collects the Rust files below a folder, in order.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
@@ -49,8 +48,8 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The figures that tests found, by claim, from the tables in `claims/findings`. Of two tables with
-/// one claim, the last by name counts.
+/// The measured results of tests, by claim, from the tables in `claims/findings`. If two tables
+/// have one claim, the last table by name counts.
 fn findings() -> BTreeMap<String, String> {
     let folder = fs::read_dir(root().join("claims/findings")).expect("the tables are there");
     let mut tables: Vec<_> = folder.map(|entry| entry.expect("readable").path()).collect();
@@ -67,12 +66,11 @@ fn findings() -> BTreeMap<String, String> {
     findings
 }
 
-/// Evidence from tests, by statement.
 #[derive(Default)]
 struct Evidence(BTreeMap<String, TestEvidence>);
 
 impl Evidence {
-    /// Adds a test of a statement; the worst verdict of its tests counts.
+    /// Adds a test of a statement. The worst verdict of the statement's tests counts.
     fn add(&mut self, id: &str, verdict: Verdict, measured: String, test: String) {
         let Some(known) = self.0.get_mut(id) else {
             self.0.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
@@ -86,8 +84,8 @@ impl Evidence {
     }
 }
 
-/// Collects the tests that declare which statement they check: `/// Claim: ID, ID (REFUTED as
-/// printed)` above a test, or an entry of `claims!`.
+/// Collects the tests that declare the statement that they check. A test has the comment `///
+/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for folder in ["crates", "dev"] {
@@ -150,7 +148,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     list
 }
 
-/// Text for a statement that fails as printed but holds as corrected.
+/// Measured result for a statement that fails as printed but holds as corrected.
 const REFUTED: &str = "refuted as printed, the corrected statement holds";
 
 /// Parses an entry of `claims!`: `Holds "TDT-E1-1" its_name ("paper") {`
@@ -231,13 +229,13 @@ fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     }
 }
 
-/// Values are known by name only, so a wrong name shows only when the script runs.
+/// Scripts name values by text, so a wrong name shows only when the script runs.
 #[test]
 fn every_script_asks_for_runs_and_metrics_that_exist() {
     use bufferlab_reproduce::expression::{ValueError, Values, evaluate};
     use std::sync::Arc;
 
-    /// Answers every valid query of the experiment.
+    /// A source of values that answers every valid query of the experiment.
     struct Anything(bufferlab_reproduce::Runs);
 
     impl Values for Anything {
@@ -250,7 +248,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
                     axis.values.iter().any(|value| value.label == *label)
                         && chosen.is_none_or(|labels| labels.contains(label))
                 });
-            // Values must vary, because a rank correlation needs an order.
+            // The values must vary, because a rank correlation needs an order.
             let sum: usize =
                 metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
             if known {
@@ -282,7 +280,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
-/// Conceptual figures give a reason; every other figure is shown by an experiment.
+/// Conceptual figures give a reason; an experiment shows every other figure.
 #[test]
 fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
     let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
@@ -339,8 +337,8 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     assert!(named > 150, "{named} figures named");
 }
 
-/// The charts of `docs/evidence/paper-scale` match the values beside them, drawn by the current
-/// code with the paper's marks.
+/// The charts of `docs/evidence/paper-scale` match the values beside them, as the current code
+/// draws them with the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
     let (registry, mut checks) = (registry(), Vec::new());
@@ -375,8 +373,9 @@ fn the_charts_of_the_papers_scale_are_todays() {
     assert_all(checks);
 }
 
-/// A record belongs to an experiment that judges its statement, and is VOID if the fingerprint of
-/// experiment, scenarios and engine has changed. `cargo xtask generate reproduce` marks it.
+/// A record belongs to an experiment that judges its statement. The record is VOID if the
+/// fingerprint of experiment, scenarios and engine has changed. `cargo xtask generate reproduce`
+/// marks such records.
 #[test]
 fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     let records = void_changed(&ledger(), &registry())
@@ -389,8 +388,8 @@ fn records_of_changed_experiments_are_void_and_none_is_an_orphan() {
     assert_all([check_file("claims/verdicts.csv", &wanted)]);
 }
 
-/// Five settings, each broken on purpose, void the records that depend on them, and a record
-/// without its experiment is an orphan.
+/// Five settings, each broken on purpose, void the records that depend on them. A record without
+/// its experiment is an orphan.
 #[test]
 fn a_broken_setting_voids_its_records_and_an_orphan_is_refused() {
     let ledger = ledger();
@@ -435,8 +434,8 @@ fn every_row_that_does_not_hold_has_a_reason_and_an_owner() {
     assert!(without.is_empty(), "claims/reasons.csv lacks {without:?}");
 }
 
-/// Every open reading names experiments and statements that exist, and at least one point accepts
-/// its key.
+/// Every open reading names experiments and statements that exist. At least one point accepts the
+/// reading's key.
 #[test]
 fn open_readings_name_what_exists() {
     let (open, registry) = (open_readings().unwrap_or_else(|why| panic!("{why}")), registry());
@@ -532,7 +531,7 @@ fn the_page_of_real_packets_shows_what_is_recorded() {
     assert_all(tables.chain([checked("docs/evidence/real-packets.md", "real", &page.text)]));
 }
 
-/// Every experiment with real packets loads at every point, like one of simulations, and judges
+/// Every experiment with real packets loads at every point, like one with simulations, and judges
 /// statements of the papers.
 #[test]
 fn the_experiments_with_real_packets_have_scenarios_and_statements() {
@@ -550,8 +549,8 @@ fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     }
 }
 
-/// The page of ablations shows the recorded rows, and every key that explains a statement has the
-/// words of both sides.
+/// The page of ablations shows the recorded rows. Every key that explains a statement has the
+/// quotes of paper and public code.
 #[test]
 fn the_page_of_readings_shows_the_recorded_ablations() {
     let table = root().join("claims/why.csv");

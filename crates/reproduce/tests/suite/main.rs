@@ -1,4 +1,4 @@
-//! The ledger of claims and the experiments behind it.
+//! Tests of the ledger of claims and of its experiments.
 
 mod ledger;
 mod mistakes;

@@ -6,8 +6,8 @@ use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName}
 use std::fs;
 use std::path::Path;
 
-/// File, line, key, message and advice of every problem. (Tests of scenarios cover the terminal
-/// format.)
+/// Formats file, line, key, message and advice of every problem. (Tests of scenarios cover the
+/// terminal format.)
 fn render(error: &LoadError) -> String {
     let one = |problem: &Problem| {
         let (file, line) = (problem.file().unwrap_or_default(), problem.line().unwrap_or_default());
@@ -17,13 +17,13 @@ fn render(error: &LoadError) -> String {
     error.problems().iter().map(one).collect()
 }
 
-/// Splits a file into the names and texts of its cases.
+/// Splits a file of mistakes into the names and texts of its cases.
 fn cases(text: &str) -> Vec<(&str, &str)> {
     let cases = text.split("==== ").skip(1);
     cases.map(|case| case.split_once('\n').expect("a name stands alone on its line")).collect()
 }
 
-/// Checks that every case is rejected, with a place and a hint for every problem.
+/// Checks that the reader rejects every case, with a place and a hint for every problem.
 fn check(file: &str) -> String {
     let text = fs::read_to_string(format!("tests/mistakes/{file}.cases")).expect("readable");
     let mut shown = String::new();

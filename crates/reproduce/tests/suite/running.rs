@@ -12,8 +12,8 @@ use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 
-/// Three queries arrive at one port. Complete sharing loses nothing that fits in the buffer. A
-/// policy that limits every queue to a tenth loses a lot.
+/// Three queries arrive at one port. Complete sharing loses no packet, because the queries fit in
+/// the buffer. A policy that limits every queue to a tenth loses many packets.
 const EXPERIMENT: &str = r#"
 title = "Incast on a star"
 figure = "a test"
@@ -127,7 +127,6 @@ fan_in = 8
 queries_per_second_per_host = 50.0
 "#;
 
-/// Creates a registry of one experiment in `folder`.
 fn registry(folder: &Path) -> Registry {
     let paper = folder.join("experiments/test");
     fs::create_dir_all(&paper).expect("writable");
@@ -228,7 +227,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
-    // Another command runs nothing: known verdicts are shown with their date, and kept.
+    // A second command runs nothing: it shows and keeps known verdicts with their date.
     let again = conclude(
         &registry,
         &[],
@@ -243,13 +242,14 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
-    // A verdict removed from the table does not return from a folder that still has it.
+    // A verdict that a user removed from the table does not return from a folder that still has it.
     let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
     fs::write(&table, &fewer).expect("writable");
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
     fs::write(&table, &kept).expect("writable");
-    // If a table has verdicts of another study, these verdicts stay and no foreign costs are added.
+    // If a table has verdicts of another study, these verdicts stay and no costs of that study are
+    // added.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
     fs::create_dir_all(folder.path().join("shared")).expect("writable");
@@ -262,7 +262,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let rows = fs::read_to_string(&shared).expect("recorded");
     assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), [foreign.as_str()]);
     assert_eq!(fs::read_to_string(shared.with_file_name("costs.csv")).expect("recorded"), "");
-    // Verdicts in the folder itself are remembered, too.
+    // The command also remembers verdicts in the folder itself.
     let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
     fs::write(&table, kept.replace(",STRONG,", ",STORNG,")).expect("writable");
@@ -302,7 +302,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
-    // A buffer of 20 MB loses nothing. The other changes have no effect, so no pair is tried.
+    // A buffer of 20 MB loses no packet. The other changes have no effect, so no pair is tried.
     assert_eq!(
         (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
         (3, &[1][..], Some(1.0))
@@ -311,7 +311,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let answer = found.answer(&[]);
     assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
-    // The ablation is recorded beside other rows, and a later record replaces it.
+    // The table keeps rows of other ablations, and a later record of this ablation replaces it.
     let table = folder.path().join("why.csv");
     let rows = || {
         let text = fs::read_to_string(&table).expect("written");
@@ -341,8 +341,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         "{page}"
     );
     assert!(page.contains("\nWho shares everything absorbs more"), "{page}");
-    // Only points of the statement have run: two schemes at one axis value, with two seeds, in five
-    // readings.
+    // Only the points of the statement have run: two schemes at one axis value, with two seeds, in
+    // five readings.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");
 }
@@ -354,8 +354,8 @@ fn the_papers_number_stands_where_its_mark_says() {
     let results = reproduce(folder.path(), &out);
     let svg = outputs(&out, &results).into_iter().find(|(name, _)| name == "panel-1.svg").expect("written").1;
     let svg = String::from_utf8(svg).expect("text");
-    // Complete sharing loses nothing: 100 % less 50. On an axis from 0 to 100 % that is the middle
-    // of the drawing.
+    // Complete sharing loses no packet: 100 % less 50. The axis is from 0 to 100 %, so the mark is
+    // in the middle of the drawing.
     let mark = svg.split("<title>right: the paper's 100").nth(1).expect("the mark is there");
     let at: Vec<f64> = mark
         .split_once("d=\"M")
@@ -437,7 +437,7 @@ since_ms = 2.5
         "{values}"
     );
     assert!(out.join("test/queue/panel-2.svg").is_file());
-    // The cached numbers suffice, so nothing runs again.
+    // The cached numbers suffice, so no run is repeated.
     let kept = |results: &Results| {
         results.runs.iter().map(|run| run.as_ref().expect("it ran").cpu_seconds).collect::<Vec<_>>()
     };
@@ -478,7 +478,7 @@ fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
     }
 }
 
-/// Reads all output of a reproduction, except files that only the next one reads.
+/// Reads all output files of a reproduction, except files that only the next command reads.
 fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     let verdicts: Vec<_> = results.experiment().claims().iter().map(|claim| judge(claim, results)).collect();
     let place = out.join("test/star");
@@ -495,8 +495,8 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A figure drawn again from its table of values has the same bytes. A row of another experiment is
-/// rejected with its place.
+/// A figure drawn again from its table of values has equal bytes. The reader rejects a row of
+/// another experiment and names its place.
 #[test]
 fn a_figure_is_drawn_again_from_its_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -536,8 +536,8 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
     let whole = reproduce(folder.path(), &folder.path().join("whole"));
     let wanted = outputs(&folder.path().join("whole"), &whole);
     assert!(wanted.iter().any(|(name, _)| name == "panel-1.png"));
-    // Remains of an interruption: some runs complete, one file half written, tables of an
-    // unfinished run.
+    // An interruption left some runs complete, one file half written, and tables of an unfinished
+    // run.
     let out = folder.path().join("again");
     for round in 0..20 {
         let runs = out.join("runs");

@@ -1,17 +1,17 @@
-//! Registries that names in the format refer to.
+//! Registries whose entries the names in the format refer to.
 
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_core::{CLASSIFIERS, MARKERS};
 use bufferlab_params::{Card, Catalog};
 use bufferlab_transport::{CONTROLS, UNRESPONSIVE};
 
-/// Policies.
+/// Catalog of the registered policies.
 pub(crate) static POLICY_CATALOG: &dyn Catalog = &REGISTRY;
 
-/// Classifiers.
+/// Catalog of the registered classifiers.
 pub(crate) static CLASSIFIER_CATALOG: &dyn Catalog = &CLASSIFIERS;
 
-/// Registered congestion controls, and the word `none`.
+/// Catalog of the registered congestion controls, and the word `none`.
 pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
     catalog: &CONTROLS,
     none: Card {
@@ -27,7 +27,7 @@ pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
 /// Value of `kind` for a switch that does not mark packets.
 pub(crate) const NO_MARKS: &str = "none";
 
-/// Registered marking rules, and the word `none`.
+/// Catalog of the registered marking rules, and the word `none`.
 pub(crate) static MARKER_CATALOG: &dyn Catalog = &AndNone {
     catalog: &MARKERS,
     none: Card {
@@ -40,7 +40,7 @@ pub(crate) static MARKER_CATALOG: &dyn Catalog = &AndNone {
     },
 };
 
-/// A registry, and a word that stands for none of its entries.
+/// A catalog of a registry's entries, and a word that selects no entry.
 struct AndNone {
     catalog: &'static dyn Catalog,
     none: Card,

@@ -1,5 +1,6 @@
 //! Declares a table of the format once. The declaration generates the keys for the reader, the
-//! schema and the reference, the struct that drivers use, and the reader of plain values.
+//! schema and the reference. It also generates the struct that drivers use, and the reader of plain
+//! values.
 //!
 //! ```text
 //! table! {
@@ -12,9 +13,9 @@
 //! }
 //! ```
 //!
-//! A key names, in this order:
+//! A key has these parts, in this order:
 //!
-//! - itself,
+//! - its name in the file,
 //! - its field and the field's type,
 //! - the getter of [`crate::reader::Reader`] with the kind of value,
 //! - its presence: `required(example)`, `default(value)`, `optional(example)` or
@@ -22,14 +23,14 @@
 //! - its documentation, which the field shares.
 //!
 //! A field whose presence is `optional` or `computed` is an `Option`. `also` lists fields that
-//! several keys make. `complete` yields `None` as long as a field is not set.
+//! several keys make. `complete` returns `None` as long as a field is not set.
 //!
-//! The getter `hand` reads nothing: the section's file in `read/` reads the key and sets the field.
-//! That file also reads keys without a field.
+//! The getter `hand` reads no value: the section's file in `read/` reads the key and sets the
+//! field. This file also reads keys without a field.
 //!
 //! A value may be an ingredient only: `"failed" -> failed: bool = …` reads the key for the section,
-//! and the struct has no such field. A table that has only ingredients, for a type of another
-//! crate, begins with `struct ChangeKeys;` and has no struct for drivers.
+//! and the struct has no such field. A table may have only ingredients, for a type of another
+//! crate. It begins with `struct ChangeKeys;` and has no struct for drivers.
 
 macro_rules! table {
     (
@@ -54,7 +55,7 @@ macro_rules! table {
         }
 
         impl $Read {
-            /// The table, once every field has a value.
+            /// Returns the finished table, once every field has a value.
             pub(crate) fn complete(self) -> Option<$Spec> {
                 Some($Spec { $($($field: self.$field?,)?)+ $($($also: self.$also?,)+)? })
             }
@@ -81,7 +82,7 @@ macro_rules! table {
         }
         $(also { $($also:ident: $Also:ty;)* })?
     ) => {
-        /// Values of the table so far; `None`: not read yet, or a wrong value.
+        /// Values of the table so far; `None` for a value that is not read yet, or is invalid.
         #[derive(Clone, Debug)]
         pub(crate) struct $Read {
             $($(pub(crate) $value: Option<$Value>,)?)+
@@ -90,7 +91,7 @@ macro_rules! table {
         }
 
         impl $Read {
-            /// Reads every key that has a getter.
+            /// Reads every key of the table that has a getter.
             pub(crate) fn read(reader: &mut $crate::reader::Reader<'_>) -> Self {
                 Self {
                     $($($value: reader.$getter($key),)?)+
@@ -100,7 +101,7 @@ macro_rules! table {
             }
         }
 
-        /// The keys of the table.
+        /// Specification of the keys in the table.
         pub(crate) static $TABLE: $crate::format::TableSpec = $crate::format::declare::spec!(
             $title, $about,
             [$(bufferlab_document::spec::$presence($key, $kind, $($argument,)+ $doc)),+]
@@ -109,7 +110,7 @@ macro_rules! table {
     };
 }
 
-/// The value of one key. An absent key without a default is `Some(None)`.
+/// Reads the value of one key. An absent key without a default gives `Some(None)`.
 macro_rules! plain {
     ($field:ident, $reader:ident, hand, $presence:ident, $key:literal) => {
         None
@@ -125,7 +126,7 @@ macro_rules! plain {
     };
 }
 
-/// The specification of a table; with the name of a kind, it has the keys of this kind.
+/// Specification of a table. With the name of a kind, the table has the keys of this kind.
 macro_rules! spec {
     ($title:literal, $about:literal, $keys:expr) => {
         $crate::format::TableSpec { title: $title, doc: $about, keys: &$keys, variants: &[] }

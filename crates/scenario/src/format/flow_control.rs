@@ -95,7 +95,7 @@ table! {
             "Time between two frames. If it is longer than a pause, there are gaps.";
     }
     also {
-        /// The host (index into the topology).
+        /// Index of the host in the topology.
         host: u32;
     }
 }

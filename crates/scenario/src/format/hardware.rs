@@ -70,8 +70,8 @@ table! {
             point-to-point devices: 100. Not where packets are lossless.";
     }
     also {
-        /// Memories by egress port, each with an equal share of the buffer and its own consecutive
-        /// ports; at least 1. Memories by ingress port are in `switch`.
+        /// Number of memories by egress port, at least 1. Each memory has an equal share of the
+        /// buffer, and serves consecutive ports. The field `switch` has memories by ingress port.
         slices: u16;
         /// Deviations of the chip that every memory has.
         switch: Hardware;

@@ -1,4 +1,4 @@
-//! `[host]` and `[output]`: how hosts send, and what is recorded.
+//! Tables `[host]` and `[output]`: how hosts send, and which data a run records.
 
 use super::Kind;
 use super::declare::table;
@@ -27,7 +27,7 @@ table! {
 }
 
 table! {
-    /// Series and tables that a run records.
+    /// Selection of the series and tables that a run records.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct OutputSpec read as OutputKeys;
     static OUTPUT = "[output]", "Series and tables that a run records.";

@@ -1,11 +1,11 @@
-//! The table of a buffer profile, in the parameter `profiles` of a policy.
+//! Table of a buffer profile, in the parameter `profiles` of a policy.
 
 use super::kinds::{PRIORITIES, SIZE_OR_ZERO};
 use super::{Kind, TableSpec};
 use bufferlab_document::spec::{default, optional};
 use bufferlab_params::{Choice, Direction};
 
-/// A buffer profile.
+/// Keys of a buffer profile.
 pub(crate) static PROFILE: TableSpec = TableSpec {
     title: "[[switch.policy.profiles]]",
     doc: "Values of some queues, like SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/concepts/lossless.md`). `sonic-dt` accepts all keys; \

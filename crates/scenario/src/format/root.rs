@@ -1,4 +1,4 @@
-//! The file itself: what the experiment is, and how long it runs.
+//! Keys at the root of a scenario file: name and purpose of the experiment, and its duration.
 
 use super::declare::table;
 use super::kinds::{SPAN, SPAN_OR_ZERO, TEXT, count};
@@ -9,7 +9,7 @@ use bufferlab_topology::Topology;
 use bufferlab_units::Time;
 
 table! {
-    /// One experiment.
+    /// A scenario: one experiment.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Scenario read as RootKeys;
     static ROOT = "top level", "What the experiment is, and how long it runs.";
@@ -62,9 +62,9 @@ table! {
             "Series and tables that a run records.";
     }
     also {
-        /// One entry per switch of the topology, in its order.
+        /// Switches of the scenario: one entry per switch of the topology, in the topology's order.
         switches: Vec<SwitchSpec>;
-        /// Transports by name; workloads refer to them by index.
+        /// Transports of the scenario by name; workloads refer to them by index.
         transports: Vec<TransportSpec>;
         /// Traffic that the hosts send.
         workloads: Vec<WorkloadSpec>;

@@ -50,10 +50,10 @@ table! {
             "Priority flow control; without it every priority is lossy.";
     }
     also {
-        /// Total shared buffer B (bytes).
+        /// Size of the shared buffer B (bytes).
         buffer_bytes: u64;
-        /// All parameters of the policy: those that the scenario gives, the rest from the registry
-        /// under the profile. An empty list of profiles is left out.
+        /// All parameters of the policy: those in the scenario file, and the others from the
+        /// registry under the profile. An empty list of profiles is omitted.
         policy_params: Vec<(String, ParamValue)>;
     }
 }

@@ -1,4 +1,4 @@
-//! `[topology]` with its tables: exceptions for cables, and next hops.
+//! Table `[topology]` with its tables: exceptions for cables, and next hops.
 
 use super::Kind;
 use super::declare::table;

@@ -1,4 +1,4 @@
-//! `[[transport]]`: how flows are carried.
+//! Table `[[transport]]`: how hosts carry flows.
 
 use super::Kind;
 use super::catalogs::CONGESTION_CONTROL_CATALOG;
@@ -17,7 +17,7 @@ use bufferlab_transport::rdma::Recovery;
 use bufferlab_units::Time;
 
 table! {
-    /// A named transport configuration.
+    /// A transport: a named configuration that carries flows.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TransportSpec read as TransportKeys;
     static TRANSPORT = "[[transport]]",
@@ -162,12 +162,12 @@ table! {
             artifact (frames below 70 B). Default: none do.";
     }
     also {
-        /// Parameters of the congestion control, by the registry's names; those that a rule
-        /// computes are left out.
+        /// Parameters of the congestion control, by the registry's names. Parameters that a rule
+        /// computes are omitted.
         control_params: Vec<(String, ParamValue)>;
-        /// Send times without congestion control; `Some` only for `none`.
+        /// Send times of a transport without congestion control; `Some` only for `none`.
         pacing: Option<Pacing>;
-        /// Settings of queue pairs; `None` for TCP and open loop.
+        /// Settings of RDMA queue pairs; `None` for TCP and open loop.
         rdma: Option<RdmaSpec>;
         /// Connections that stay open between the messages of two hosts. `None`: every flow has a
         /// new connection.

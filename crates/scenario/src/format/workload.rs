@@ -1,4 +1,5 @@
-//! `[[workload]]`: what is sent. The keys of a kind are in the registry of workloads.
+//! Table `[[workload]]`: the traffic that hosts send. The registry of workloads has the keys of a
+//! kind.
 
 use super::Kind;
 use super::declare::table;
@@ -8,7 +9,7 @@ use bufferlab_workload::{WORKLOADS, Workload};
 use std::sync::Arc;
 
 table! {
-    /// Traffic.
+    /// Traffic of a workload.
     #[derive(Clone, Debug)]
     pub struct WorkloadSpec read as WorkloadKeys;
     static WORKLOAD = "[[workload]]", "Traffic that the hosts send. All entries run at once.";
@@ -21,11 +22,11 @@ table! {
             "Name of the [[transport]] that carries it.";
     }
     also {
-        /// Index into [`Scenario::transports`](crate::Scenario::transports).
+        /// Index of the transport in [`Scenario::transports`](crate::Scenario::transports).
         transport: u32;
-        /// All parameters of the kind, with what rules have filled in.
+        /// All parameters of the workload's kind, with the values that rules have filled in.
         params: Params;
-        /// The traffic itself.
+        /// The workload that produces the traffic.
         workload: Arc<dyn Workload>;
     }
 }

@@ -10,7 +10,7 @@ use crate::reader::Reader;
 use crate::resolved::{list, quote};
 use bufferlab_units::Time;
 
-/// Applies `topology.change`.
+/// Applies the table `topology.change` to a network.
 pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Option<Topology> {
     let mut topology = built;
     let mut resolved = Vec::new();
@@ -82,8 +82,8 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
     times.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// The cables whose ends match a pattern, written either way round; with a number, only that one of
-/// parallel cables.
+/// Returns the cables whose ends match a pattern, in either order. With a number, it returns only
+/// this one of several parallel cables.
 fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
     let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
         let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));
@@ -96,8 +96,8 @@ fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u3
     chosen.collect()
 }
 
-/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*") means, and whether it
-/// names the ends the other way round.
+/// Returns the cables that `name` means ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*"). The flag is
+/// whether the name has the ends of the cable in reverse order.
 fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
     let (ends, number) = match name.split_once('/') {
         Some((ends, number)) => (ends, Some(number)),

@@ -1,4 +1,4 @@
-//! `[[transport]]`: its congestion control, and the keys that depend on the control.
+//! Congestion control of a `[[transport]]`, and the keys that depend on the control.
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;
@@ -8,7 +8,7 @@ use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// The `congestion_control` of a transport.
+/// Value of the key `congestion_control` of a transport.
 #[derive(Debug)]
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
@@ -26,7 +26,7 @@ impl ControlChoice {
         self.name() == UNRESPONSIVE
     }
 
-    /// The control's registry entry; `None` if the transport is open-loop.
+    /// Registry entry of the control; `None` if the transport is open-loop.
     pub(crate) fn info(&self) -> Option<&'static CongestionControlInfo> {
         match &self.0 {
             Named::Entry(chosen) => Some(chosen.info),
@@ -34,7 +34,7 @@ impl ControlChoice {
         }
     }
 
-    /// Parameters of the control.
+    /// Names and values of the control's parameters.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
         match &self.0 {
             Named::Entry(chosen) => chosen.values(),
@@ -43,7 +43,7 @@ impl ControlChoice {
     }
 }
 
-/// Reads `congestion_control`; `None` if the value is wrong.
+/// Reads the key `congestion_control`; `None` if the value is invalid.
 pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlChoice> {
     let named = named::read_or_word(reader, "congestion_control", &CONTROLS, &[UNRESPONSIVE], profile)?;
     if let Named::Entry(chosen) = &named {
@@ -52,8 +52,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
     Some(ControlChoice(named))
 }
 
-/// Parameters that contradict each other do so on any path. So the control is configured for a
-/// common path.
+/// Rejects parameters that contradict each other. They contradict each other on any path, so the
+/// control is configured for a common path.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -67,8 +67,8 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// Round trip that windows and rates refer to. If nothing refers to it, the resolved scenario
-/// leaves it out, and a written one gets a warning.
+/// Reads the round trip that windows and rates refer to. If no value refers to it, the resolved
+/// scenario omits it, and a round trip in the file gets a warning.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -91,8 +91,8 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// Reports of switches to the control, and the packets that collect them. If the control needs no
-/// reports, the resolved scenario leaves the keys out, and a written one gets a warning.
+/// Reads which reports switches send to the control, and which packets collect them. If the control
+/// needs no reports, the resolved scenario omits these keys, and keys in the file get a warning.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -101,7 +101,7 @@ pub(crate) fn read_telemetry(
 ) -> (TelemetryScope, TelemetryPath) {
     let (scope, path) = match profile {
         // Switches in ABM's public code report the queue of the packet's class; switches in
-        // Reverie's code report the port. In ABM's code switches also report to ACKs: an ACK
+        // Reverie's code report the port. In ABM's code, switches also report to ACKs: an ACK
         // appends to the reports that its data packet has collected.
         Profile::Artifact if !is_rdma => (TelemetryScope::Queue, TelemetryPath::RoundTrip),
         _ => (TelemetryScope::Port, TelemetryPath::Data),

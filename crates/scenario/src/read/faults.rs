@@ -1,4 +1,4 @@
-//! `[[fault]]`: hosts that misbehave.
+//! Reads `[[fault]]`: hosts that misbehave.
 
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
@@ -8,7 +8,7 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use bufferlab_units::{BitRate, Time};
 
-/// Pause quantum: 512 bits (bytes).
+/// Duration of a pause quantum, as the bytes sent in it: 512 bits are 64 bytes.
 const QUANTUM_BYTES: u64 = 64;
 
 pub(crate) fn read(
@@ -80,7 +80,7 @@ fn find(reader: &Reader<'_>, name: &str, networks: &Networks) -> Option<u32> {
     found.map(|index| index as u32)
 }
 
-/// The switch of a host, and the rate at which it sends to the host.
+/// Returns the switch of a host, and the rate at which the switch sends to the host.
 fn place_of(host: u32, networks: &Networks) -> Option<(u32, BitRate)> {
     let network = &networks.as_it_runs;
     let link = &network.links[network.host_link(host) as usize];

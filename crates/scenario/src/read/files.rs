@@ -1,30 +1,28 @@
-//! The files that a scenario refers to: where they are, and under which name the resolved scenario
-//! keeps them.
+//! Files that a scenario refers to: their paths, and their names in the resolved scenario.
 
 use bufferlab_document::params::Files;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-/// A file that a scenario reads, to be kept beside its resolved text.
+/// A file that a scenario reads, which is kept beside the resolved text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile {
-    /// The name by which the resolved scenario refers to the file: no folders, unique in the
-    /// scenario.
+    /// Name by which the resolved scenario refers to the file: no folders, unique in the scenario.
     pub name: String,
-    /// Path of the file.
+    /// Path from which the file was read.
     pub path: PathBuf,
     /// Content of the file when the scenario was loaded.
     pub content: Vec<u8>,
 }
 
-/// All files of one scenario.
+/// All input files of one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     files: RefCell<Vec<InputFile>>,
 }
 
 impl Inputs {
-    /// The files, in the order in which they were read.
+    /// Returns the files, in the order in which they were read.
     pub(crate) fn into_files(self) -> Vec<InputFile> {
         self.files.into_inner()
     }

@@ -1,4 +1,4 @@
-//! `[switch.hardware]`: deviations of a chip from the papers' ideal switch.
+//! Reads `[switch.hardware]`: deviations of a chip from the papers' ideal switch.
 
 use crate::context::{Complaint, Context};
 use crate::format::HardwareKeys;
@@ -9,7 +9,7 @@ use crate::tree::Origin;
 use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, Reserves, ResumeBelow};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
-/// The hardware options, and their places in the file.
+/// Hardware options of a switch, and their places in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
@@ -17,18 +17,18 @@ pub(crate) struct HardwareChoice {
     places: [(&'static str, Origin); 6],
 }
 
-/// The switch that the options must fit.
+/// Properties of the switch that the hardware options must fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chip<'a> {
     pub(crate) name: &'a str,
     pub(crate) buffer_bytes: u64,
     pub(crate) ports: usize,
     pub(crate) queues_per_port: usize,
-    /// Largest packet of the switch (bytes).
+    /// Size of the largest packet of the switch (bytes).
     pub(crate) packet: u64,
 }
 
-/// Reads the `hardware` table of a switch; without this table the switch is ideal.
+/// Reads the table `hardware` of a switch; without this table the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
     let keys = ["slices", "slice_by", "queue_reserve", "port_limit", "uncharged_priorities", "device_queue"];
@@ -61,7 +61,7 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     Some(HardwareChoice { spec: table.complete()?, places })
 }
 
-/// Number of memories by egress port, and the accounting of lossless traffic.
+/// Reads the number of memories by egress port, and the accounting of lossless traffic.
 fn accounting(
     reader: &mut Reader<'_>,
     family: Option<ChipFacts>,
@@ -90,13 +90,13 @@ fn accounting(
 }
 
 impl HardwareChoice {
-    /// Place in the file for messages about `key`.
+    /// Returns the place in the file for messages about `key`.
     pub(crate) fn place(&self, key: &str) -> Origin {
         self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
     }
 
-    /// Refuses a device queue where packets are lossless: a pause does not stop the packets in it.
-    /// `path` is the path of the switch's table.
+    /// Rejects a device queue on a switch with lossless packets: a pause does not stop the packets
+    /// in such a queue. `path` is the path of the switch's table.
     pub(crate) fn check_device_queue(&self, context: &Context, path: &str) {
         if self.spec.device_queue > 0 {
             let complaint = device_queue_unpaused().help("remove hardware.device_queue, or [switch.pfc]");
@@ -104,7 +104,7 @@ impl HardwareChoice {
         }
     }
 
-    /// Whether the options fit `chip`; records misfits.
+    /// Whether the hardware options fit `chip`; the context records misfits.
     pub(crate) fn check(&self, context: &Context, path: &str, chip: Chip<'_>) -> bool {
         let Chip { name, buffer_bytes, ports, queues_per_port, packet } = chip;
         let HardwareSpec { slices, switch, .. } = &self.spec;

@@ -1,4 +1,5 @@
-//! Headroom of a switch: computed from its cables for `"auto"`, else compared with their needs.
+//! Headroom of a switch: `"auto"` computes it from the cables, other values are compared with the
+//! cables' needs.
 
 use super::named::Chosen;
 use super::pfc::PfcChoice;
@@ -10,11 +11,11 @@ use bufferlab_core::{ParamValue, PolicyInfo};
 use bufferlab_params::{AUTO, ParamKind};
 use bufferlab_units::headroom::PausedCable;
 
-/// The parameter of policies that pause.
+/// Name of the headroom parameter of policies that pause.
 pub(super) const PARAM: &str = "headroom";
 const POOL: &str = "headroom_pool";
 
-/// Facts that the headroom of one switch depends on.
+/// Facts on which the headroom of one switch depends.
 pub(super) struct Cables<'a> {
     pub(super) site: &'a Site<'a>,
     pub(super) switch: usize,
@@ -35,7 +36,7 @@ impl Cables<'_> {
         paused_cable(self.site.topology, &self.site.transports, switch, (port, end), priority)
     }
 
-    /// All lossless ingress queues: port, priority and cable.
+    /// Returns all lossless ingress queues: port, priority and cable.
     fn queues(&self, ports: usize) -> impl Iterator<Item = (u16, u8, PausedCable)> {
         let priorities = &self.pfc.written().0.priorities;
         (0..ports as u16).flat_map(move |port| {
@@ -44,7 +45,7 @@ impl Cables<'_> {
     }
 }
 
-/// Whether the file asks for computed headroom.
+/// Whether the scenario file requests computed headroom.
 pub(super) fn is_computed(policy: &Chosen<PolicyInfo>) -> bool {
     let of_ports =
         |name: &str| policy.info.params.iter().any(|info| info.name == name && is_per_port(info.kind));
@@ -57,8 +58,8 @@ fn is_per_port(kind: ParamKind) -> bool {
     matches!(kind, ParamKind::BytesPerPort { .. })
 }
 
-/// The policy with a number in place of `"auto"`: by port, the most that one of its lossless
-/// priorities needs; where nothing is lossless, none.
+/// Returns the policy with a number in place of `"auto"`: for each port, the largest need of its
+/// lossless priorities. A port without lossless priorities needs no headroom.
 pub(super) fn computed(
     policy: &Chosen<PolicyInfo>,
     cables: Option<&Cables<'_>>,
@@ -73,8 +74,8 @@ pub(super) fn computed(
         let most = &mut list[usize::from(port)];
         *most = cable.headroom().bytes().max(*most);
     }
-    // A lossy port has no need. Any number that fits will do, and one for all ports is easier to
-    // read.
+    // A lossy port needs no headroom, so any number that fits is valid. One number for all ports is
+    // easier to read.
     let least = list.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(0);
     list.iter_mut().filter(|bytes| **bytes == 0).for_each(|bytes| *bytes = least);
     let value = match list.iter().all(|bytes| *bytes == least) {
@@ -85,13 +86,13 @@ pub(super) fn computed(
     policy
 }
 
-/// A size to the byte, because the missing part may be little.
+/// Formats a size with all its bytes, because the missing part may be small.
 fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Warns of the queue that lacks most headroom, of a shared pool that is too small for all, and of
-/// pauses that end before they are repeated. Returns whether there was a warning.
+/// Warns of the queue that lacks most headroom, of a shared pool that is too small for all queues,
+/// and of pauses that end before they are repeated. Returns whether it gave a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

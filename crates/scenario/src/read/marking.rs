@@ -1,4 +1,4 @@
-//! `[switch.ecn]`: congestion marking. The registry of marking rules explains the keys of a rule.
+//! Reads `[switch.ecn]`: congestion marking. The registry of marking rules has the keys of a rule.
 
 use super::files::Inputs;
 use super::scheduler::check_priorities;
@@ -12,16 +12,16 @@ use crate::tree::Origin;
 use bufferlab_core::{BuildError, MARKERS, Profile, SwitchShape};
 use bufferlab_document::params::{params_of_kind, report, write_all};
 
-/// A rule with its parameters, and their places in the file.
+/// A marking rule with its parameters, and their places in the file.
 pub(crate) struct MarkerChoice {
     pub(crate) spec: EcnSpec,
     path: String,
     origin: Origin,
-    /// Place of every parameter that the file sets.
+    /// Place of every parameter that the scenario file sets.
     places: Vec<(&'static str, Origin)>,
 }
 
-/// Reads the table; `None` if the switch marks no packets, or a value is wrong.
+/// Reads the table; `None` if the switch marks no packets, or a value is invalid.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
     queues_per_port: Option<u8>,
@@ -31,7 +31,8 @@ pub(crate) fn read(
     switch.spec_of("ecn");
     let mut none = OutTable::default();
     none.set("kind", quote(NO_MARKS));
-    // The default until a rule is read below: an override may have to switch marking off.
+    // The value `none` is the default until a rule is read below: an override may have to switch
+    // marking off.
     switch.put("ecn", none);
     if !switch.has("ecn") {
         return None;
@@ -56,8 +57,8 @@ pub(crate) fn read(
 }
 
 impl MarkerChoice {
-    /// Checks that the rule fits the switch called `name` and can mark packets on it. Warns if the
-    /// rule can never mark and `may_warn` is true.
+    /// Checks that the marking rule fits the switch called `name` and can mark packets on it. Warns
+    /// if the rule can never mark and `may_warn` is true.
     pub(crate) fn check(
         &self,
         context: &Context,
@@ -99,13 +100,13 @@ impl MarkerChoice {
     }
 }
 
-/// Effect of a rule on a switch.
+/// Effect of a marking rule on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checked {
-    /// The rule can mark.
+    /// The rule can mark packets.
     Marks,
-    /// No queue can be long enough.
+    /// The rule never marks, because no queue can be long enough.
     NeverMarks,
-    /// The rule does not fit; an error was recorded.
+    /// The rule does not fit the switch; the context has the error.
     Unfit,
 }

@@ -1,4 +1,4 @@
-//! Keys whose value is an entry of a registry, with parameters: `policy = "dt"`,
+//! Reads keys whose value is an entry of a registry, with parameters: `policy = "dt"`,
 //! `congestion_control = { name = "swift", target = "100 us" }`.
 
 use super::profiles;
@@ -12,12 +12,12 @@ use bufferlab_document::call::call;
 use bufferlab_document::params::parameter;
 use bufferlab_params::{Card, Entry, ParamKind, ParamValue, Params, Profile, Registry};
 
-/// An entry with all of its parameters.
+/// A chosen registry entry with all of its parameters.
 #[derive(Debug)]
 pub(crate) struct Chosen<E: Entry> {
     pub(crate) info: &'static E,
     pub(crate) params: Params,
-    /// Place of the entry in the file.
+    /// Place in the file where the entry is chosen.
     pub(crate) origin: Origin,
     pub(crate) origins: Vec<(String, Origin)>,
 }
@@ -31,28 +31,28 @@ impl<E: Entry> Clone for Chosen<E> {
 }
 
 impl<E: Entry> Chosen<E> {
-    /// All parameters with a value, by the registry's names.
+    /// Returns all parameters with a value, by the registry's names.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
         let said = self.params.iter().filter(|(_, value)| says_something(value));
         said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
-    /// Place of `param` in the file, else of the entry.
+    /// Returns the place of `param` in the file, or else the place of the entry.
     pub(crate) fn place(&self, param: &str) -> Origin {
         self.origins.iter().find(|(name, _)| name == param).map_or(self.origin, |(_, origin)| *origin)
     }
 }
 
-/// Value of a key that names an entry.
+/// Value of a key that names a registry entry.
 #[derive(Debug)]
 pub(crate) enum Named<E: Entry> {
-    /// An entry of the registry.
+    /// The key names an entry of the registry.
     Entry(Chosen<E>),
-    /// Word that selects no entry, such as `none`.
+    /// The key has a word that selects no entry, such as `none`.
     Word(&'static str),
 }
 
-/// The entry that `key` chooses in `registry`.
+/// Reads the entry that `key` chooses in `registry`.
 pub(crate) fn read<E: Entry>(
     reader: &mut Reader<'_>,
     key: &'static str,
@@ -65,7 +65,7 @@ pub(crate) fn read<E: Entry>(
     }
 }
 
-/// The entry that `key` chooses in `registry`, or one of `words`, which stand for no entry.
+/// Reads the entry that `key` chooses in `registry`, or one of `words`, which select no entry.
 pub(crate) fn read_or_word<E: Entry>(
     reader: &mut Reader<'_>,
     key: &'static str,
@@ -119,8 +119,8 @@ pub(crate) fn read_or_word<E: Entry>(
 /// Parameters with their values, and the places of these parameters in the file.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
-/// The parameters in `table`; `None` if a parameter is wrong, after all parameters have been
-/// checked.
+/// Reads the parameters in `table`. The result is `None` if a parameter is invalid, after all
+/// parameters have been checked.
 fn read_parameters<E: Entry>(
     reader: &Reader<'_>,
     key: &'static str,
@@ -156,7 +156,8 @@ fn read_parameters<E: Entry>(
     (!reader.context.failed_since(mark)).then_some((given, origins))
 }
 
-/// A word that stands for no entry has no parameters: refuses the first parameter that was written.
+/// Whether parameters were written for a word that selects no entry. Such a word has no parameters,
+/// so the first parameter is rejected.
 fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Table) -> bool {
     let Some(entry) = table.entries.iter().find(|entry| entry.key != "name") else { return false };
     let path = format!("{}.{}", reader.path(key), entry.key);
@@ -165,7 +166,8 @@ fn has_parameters(reader: &Reader<'_>, key: &'static str, word: &str, table: &Ta
     true
 }
 
-/// An empty list of profiles says nothing, nor does a value that a rule computes later.
+/// Whether a value needs a place in the file: not an empty list of profiles, nor a value that a
+/// rule computes later.
 fn says_something(value: &ParamValue) -> bool {
     !value.is_absent() && !matches!(value, ParamValue::Profiles(list) if list.is_empty())
 }
@@ -202,7 +204,7 @@ fn find<E: Entry>(
         let all: Vec<Card> = registry.all().iter().map(|entry| entry.card()).collect();
         let words = words.iter().copied();
         let all = all.iter().flat_map(Card::names).chain(words.clone());
-        // The list grows with the registry, so the message omits it if it has a suggestion.
+        // The list grows with the registry, so the message omits the list if it has a suggestion.
         let help = match suggestion(written, all) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known: {}", quoted_list(registry.names().chain(words))),
@@ -214,7 +216,7 @@ fn find<E: Entry>(
     found.map(Found::Entry)
 }
 
-/// Complaint about a known name with parameters that cannot be parsed: `dt(alpha=1`, `dt 0.5`.
+/// Returns a complaint about a known name with malformed parameters: `dt(alpha=1`, `dt 0.5`.
 fn malformed_call<E: Entry>(written: &str, registry: &'static Registry<E>) -> Option<Complaint> {
     let end = written.find(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'))?;
     let entry = registry.find(&written[..end])?;
@@ -243,7 +245,7 @@ fn unknown_parameter(kind: &str, card: &Card, written: &str) -> Complaint {
     Complaint::new("unknown parameter", format!("\"{}\" has no such parameter", card.name)).help(help)
 }
 
-/// The format's kind for a parameter's, for reading and for the schema.
+/// Converts the kind of a parameter to a kind of the format, for reading and for the schema.
 pub(crate) fn kind_of_parameter(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).unwrap_or(Kind::Tables(&PROFILE))
 }

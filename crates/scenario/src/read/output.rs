@@ -1,4 +1,4 @@
-//! `[host]` and `[output]`: network cards, and the records of a run.
+//! Reads `[host]` and `[output]`: network cards, and the records of a run.
 
 use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
@@ -9,7 +9,7 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
 
-/// Reads `[host]`; `lossless`: some switch has lossless priorities.
+/// Reads the table `[host]`; `lossless` is whether some switch has lossless priorities.
 pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     let mut reader = root.table("host")?;
     let mut keys = HostKeys::read(&mut reader);
@@ -22,7 +22,7 @@ pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     keys.complete()
 }
 
-/// Reads `[output]`; `open_loop`: some traffic has no congestion control.
+/// Reads the table `[output]`; `open_loop` is whether some traffic has no congestion control.
 pub(crate) fn output(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,
@@ -67,7 +67,8 @@ fn sample_ports(
     Some(ports)
 }
 
-/// `None` also if the network is unknown, which has an error already.
+/// Reads the switches whose data are recorded. The result is also `None` if the network is unknown,
+/// because the context already has an error.
 fn recorded_switches(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option<RecordedSwitches> {
     let written = reader.text("packets")?;
     if written == "all" {
@@ -85,7 +86,7 @@ fn sample_switch(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option
     Some(index)
 }
 
-/// Index of the switch whose name is the value of `key`.
+/// Returns the index of the switch whose name is the value of `key`.
 fn named_switch(reader: &mut Reader<'_>, networks: Option<&Networks>, key: &str, name: &str) -> Option<u32> {
     let switches = &networks?.as_built.switches;
     let Some(index) = switches.iter().position(|known| known == name) else {

@@ -1,4 +1,4 @@
-//! `[[switch_override]]`: the entries that apply to each switch.
+//! Reads `[[switch_override]]`, and finds the entries that apply to each switch.
 
 use crate::context::{Complaint, first_names, suggestion};
 use crate::format::{OverrideKeys, SWITCH_OVERRIDE};
@@ -7,7 +7,7 @@ use crate::tree::{Item, Origin, Table, Value};
 
 pub(crate) struct Override {
     patterns: Vec<String>,
-    /// The entry without `switches`.
+    /// Table of the override without the key `switches`.
     pub(crate) table: Item,
     origin: Origin,
 }
@@ -50,8 +50,8 @@ fn head_origin(head: &Item) -> Origin {
     }
 }
 
-/// Groups the switches by the overrides that apply to them: sets of overrides, each with its
-/// switches, in the order of the first switch.
+/// Groups the switches by the overrides that apply to them. The result has sets of overrides, each
+/// with its switches, in the order of the first switch.
 pub(crate) fn select(
     root: &Reader<'_>,
     overrides: &[Override],
@@ -90,10 +90,11 @@ pub(crate) fn select(
     selections
 }
 
-/// Whether a name fits a pattern: `*` stands for any characters, `?` for one.
+/// Whether a name matches a pattern: `*` means any characters, `?` means one character.
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // reached[i]: the pattern so far matches the first i characters of the name.
+    // The element reached[i] is true if the pattern so far matches the first i characters of the
+    // name.
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
     for symbol in pattern {
@@ -110,7 +111,7 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     reached[name.len()]
 }
 
-/// Whether `origin` is a place in `item`.
+/// Whether the place `origin` is in `item`.
 pub(crate) fn contains(item: &Item, origin: Origin) -> bool {
     item.origin == origin
         || match &item.value {

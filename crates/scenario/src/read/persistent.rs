@@ -1,11 +1,12 @@
-//! `persistent` and its keys: connections that messages share.
+//! Reads `persistent` and its keys: connections that several messages share.
 
 use crate::context::Complaint;
 use crate::model::PersistentSpec;
 use crate::reader::Reader;
 use bufferlab_core::Profile;
 
-/// Reads the keys. `Some(None)`: every flow has a new connection.
+/// Reads the keys of persistent connections. `Some(None)` means that every flow has a new
+/// connection.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<PersistentSpec>> {
     let persistent = reader.flag("persistent");
     let connections_per_pair = reader.small_count("connections_per_pair");
@@ -32,7 +33,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<PersistentSpec>> {
     (!reader.has("connections_per_pair") && !reader.has("idle_restart")).then_some(None)
 }
 
-/// Reads `full_connection`. A connection that stays open sends no FIN.
+/// Reads the key `full_connection`. A connection that stays open sends no FIN.
 pub(super) fn read_full_connection(
     reader: &mut Reader<'_>,
     is_persistent: bool,

@@ -1,4 +1,4 @@
-//! `[switch.pfc]`: the lossless priorities, and the timing of pauses.
+//! Reads `[switch.pfc]`: the lossless priorities, and the timing of pauses.
 
 use super::scheduler::check_priorities;
 use super::watchdog::{self, WatchdogChoice};
@@ -9,7 +9,7 @@ use crate::reader::Reader;
 use crate::tree::Origin;
 use bufferlab_params::Profile;
 
-/// The table `[switch.pfc]`, and its place in the file.
+/// Value of the table `[switch.pfc]`, and its place in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct PfcChoice {
     spec: PfcSpec,
@@ -17,8 +17,8 @@ pub(crate) struct PfcChoice {
     origin: Origin,
 }
 
-/// Reads the table of a switch. `Some(None)`: the table is absent or switched off, and every
-/// priority is lossy.
+/// Reads the table of a switch. `Some(None)` means that the table is absent or switched off, so
+/// that every priority is lossy.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
     queues_per_port: Option<u8>,
@@ -50,22 +50,23 @@ pub(crate) fn read(
 }
 
 impl PfcChoice {
-    /// Specification from the file, and its place.
+    /// Returns the specification from the file, and its place.
     pub(super) fn written(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
 
-    /// Bit p: priority p is lossless.
+    /// Returns the lossless priorities as a mask: bit p is set if priority p is lossless.
     pub(crate) fn mask(&self) -> u32 {
         self.spec.mask()
     }
 
-    /// See [`PfcSpec::masks_by_port`].
+    /// Returns the masks of [`PfcSpec::masks_by_port`].
     pub(crate) fn masks_by_port(&self, ports: usize) -> Vec<u32> {
         self.spec.masks_by_port(ports)
     }
 
-    /// Specification for a switch with this number of ports; records a misfit.
+    /// Returns the specification for a switch with this number of ports; the context records a
+    /// misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(
@@ -83,8 +84,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy and number of memories can pause its neighbours; records a
-    /// misfit.
+    /// Whether a switch with this policy and number of memories can pause its neighbours. The
+    /// context records a misfit.
     pub(crate) fn check(
         &self,
         context: &Context,

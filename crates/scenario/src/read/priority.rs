@@ -1,4 +1,4 @@
-//! `[[transport]]`: the queues of its packets.
+//! Reads the queues of a transport's packets.
 
 use super::scheduler::queue_numbers;
 use crate::context::Complaint;
@@ -10,14 +10,14 @@ use crate::resolved::{list, quote};
 /// Queues of a transport's packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Priorities {
-    /// Queues of data; a flow draws one of them.
+    /// Queues of data packets; a flow draws one of these queues.
     pub(crate) data: Vec<u8>,
-    /// Ascending numbers of bytes sent; after each, data moves to the next queue.
+    /// Ascending numbers of sent bytes. After each number, data moves to the next queue.
     pub(crate) thresholds_bytes: Vec<u64>,
     pub(crate) control: u8,
 }
 
-/// Reads the keys. `queues_per_port` is the smallest of any switch, if known.
+/// Reads the keys of priorities. `queues_per_port` is the smallest number of any switch, if known.
 pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Priorities> {
     let one: Option<u8> = reader.small_count("data_priority");
     let several = reader.small_counts("data_priorities");
@@ -59,7 +59,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
     Some(Priorities { data, thresholds_bytes, control: control? })
 }
 
-/// The thresholds; an empty list if none are written.
+/// Reads the thresholds; the list is empty if the file has none.
 fn thresholds(reader: &mut Reader<'_>) -> Option<Vec<u64>> {
     let thresholds = reader.read("pias_thresholds", |item, wanted| {
         let sizes = convert::elements(item, wanted)?.iter();

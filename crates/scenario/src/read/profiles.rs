@@ -1,4 +1,4 @@
-//! Reads `switch.policy.profiles`: buffer profiles, each a table.
+//! Reads `switch.policy.profiles`, a list of buffer profiles, each a table.
 
 use crate::context::{Complaint, Context, suggestion};
 use crate::convert;
@@ -8,10 +8,11 @@ use crate::resolved::{float, list, quote};
 use crate::tree::{Item, Table, Value};
 use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 
-/// Keys of the threshold; a profile has at most one of them.
+/// Keys of a profile's threshold; a profile has at most one of these keys.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
-/// Reads the profiles in `item`, whose path is `path`; records the mistakes of each profile.
+/// Reads the profiles in `item`, whose path is `path`. The context records the mistakes of each
+/// profile.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
     let wanted = Expected {

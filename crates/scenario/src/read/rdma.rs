@@ -1,4 +1,4 @@
-//! `[[transport]]` with `kind = "rdma"`: keys that queue pairs have and TCP lacks.
+//! Reads `[[transport]]` with `kind = "rdma"`: keys that queue pairs have and TCP lacks.
 
 use super::congestion::ControlChoice;
 use crate::context::Complaint;
@@ -10,7 +10,7 @@ use bufferlab_transport::CONTROLS;
 use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_units::Time;
 
-/// Keys that only queue pairs have.
+/// Keys of a transport that only RDMA queue pairs have.
 const KEYS: [&str; 9] = [
     "recovery",
     "window_limit",
@@ -22,7 +22,7 @@ const KEYS: [&str; 9] = [
     "completion",
     "ideal_header_bytes",
 ];
-/// Keys that only TCP transports have.
+/// Keys of a transport that only TCP has.
 const TCP_KEYS: [&str; 8] = [
     "min_rto",
     "initial_rto",
@@ -34,16 +34,16 @@ const TCP_KEYS: [&str; 8] = [
     "lso",
 ];
 
-/// Time until a message is sent again (our choice: far above a queueing delay, as on network
-/// cards).
+/// Default time until a queue pair sends a message again. The value is our choice: far above a
+/// queueing delay, as on network cards.
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
-/// Least time between two notifications of a message (DCQCN section 3.2).
+/// Least time between two congestion notifications of a message (DCQCN section 3.2).
 const NOTIFICATION_INTERVAL: Time = Time::from_us(50);
 /// Interval at which the public code of HPCC and Reverie repeats a negative acknowledgement.
 const ARTIFACT_NACK_INTERVAL: Time = Time::from_us(500);
 
-/// Reads `kind` and the keys that depend on it: `Some(None)` for TCP and open loop, `None` if
-/// something that was written is wrong.
+/// Reads `kind` and the keys that depend on it. The result is `Some(None)` for TCP and open loop,
+/// and `None` if a value is invalid.
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -71,8 +71,8 @@ pub(crate) fn read(
     spec.map(Some)
 }
 
-/// Queue pairs have no handshake, no connection that outlasts its message, no estimate of the round
-/// trip and no window of DCTCP's.
+/// Omits keys of TCP, with a warning. Queue pairs have no handshake, no connection that outlasts
+/// its message, no estimate of the round trip, and no window of DCTCP.
 pub(crate) fn leave_out_tcp(reader: &mut Reader<'_>) {
     leave_out(reader, &TCP_KEYS, "belongs to TCP");
 }
@@ -123,7 +123,7 @@ fn refuse(reader: &Reader<'_>, name: &str) {
     reader.error("congestion_control", complaint.help(help));
 }
 
-/// Keys of another kind are left out of the resolved scenario, with a warning where written.
+/// Omits keys of another kind from the resolved scenario, with a warning if the file has them.
 fn leave_out(reader: &mut Reader<'_>, keys: &[&str], reason: &str) {
     for key in keys {
         if reader.has(key) {

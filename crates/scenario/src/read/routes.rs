@@ -1,4 +1,4 @@
-//! `[[topology.route]]`: next hops in place of shortest paths.
+//! Reads `[[topology.route]]`: next hops in place of shortest paths.
 
 use super::overrides::matches_glob;
 use crate::context::{Complaint, first_names, suggestion};
@@ -6,7 +6,7 @@ use crate::format::RouteKeys;
 use crate::model::{Node, RouteSpec, Topology};
 use crate::reader::Reader;
 
-/// Reads `topology.route`. Without a network, its names cannot be judged.
+/// Reads `topology.route`. Without a network, the names in it cannot be judged.
 pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec<RouteSpec> {
     let (mut routes, mut resolved) = (Vec::new(), Vec::new());
     for mut route in topology.tables("route") {
@@ -29,7 +29,7 @@ pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec
     routes
 }
 
-/// The indices of names that match a pattern, ascending.
+/// Returns the indices of names that match a pattern, ascending.
 fn matching(
     route: &Reader<'_>,
     key: &'static str,

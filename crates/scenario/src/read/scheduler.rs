@@ -1,4 +1,4 @@
-//! `switch.scheduler`: a name, or groups of queues.
+//! Reads `switch.scheduler`: a name, or groups of queues.
 
 use crate::context::{Complaint, suggestion};
 use crate::convert;
@@ -38,7 +38,7 @@ fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<Vec
     Some(known.groups(queues_per_port))
 }
 
-/// Advice for schedulers with another name elsewhere.
+/// Advice for schedulers that other programs call by another name.
 fn other_name(name: &str) -> Option<String> {
     let group = |discipline: &str, shares: &str| {
         format!(
@@ -113,7 +113,7 @@ fn check_queues(reader: &Reader<'_>, queues: &[u8], named: &mut Vec<u8>, queues_
     }
 }
 
-/// Refuses a priority under `priorities` that the switch has no queue for.
+/// Rejects a priority under `priorities` that the switch has no queue for.
 pub(super) fn check_priorities(reader: &Reader<'_>, priorities: Option<&[u8]>, queues_per_port: Option<u8>) {
     let (Some(priorities), Some(queues)) = (priorities, queues_per_port) else { return };
     if let Some(beyond) = priorities.iter().find(|&&priority| priority >= queues) {
@@ -125,7 +125,7 @@ pub(super) fn check_priorities(reader: &Reader<'_>, priorities: Option<&[u8]>, q
     }
 }
 
-/// Words for the accepted queues: "expected 0", "expected 0 to 3".
+/// Phrase for the accepted queues: "expected 0", "expected 0 to 3".
 pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
     match queues_per_port {
         1 => "expected 0, the only queue".to_owned(),
@@ -147,8 +147,8 @@ fn discipline(reader: &mut Reader<'_>, keys: &mut GroupKeys) -> Discipline {
     }
 }
 
-/// Checks that the shares under `key` are written exactly if the group's discipline needs them: one
-/// for each of its queues.
+/// Checks that the file has shares under `key` if, and only if, the group's discipline needs them.
+/// It must have one share for each queue of the group.
 fn check_shares(
     reader: &mut Reader<'_>,
     name: DisciplineName,

@@ -1,5 +1,5 @@
-//! Warnings about settings that have no effect, or one that hardly anybody wants. They stop
-//! nothing.
+//! Warnings about settings that have no effect, or an effect that hardly any user wants. The
+//! warnings do not stop a run.
 
 mod cards;
 mod constants;
@@ -14,25 +14,25 @@ use crate::tree::{Item, Origin, Value};
 use crate::{A_VARIANT, COMMAND_LINE};
 use bufferlab_units::{BitRate, Time};
 
-/// More samples than this fill gigabytes with rows that no chart can show.
+/// Number of samples above which they fill gigabytes with rows that no chart can show.
 const SAMPLES_MAX: u64 = 10_000_000;
-/// A receiver that acknowledges less often than this (segments) leaves ACKs to its timer.
+/// Number of segments per ACK above which a receiver leaves ACKs to its timer.
 const ACK_EVERY_MAX: u32 = 64;
 
-/// Default timeout, written out in resolved scenarios.
+/// Default timeout of delayed ACKs, written out in resolved scenarios.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
 /// A complete scenario, and the keys that its files set.
 pub(super) struct ScenarioCheck<'a> {
     pub(super) context: &'a Context,
-    /// Content of all files, merged.
+    /// Content of all files of the scenario, merged.
     pub(super) root: &'a Item,
     pub(super) scenario: &'a Scenario,
-    /// Whether a workload sends anything over the transport, by transport.
+    /// Whether a workload sends packets over the transport, for each transport.
     pub(super) used: &'a [bool],
 }
 
-/// Shows every setting of the scenario that is suspicious in itself.
+/// Warns of every setting of the scenario that is suspicious in itself.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     for (index, transport) in check.scenario.transports.iter().enumerate() {
         check.warn_about_acknowledgements(index, transport);
@@ -49,7 +49,8 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 }
 
 impl ScenarioCheck<'_> {
-    /// Place of the value of a dotted key, if it was written. Numbers select entries of lists.
+    /// Returns the place of the value of a dotted key, if a file has it. Numbers select entries of
+    /// lists.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)
     }
@@ -64,7 +65,7 @@ impl ScenarioCheck<'_> {
         Some((said_behind, if said_behind { number } else { -number }))
     }
 
-    /// Warns of a key, or of the table around the key if its value is a default.
+    /// Warns of a key. If its value is a default, warns of the table around the key.
     pub(super) fn note(&self, key: &str, message: String, label: &str, help: &str) {
         let mut around = key;
         let origin = loop {
@@ -99,7 +100,7 @@ impl ScenarioCheck<'_> {
         }
     }
 
-    /// Warns of a minimum timeout below every round trip, because it never binds.
+    /// Warns of a minimum timeout below every round trip, because such a timeout never binds.
     fn warn_about_timeouts(&self, index: usize, transport: &TransportSpec) {
         let key = format!("transport.{index}.min_rto");
         let least = self.shortest_round_trip();
@@ -115,7 +116,8 @@ impl ScenarioCheck<'_> {
         self.note(&key, message, "no timeout is as short", help);
     }
 
-    /// Lower bound of every round trip: twice the delays of the two shortest access links.
+    /// Returns a lower bound of every round trip: twice the delays of the two shortest access
+    /// links.
     fn shortest_round_trip(&self) -> Time {
         let topology = &self.scenario.topology;
         let mut delays: Vec<u64> = (0..topology.hosts.len())
@@ -125,7 +127,7 @@ impl ScenarioCheck<'_> {
         Time(delays.iter().take(2).sum::<u64>().saturating_mul(2))
     }
 
-    /// Warns of workloads that offer more than the hosts' links carry, together or one alone.
+    /// Warns of workloads that offer more than the hosts' links carry, together or alone.
     fn warn_about_overload(&self) {
         let Scenario { topology, workloads, .. } = self.scenario;
         let links: u64 = (0..topology.hosts.len() as u32)
@@ -137,7 +139,7 @@ impl ScenarioCheck<'_> {
         if offered <= links as f64 {
             return;
         }
-        // Find the workload that offers most.
+        // Find the workload with the largest offered load.
         let most = offers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
         let message = format!(
             "the workloads offer {:.1} Gb/s, and the hosts' links carry {} together: queues of flows grow for as long as flows start",
@@ -176,7 +178,7 @@ impl ScenarioCheck<'_> {
         }
     }
 
-    /// Warns about changes of cables that have no effect.
+    /// Warns about changes of cables that have no effect on the network.
     fn warn_about_changes(&self) {
         let Scenario { duration, drain, .. } = self.scenario;
         let end = Time(duration.0.saturating_add(drain.0));
@@ -203,7 +205,7 @@ impl ScenarioCheck<'_> {
     }
 }
 
-/// The item of a dotted key.
+/// Returns the item of a dotted key.
 pub(super) fn find<'a>(root: &'a Item, key: &str) -> Option<&'a Item> {
     key.split('.').try_fold(root, |item, part| match &item.value {
         Value::Table(table) => table.get(part),

@@ -1,7 +1,7 @@
-//! `[switch]` and `[[switch_override]]`: one configuration per switch.
+//! Reads `[switch]` and `[[switch_override]]`: one configuration per switch.
 //!
 //! An override is merged over `[switch]` like one file over another, and the result is read as a
-//! whole. So switches fall into groups with equal tables, and each group is read once.
+//! whole. So switches form groups with equal tables, and each group is read once.
 
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
@@ -29,15 +29,15 @@ use bufferlab_topology::Port;
 use bufferlab_units::BitRate;
 use bufferlab_units::quantity::Dimension;
 
-/// Queues of a switch: the core numbers them by 16 bits.
+/// Largest number of queues of a switch: the core numbers queues with 16 bits.
 pub(crate) const MAX_QUEUES: usize = u16::MAX as usize;
 
-/// Switches with the same configuration.
+/// Group of switches with equal configurations.
 pub(crate) struct Group {
-    /// Indices of the switches in the topology.
+    /// Indices of the group's switches in the topology.
     switches: Vec<u32>,
     path: String,
-    /// Plain values of the table; the parts that depend on a switch are missing.
+    /// Plain values of the group's table; the parts that depend on a switch are missing.
     keys: SwitchKeys,
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
@@ -50,7 +50,8 @@ pub(crate) struct Group {
     resolved: OutTable,
 }
 
-/// Reads all groups. Without a network every override is read alone, so that its mistakes show.
+/// Reads all groups of switches. Without a network every override is read alone, so that its
+/// mistakes show.
 pub(crate) fn read_groups(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,
@@ -137,8 +138,8 @@ fn read_group(
     })
 }
 
-/// Reads the classifier of the scenario. `Some(None)`: the scenario has no classifier. `None`: the
-/// classifier is wrong.
+/// Reads the classifier of the scenario. `Some(None)` means that the scenario has no classifier.
+/// `None` means that the classifier is invalid.
 fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<Chosen<ClassifierInfo>>> {
     reader.spec_of("classifier");
     if !reader.has("classifier") {
@@ -147,14 +148,14 @@ fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<C
     named::read(reader, "classifier", &CLASSIFIERS, profile).map(Some)
 }
 
-/// Settings that groups are checked against: network, transports and run.
+/// Settings that the groups are checked against: network, transports and run.
 pub(super) struct Site<'a> {
     context: &'a Context,
-    /// Names of the switches.
+    /// Names of the switches in the topology.
     names: &'a [String],
-    /// By switch, the rates of its ports in the network as built, which buffer sizes follow.
+    /// Rates of each switch's ports in the network as built. Buffer sizes follow from these rates.
     built_rates: Vec<Vec<BitRate>>,
-    /// By switch, all ports of the network on which the scenario runs.
+    /// All ports of each switch in the network on which the scenario runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
     /// Topology with all changes of cables.
@@ -164,16 +165,16 @@ pub(super) struct Site<'a> {
     seed: u64,
 }
 
-/// Results shared by the switches of a group. A large network has many equal switches, and a policy
-/// with a large table of flows takes long to build.
+/// Results that the switches of a group share. A large network has many equal switches, and a
+/// policy with a large table of flows takes long to build.
 struct Progress {
     /// Whether a marking rule that never marks is still to be reported.
     may_warn: bool,
     /// Whether a warning about too little headroom may still be given.
     may_warn_of_headroom: bool,
-    /// Switches that the policy accepts.
+    /// Configurations of switches that the policy accepts.
     fitting: Vec<Fitting>,
-    /// The classifier, once it is checked.
+    /// Classifier of the group, once it is checked.
     classifier: Option<Option<ClassifierSpec>>,
 }
 
@@ -181,11 +182,11 @@ struct Progress {
 struct Fitting {
     shape: SwitchShape,
     params: Vec<(String, ParamValue)>,
-    /// Whether the policy pauses senders on this kind of switch.
+    /// Whether the policy pauses senders with this configuration of a switch.
     pauses: bool,
 }
 
-/// The checks that need packets and ports, and the specification of every switch.
+/// Makes the checks that need packets and ports, and returns the specification of every switch.
 pub(crate) fn finish(
     context: &Context,
     networks: &Networks,
@@ -212,7 +213,8 @@ pub(crate) fn finish(
         let mut progress =
             Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
-            // A mistake of one switch of a group is probably a mistake of all its switches.
+            // A mistake of one switch of a group is probably a mistake of all switches of the
+            // group.
             let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }
@@ -236,8 +238,8 @@ impl Group {
         self.pfc.as_ref().is_some_and(Option::is_some)
     }
 
-    /// Specification of one switch of the group; `None` if something is wrong. Warnings about rules
-    /// that never mark and about too little headroom come once per group.
+    /// Returns the specification of one switch of the group; `None` after a mistake. Warnings about
+    /// rules that never mark and about too little headroom come once per group.
     fn spec(&self, site: &Site<'_>, switch: usize, progress: &mut Progress) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
@@ -291,8 +293,8 @@ impl Group {
         keys.complete()
     }
 
-    /// The classifier of the group's switches, checked at the first switch. A classifier depends on
-    /// nothing that differs between the switches of a group.
+    /// Returns the classifier of the group's switches, checked at the first switch. A classifier
+    /// does not depend on properties that differ between the switches of a group.
     fn classifier_once(
         &self,
         context: &Context,
@@ -305,8 +307,8 @@ impl Group {
         progress.classifier.clone()
     }
 
-    /// Switches of the group by computed headroom, each part with the table that gives this
-    /// headroom. Without a computed headroom, all switches are one part.
+    /// Returns the switches of the group by computed headroom, each part with the table that gives
+    /// this headroom. Without a computed headroom, all switches are one part.
     fn parts(&self, specs: Option<&[SwitchSpec]>) -> Vec<(Vec<u32>, OutTable)> {
         let whole = || vec![(self.switches.clone(), self.resolved.clone())];
         let (Some(specs), Some(policy)) = (specs, &self.policy) else { return whole() };
@@ -333,7 +335,7 @@ impl Group {
         parts.into_iter().map(|(switches, resolved, _)| (switches, resolved)).collect()
     }
 
-    /// The buffer of a switch whose ports were built with these rates.
+    /// Returns the buffer size of a switch whose ports were built with these rates (bytes).
     fn buffer_bytes(&self, built_rates: &[BitRate]) -> Option<u64> {
         self.keys.buffer.or_else(|| {
             let total_bps: u128 = built_rates.iter().map(|rate| u128::from(rate.0)).sum();
@@ -342,7 +344,7 @@ impl Group {
         })
     }
 
-    /// Refuses more queues than the core can number.
+    /// Rejects more queues than the core can number.
     fn check_queues(&self, context: &Context, name: &str, ports: usize) -> Option<()> {
         let queues = ports * usize::from(self.queues_per_port);
         if queues <= MAX_QUEUES {
@@ -360,7 +362,7 @@ impl Group {
         None
     }
 
-    /// Refuses a buffer that is smaller than a packet.
+    /// Rejects a buffer that is smaller than a packet.
     fn check_buffer(
         &self,
         context: &Context,
@@ -391,8 +393,8 @@ impl Group {
         None
     }
 
-    /// A memory of the switch, which serves ports of these rates, as policies and marking rules see
-    /// it.
+    /// Returns the shape of a switch memory, as policies and marking rules see it. The memory
+    /// serves ports with these rates.
     fn shape(
         &self,
         site: &Site<'_>,
@@ -405,7 +407,8 @@ impl Group {
         let config = SwitchConfig {
             capacity: chip.buffer_bytes / u64::from(slices),
             port_rates: rates.to_vec(),
-            // Pauses and slices by egress port exclude each other, which the check of pauses says.
+            // Pauses and slices by egress port exclude each other; the check of pauses reports
+            // this.
             foreign_ports: if pfc.is_some() { 0 } else { chip.ports - rates.len() },
             queues_per_port: chip.queues_per_port,
             max_packet: chip.packet,
@@ -419,8 +422,8 @@ impl Group {
         config.shape()
     }
 
-    /// The classifier of the group's switches, if the scenario has one; `None` if it does not fit
-    /// the switch.
+    /// Returns the classifier of the group's switches, if the scenario has one. `None` if it does
+    /// not fit the switch.
     fn classifier_spec(&self, context: &Context, name: &str) -> Option<Option<ClassifierSpec>> {
         let Some(chosen) = self.classifier.as_ref()? else { return Some(None) };
         let spec = ClassifierSpec { name: chosen.info.name.to_owned(), params: chosen.params.clone() };
@@ -440,7 +443,7 @@ impl Group {
         }
     }
 
-    /// Whether the policy pauses senders; `None` if it does not fit the switch.
+    /// Whether the policy pauses senders; `None` if the policy does not fit the switch.
     fn check_policy(
         &self,
         context: &Context,
@@ -478,7 +481,7 @@ impl Group {
         }
     }
 
-    /// Flow control of a switch with this number of ports; `None` if it does not fit.
+    /// Returns the flow control of a switch with this number of ports; `None` if it does not fit.
     fn pfc_spec(
         &self,
         context: &Context,
@@ -512,11 +515,11 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
     }
 }
 
-/// Writes the groups into the resolved scenario: the first one as `[switch]`, the others as
+/// Writes the groups into the resolved scenario: the first group as `[switch]`, the other groups as
 /// complete overrides.
 ///
-/// Overrides cannot remove keys, so `[switch]` has only keys that all groups have. An optional
-/// table or key that some groups lack is in an override of the first group.
+/// Overrides cannot remove keys, so `[switch]` has only keys that all groups have. If some groups
+/// lack an optional table or key, it is in an override of the first group.
 ///
 /// If headroom was computed, the switches of a group may differ: each value becomes a group.
 pub(crate) fn write_resolved(

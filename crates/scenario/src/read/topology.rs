@@ -1,4 +1,5 @@
-//! `[topology]`: from parameters to the graph as built, and as it runs after its changes.
+//! Builds `[topology]`: from parameters to the network as built, and to the network after its
+//! changes.
 
 use super::changes::changed;
 use super::files::Inputs;
@@ -13,9 +14,9 @@ use bufferlab_topology::TOPOLOGIES;
 
 /// The network before and after `topology.change`.
 pub(crate) struct Networks {
-    /// The network as the generator built it: buffers and loads follow from it.
+    /// Network as the generator built it: buffers and loads follow from this network.
     pub(crate) as_built: Topology,
-    /// The network after the changes: cables may be slower, longer or failing.
+    /// Network after the changes: cables may be slower, longer or failing.
     pub(crate) as_it_runs: Topology,
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> 
     Some(Networks { as_built: as_built?, as_it_runs: as_it_runs? })
 }
 
-/// The graph of the registered kind, if it is a network.
+/// Builds the graph of a registered kind; `None` if it is not a network.
 fn build(reader: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> Option<Topology> {
     let mut params = params_of_kind(reader, profile, inputs)?;
     let info = TOPOLOGIES.find(reader.kind()).expect("the reader accepts registered kinds only");

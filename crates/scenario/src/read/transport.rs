@@ -1,4 +1,4 @@
-//! `[[transport]]`: how flows are carried.
+//! Reads `[[transport]]`: how hosts carry flows.
 
 use super::congestion::{self, ControlChoice};
 use super::switch::Group;
@@ -14,13 +14,13 @@ use bufferlab_core::Profile;
 use bufferlab_transport::{Spacing, UNRESPONSIVE, find_congestion_control};
 use bufferlab_workload::{Carrier, Carriers};
 
-/// Segments before the first ACK (RFC 6928).
+/// Default number of segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
 
-/// All entries of `[[transport]]`, including invalid ones.
+/// All entries of `[[transport]]`, including invalid entries.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
-    /// Whether two transports have the same name; this error is reported already.
+    /// Whether two transports have equal names; the context already has this error.
     ambiguous: bool,
 }
 
@@ -34,23 +34,24 @@ struct Entry {
 }
 
 impl Transports {
-    /// Specifications of all transports; `None` if one is wrong or there are no transports.
+    /// Returns the specifications of all transports; `None` if one is invalid or there are no
+    /// transports.
     pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
         let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
         specs.filter(|specs| !specs.is_empty())
     }
 
-    /// Whether a workload sends anything over the transport, by transport.
+    /// Returns, for each transport, whether a workload sends packets over it.
     pub(crate) fn used(&self) -> Vec<bool> {
         self.entries.iter().map(|entry| entry.used).collect()
     }
 
-    /// Whether a transport has no congestion control.
+    /// Whether some transport has no congestion control.
     pub(crate) fn any_open_loop(&self) -> bool {
         self.packets().any(|spec| spec.pacing.is_some())
     }
 
-    /// The transports as workloads see them.
+    /// Returns the properties of transports that workloads need.
     pub(crate) fn carriers(&self) -> Carriers {
         let carrier = |(index, spec): (usize, &TransportSpec)| Carrier {
             name: spec.name.clone(),
@@ -74,12 +75,12 @@ impl Transports {
         }
     }
 
-    /// The valid specifications of transports.
+    /// Returns the specifications of the valid transports.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
 
-    /// Largest frame that any transport sends (bytes).
+    /// Size of the largest frame that any transport sends (bytes).
     pub(crate) fn largest_packet_bytes(&self) -> Option<u64> {
         let largest = |spec: &TransportSpec| {
             let data = u64::from(spec.segment_bytes) + u64::from(spec.header_bytes);
@@ -88,12 +89,13 @@ impl Transports {
         self.packets().map(largest).max()
     }
 
-    /// The smallest frame that a transport sends (bytes): an ACK, or one byte of data.
+    /// Size of the smallest frame that a transport sends (bytes): an ACK, or one byte of data.
     pub(crate) fn smallest_packet_bytes(&self) -> Option<u64> {
         self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
     }
 
-    /// Index of the entry that a workload uses: the entry called `written`, or the only entry.
+    /// Returns the index of the entry that a workload uses: the entry called `written`, or the only
+    /// entry.
     pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>, written: Option<&str>) -> Option<u32> {
         let names = || self.entries.iter().map(|entry| entry.name.as_str());
         let index = match written {
@@ -193,7 +195,7 @@ fn transport(
     (name, keys.complete())
 }
 
-/// Payload and headers of a full segment are a frame together.
+/// Checks that payload and headers of a full segment together fit into a frame.
 fn check_frame(reader: &Reader<'_>, keys: &mut TransportKeys) {
     if let (Some(payload), Some(headers)) = (keys.segment_bytes, keys.header_bytes)
         && u64::from(payload) + u64::from(headers) > FRAME_MAX
@@ -216,8 +218,8 @@ fn leave_out(reader: &mut Reader<'_>, control: Option<&ControlChoice>, is_rdma: 
     }
 }
 
-/// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the
-/// others.
+/// Reads the rate of a transport without congestion control. Other transports have no rate, and
+/// give `Some(None)`.
 fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Option<Pacing>> {
     let rate = reader.rate("rate");
     let spacing = reader.choice("spacing");
@@ -247,8 +249,8 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
     Some(Some(Pacing { rate: rate?, spacing }))
 }
 
-/// Open-loop packets are not acknowledged: keys of TCP are left out of the resolved scenario, with
-/// a warning where written.
+/// Omits keys of TCP from the resolved scenario, with a warning if the file has them: open-loop
+/// packets are not acknowledged.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
     const KEYS: [&str; 13] = [
         "kind",
@@ -299,7 +301,7 @@ fn window(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<In
     Some(InitialWindow::Segments(DEFAULT_WINDOW))
 }
 
-/// A transport that no workload uses is probably a misunderstanding.
+/// Warns of a transport that no workload uses, which is probably a misunderstanding.
 pub(crate) fn warn_about_unused(root: &Reader<'_>, transports: &Transports) {
     if !transports.entries.iter().any(|entry| entry.used) {
         return;

@@ -1,4 +1,4 @@
-//! `[switch.pfc.watchdog]`: the detector of pause storms.
+//! Reads `[switch.pfc.watchdog]`: the detector of pause storms.
 
 use crate::context::{Complaint, Context};
 use crate::format::WatchdogKeys;
@@ -10,18 +10,18 @@ use bufferlab_units::Time;
 
 /// SONiC's detection time for every 32 ports or part of 32 ports.
 const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
-/// SONiC's longest interval between two polls.
+/// Longest interval between two polls in SONiC.
 const POLL_MAX: Time = Time::from_ms(1_000);
 
-/// The table of the watchdog. Times that are not written depend on the number of ports.
+/// Value of the watchdog's table. Times that the file lacks depend on the number of ports.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchdogChoice {
     keys: WatchdogKeys,
     poll_origin: Origin,
 }
 
-/// Reads the table below `[switch.pfc]`. `Some(None)`: the table is absent or switched off.
-/// `repeated`: whether the switch repeats its own pauses.
+/// Reads the table below `[switch.pfc]`. `Some(None)` means that the table is absent or switched
+/// off. `repeated` is whether the switch repeats its own pauses.
 pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<WatchdogChoice>> {
     pfc.spec_of("watchdog");
     if !pfc.has("watchdog") {
@@ -41,7 +41,8 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
 }
 
 impl WatchdogChoice {
-    /// Specification for a switch with this number of ports; records a misfit.
+    /// Returns the specification for a switch with this number of ports; the context records a
+    /// misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
         let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);

@@ -1,4 +1,4 @@
-//! `[[workload]]`: the traffic. The registry of workloads explains the keys of a kind.
+//! Reads `[[workload]]`: the traffic. The registry of workloads has the keys of a kind.
 
 use super::files::Inputs;
 use super::topology::Networks;
@@ -14,7 +14,7 @@ use bufferlab_units::Time;
 use bufferlab_workload::{SwitchFacts, WORKLOADS, Workload, WorkloadContext};
 use std::sync::Arc;
 
-/// Facts that workloads are checked against, as far as they are known.
+/// Facts that workloads are checked against, if they are known.
 pub(crate) struct Facts<'a> {
     pub(crate) networks: Option<&'a Networks>,
     pub(crate) switches: Option<&'a [SwitchSpec]>,
@@ -77,7 +77,7 @@ pub(crate) fn read(
     (complete && !specs.is_empty()).then_some(specs)
 }
 
-/// Name of a workload's flows, which must be unique, and its place in the file.
+/// Reads the name of a workload's flows, which must be unique, and its place in the file.
 fn class(reader: &mut Reader<'_>, known: &[(String, Origin)]) -> (String, Origin) {
     let class = reader.text_or("class", reader.kind());
     let origin = reader.place(if reader.has("class") { "class" } else { "kind" });

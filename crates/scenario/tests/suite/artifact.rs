@@ -1,10 +1,10 @@
-//! Keys with a different default in the profile `artifact`.
+//! Tests of keys with a different default in the profile `artifact`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_scenario::{Loaded, TelemetryPath, TelemetryScope, load, load_text};
 use std::path::Path;
 
-/// The text of a scenario with one transport.
+/// Formats a scenario with one transport.
 fn text(profile: &str, transport: &str) -> String {
     format!(
         "profile = \"{profile}\"\nduration = \"1 s\"\n\
@@ -89,7 +89,7 @@ fn a_connection_that_stays_open_cannot_be_full() {
     assert!(said.contains("remove `full_connection`, or `persistent`"), "{said}");
 }
 
-/// Values of a policy parameter (bytes).
+/// Returns the values of a policy parameter (bytes).
 fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
     let value = params.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     match value.unwrap_or_else(|| panic!("{name} is set")) {
@@ -103,8 +103,8 @@ fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
 fn reverie_sets_headroom_aside_for_two_priorities_of_every_port() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/artifact-reverie.toml");
     let scenario = load(&path, &[]).expect("it loads").scenario;
-    // The headroom is two packets, 3860 B for the reaction, and the bytes of 25 Gb/s in two times 2
-    // us.
+    // The headroom is two packets, 3860 B for the reaction, and the bytes that 25 Gb/s carry in two
+    // times 2 us.
     let of_queue = 2 * (1_000 + 48) + 3_860 + 2 * 25_000 * 2 / 8;
     assert_eq!(of_queue, 18_456);
     for (spec, name) in scenario.switches.iter().zip(&scenario.topology.switches) {

@@ -1,4 +1,4 @@
-//! Common functions of the tests.
+//! Functions that several test files share.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bufferlab_scenario::{Loaded, load};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 /// Folder of the shipped scenarios.
 pub(crate) const SCENARIOS: &str = "../../scenarios";
 
-/// The shipped scenarios.
+/// Returns the paths of the shipped scenarios.
 pub(crate) fn shipped() -> Vec<PathBuf> {
     toml_files(Path::new(SCENARIOS))
 }
 
-/// All TOML files of a folder, by name.
+/// Returns all TOML files of a folder, ordered by name.
 pub(crate) fn toml_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder exists");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
@@ -54,7 +54,7 @@ pub(crate) fn reload(loaded: &Loaded) -> Loaded {
     load(&path, &[]).unwrap_or_else(|error| panic!("{}\n{}", render(&error), loaded.resolved))
 }
 
-/// Asserts that the resolved text loads to the same scenario, and resolves to itself.
+/// Asserts that the resolved text loads to an equal scenario, and resolves to itself.
 pub(crate) fn assert_round_trip(loaded: &Loaded) {
     let again = reload(loaded);
     assert_eq!(again.scenario, loaded.scenario, "{}", loaded.resolved);

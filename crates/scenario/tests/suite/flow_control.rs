@@ -1,4 +1,4 @@
-//! Meaning of the keys of flow control: defaults that depend on the switch, keys that disable
+//! Tests of the meaning of flow control keys: defaults that depend on the switch, keys that disable
 //! features, storms and routes by name.
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
@@ -89,7 +89,7 @@ fn headroom_is_one_size_or_a_list_with_one_per_port() {
     assert_eq!(headroom("[\"20 KB\", \"30 KB\"]"), list);
 }
 
-/// Headroom of every port, configured or computed.
+/// Returns the headroom of every port, configured or computed.
 fn headroom_of(loaded: &Loaded, switch: usize) -> ParamValue {
     let params = &loaded.scenario.switches[switch].policy_params;
     params.iter().find(|(name, _)| name == "headroom").expect("the policy has it").1.clone()
@@ -104,7 +104,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed.bytes()));
     assert!(!loaded.resolved.contains("auto"), "{}", loaded.resolved);
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-    // `auto` is the default.
+    // The value `auto` is the default.
     let of = |policy: &str| headroom_of(&shipped_with("lossless.toml", &[("switch.policy", policy)]), 0);
     assert_eq!(of("sonic-dt"), of("sonic-dt(headroom=auto)"));
     assert_eq!(of("sonic-dt"), ParamValue::Bytes(needed.bytes()));
@@ -201,10 +201,10 @@ fn profiles_are_tables_whose_dynamic_th_is_a_power_of_two() {
     assert_eq!(*found, ParamValue::Profiles(vec![lossless, lossy].into()));
 }
 
-/// Rendered errors of a shipped scenario with invalid overrides.
+/// Renders the errors of a shipped scenario with invalid overrides.
 fn refused(name: &str, overrides: &[(&str, &str)]) -> String {
     let error = load(&Path::new(SCENARIOS).join(name), &owned(overrides)).expect_err("it makes no sense");
-    // Removes the frame and joins the lines.
+    // The test removes the frame of the message and joins its lines.
     render(&error).replace(['│', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

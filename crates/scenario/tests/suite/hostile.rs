@@ -1,4 +1,5 @@
-//! Hostile files must not harm the reader of an error, or read files of other folders.
+//! Tests that hostile files do not harm the reader of an error, and do not read files of other
+//! folders.
 
 use crate::common::{owned, render};
 use bufferlab_scenario::{LoadError, load, load_text};
@@ -67,11 +68,11 @@ fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
 }
 
 fn said(outcome: Result<(), LoadError>) -> String {
-    // Joins the lines, because the positions of line breaks depend on the path.
+    // The lines are joined, because the positions of line breaks depend on the path.
     render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every host without a cable is a separate error.
+/// The test has one error for every host without a cable.
 #[test]
 fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
     let one = "kind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
@@ -122,7 +123,7 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 #[test]
 fn a_flow_list_without_line_ends_is_refused_before_it_is_in_memory() {
     let folder = tempfile::tempdir().expect("a folder");
-    // One line of 200 MB, a few hundred kilobytes when compressed.
+    // The file is one line of 200 MB, which takes a few hundred kilobytes when compressed.
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(b"src,dst,size_bytes,start_ns\n# all well\n0,1,1000,0\n").expect("writable");
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! Numerical meaning of the keys of a scenario.
+//! Tests of the numerical meaning of a scenario's keys.
 
 use crate::common::shipped_with;
 use bufferlab_core::mark::{BufferAware, Moment, Scope, Step, Watch};
@@ -13,7 +13,7 @@ fn alpha(loaded: &bufferlab_scenario::Loaded) -> &ParamValue {
     &params.iter().find(|(name, _)| name == "alpha").expect("it has an alpha").1
 }
 
-/// All flows of a run, and the names of their classes.
+/// Returns all flows of a run, and the names of their classes.
 pub(crate) fn traffic(scenario: &Scenario) -> (Vec<FlowSpec>, Vec<String>) {
     let racks = scenario.topology.racks();
     let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
@@ -29,7 +29,7 @@ pub(crate) fn traffic(scenario: &Scenario) -> (Vec<FlowSpec>, Vec<String>) {
     (flows, traffic.classes.into_iter().map(|class| class.name).collect())
 }
 
-/// The marking rule of a switch with one port.
+/// Builds the marking rule of a switch with one port.
 fn rule(ecn: &EcnSpec) -> Result<Marking, BuildError> {
     let shape = SwitchConfig::new(1_000_000, vec![BitRate::gbps(10)]).shape();
     ecn.marker(&shape).map(|marker| marker.rule)
@@ -90,7 +90,7 @@ fn overrides_of_the_command_line_reach_every_kind_of_key() {
     let set = |overrides: &[(&str, &str)]| shipped_with("abm-reduced.toml", overrides);
     assert_eq!(set(&[("switch.policy", "abm")]).scenario.switches[3].policy, "abm");
     let ratio = |x: f64| ParamValue::RatioPerPriority(vec![x].into());
-    // A different policy does not inherit the parameters of the old one; the same policy does.
+    // A different policy does not inherit the parameters of the old policy; an equal policy does.
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2")])), ratio(2.0));
     assert_eq!(*alpha(&set(&[("switch.policy", "{ name = \"abm\", alpha = 0.25 }")])), ratio(0.25));
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2"), ("switch.policy", "abm")])), ratio(0.5));
@@ -180,7 +180,7 @@ fn a_pattern_changes_every_cable_that_matches_it_as_if_each_were_named() {
     assert_eq!(each(&["leaf*-spine0/1"]), each(&["leaf0-spine0/1", "leaf1-spine0/1"]));
     assert_eq!(each(&["spine*-*"]), each(&["spine0-leaf0", "spine0-leaf1"]));
     assert_ne!(each(&["leaf0-h*"]), each(&["leaf0-h0"]));
-    // The resolved file has the same meaning.
+    // The resolved file has the meaning of the original file.
     crate::common::assert_round_trip(&load("[{ link = \"leaf0-h*\", rate = \"1 Gb/s\" }]"));
 }
 
@@ -253,7 +253,8 @@ fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
     let loaded = crate::common::shipped_with("tdt-fig7.toml", &[]);
     let (flows, _) = traffic(&loaded.scenario);
     let of_class = |class: u16| flows.iter().filter(move |flow| flow.class == class).collect::<Vec<_>>();
-    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B; 2 Gb/s until the end of 200 ms are 33,333.3.
+    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B, and 2 Gb/s until the end of 200 ms are
+    // 33,333.3.
     assert_eq!(of_class(1)[0].size, 667 * 1_446);
     assert_eq!((of_class(0)[0].size, of_class(0)[1].dst), (33_333 * 1_446, 1));
     assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");

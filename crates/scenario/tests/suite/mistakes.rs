@@ -1,4 +1,5 @@
-//! Typical mistakes and their error messages. Every fixture in `mistakes/` has a snapshot.
+//! Typical mistakes in scenarios and their error messages. Every fixture in `mistakes/` has a
+//! snapshot.
 
 use crate::common::{SCENARIOS, owned, render, toml_files};
 use bufferlab_scenario::{LoadError, load};
@@ -61,7 +62,7 @@ fn mistakes_on_the_command_line_show_the_command_line() {
     }
 }
 
-/// Settings that a switch cannot have, or that have no effect. The switch has 400 KB, eight ports
+/// The settings are impossible for a switch, or have no effect. The switch has 400 KB, eight ports
 /// and one queue per port.
 #[test]
 fn parameters_of_policies_that_make_no_sense_are_refused_with_the_reason() {
@@ -158,7 +159,7 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
 }
 
 /// Marks without ECN-capable packets cause a warning if the marks were set last. If the transport
-/// was changed last, the user compares transports, and there is no warning.
+/// was changed last, the user compares transports, and gets no warning.
 #[test]
 fn marks_in_vain_are_shown_where_they_were_meant() {
     let count = |scenario: &str, overrides: &[(&str, &str)]| {

@@ -1,5 +1,5 @@
-//! The example of `docs/reference/scenarios.md` loads; `cargo xtask generate` writes its reference,
-//! which the tests of `xtask` compare.
+//! The example of `docs/reference/scenarios.md` loads. `cargo xtask generate` writes the reference
+//! of this page, which the tests of `xtask` compare.
 
 use bufferlab_scenario::load_text;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The resolved text of a scenario loads to the same scenario.
+//! The resolved text of a scenario loads to an equal scenario.
 
 use crate::common::{assert_round_trip, owned, reload, shipped, shipped_with};
 use bufferlab_core::POLICIES;
@@ -233,7 +233,7 @@ fn open_loop_traffic_survives_the_round_trip() {
     insta::assert_snapshot!("resolved_open_loop", loaded.resolved);
 }
 
-/// A dumbbell with the given keys of `[switch]`, and of an override of one switch.
+/// Formats a dumbbell with the given keys of `[switch]`, and of an override of one switch.
 fn overridden(switch: &str, of: &str, over: &str) -> String {
     format!(
         r#"
@@ -280,7 +280,7 @@ const SAYINGS: [&str; 17] = [
     "uncharged_bytes = \"14 B\"",
 ];
 
-/// Policies of a switch or an override.
+/// Policies that the test sets for a switch or an override.
 const POLICIES_SAID: [&str; 4] = [
     "policy = { name = \"sonic-dt\", headroom = \"10 KB\" }",
     "policy = { name = \"sonic-dt\", headroom = \"auto\" }",
@@ -304,7 +304,7 @@ fn what_one_switch_has_and_another_has_not_survives_the_round_trip() {
             let buffer = switch.replace("buffer_per_port_per_gbps = \"40 KB\"", "");
             let text =
                 overridden(&format!("{switch_policy}\n{buffer}"), of, &format!("{override_policy}\n{over}"));
-            // The loader refuses invalid combinations; other tests check this.
+            // The loader refuses invalid combinations; other tests check these combinations.
             if let Ok(loaded) = load_text(Path::new("overridden.toml"), &text, &owned(&[])) {
                 loadable += 1;
                 assert_round_trip(&loaded);

@@ -1,4 +1,4 @@
-//! Custom topologies of a program work like built-in kinds, and invalid ones are refused.
+//! Custom topologies of a program work like built-in kinds, and the loader refuses invalid ones.
 
 use crate::common::{assert_round_trip, render};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, RegisterError};
@@ -19,7 +19,7 @@ const RING: &[ParamInfo] = &[
     ParamInfo::computed("delay", ParamKind::DELAY, "a microsecond", "\"2 us\"", "Propagation delay."),
 ];
 
-/// A ring of switches with one host each.
+/// Builds a ring of switches with one host each.
 fn ring(params: &mut Params) -> Result<Topology, Faults> {
     let count = params.small_count("switches");
     if count < 3 {

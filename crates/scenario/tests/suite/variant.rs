@@ -1,4 +1,4 @@
-//! Variants: parsing, effect on a scenario, and errors.
+//! Tests of variants: parsing, effect on a scenario, and errors.
 
 use crate::common::{SCENARIOS, owned, render, shipped_with};
 use bufferlab_core::POLICIES;
@@ -16,7 +16,7 @@ fn load_as(scenario: &str, variant: &str) -> Result<Loaded, LoadError> {
     load_changed(&Path::new(SCENARIOS).join(scenario), None, &changes)
 }
 
-/// A typical value: a word, number, quantity, list or quoted text.
+/// Draws a typical value: a word, number, quantity, list or quoted text.
 fn value() -> impl Strategy<Value = String> {
     let quoted = "[a-z,()+=\\[: ]{0,8}";
     prop_oneof![
@@ -32,7 +32,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A variant as (label, policy, parameters, changes), and blanks between the parts.
+    /// Draws a variant as (label, policy, parameters, changes), and blanks between the parts.
     fn written()(
         // The first character prevents the name of a policy.
         label in prop::option::of("[XYµ0-9][a-z0-9 %.-]{0,10}[a-z0-9]"),
@@ -158,7 +158,7 @@ fn a_value_that_does_not_fit_is_shown_where_the_variant_says_it() {
     });
 }
 
-/// `--set` is older than variants, and reads the same keys by the rules of files.
+/// The option `--set` is older than variants, and reads equal keys by the rules of files.
 #[test]
 fn a_variant_is_what_the_same_keys_set_by_hand_are() {
     for (variant, keys) in [
@@ -213,7 +213,7 @@ fn an_alias_in_the_scenario_is_the_same_policy() {
     assert_eq!(loaded.variant.map(|variant| variant.label).as_deref(), Some("a"));
 }
 
-/// A file and the text of a variant can have the same meaning.
+/// A file and the text of a variant can have equal meanings.
 #[test]
 fn a_policy_with_brackets_is_a_table_in_a_file_too() {
     let text = shipped_with("star-incast.toml", &[("switch.policy", "dt(alpha=0.5)")]).resolved;

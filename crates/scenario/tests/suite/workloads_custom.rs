@@ -1,4 +1,4 @@
-//! Custom workloads of a program work like built-in kinds, and invalid ones are refused.
+//! Custom workloads of a program work like built-in kinds, and the loader refuses invalid ones.
 
 use crate::common::{assert_round_trip, render};
 use crate::meaning::traffic;
@@ -23,7 +23,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// A workload in which every host sends to the next host, all at the same time.
+/// A workload in which every host sends to the next host, all at one time.
 #[derive(Clone, Debug)]
 struct Pulses {
     size: u64,

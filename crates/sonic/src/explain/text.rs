@@ -1,13 +1,14 @@
-//! An explanation as text: a picture of the memory, tables, and the way of each class.
+//! Explanation of a configuration as text: a picture of the memory, tables, and the way of each
+//! class.
 
 use super::{Explanation, Limit, PortKind, Way};
 use bufferlab_units::quantity::format_size;
 use std::fmt::Write as _;
 
-/// Width of the picture (characters).
+/// Width of the memory's picture (characters).
 const WIDTH: u64 = 60;
 
-/// The explanation as text.
+/// Formats the explanation of a configuration as text.
 #[must_use]
 pub fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
@@ -149,7 +150,7 @@ fn limit_line(limit: &Limit) -> String {
     }
 }
 
-/// Numbers with ranges: `0-2,5`.
+/// Formats numbers with ranges: `0-2,5`.
 fn list(numbers: &[u8]) -> String {
     let mut parts: Vec<(u8, u8)> = Vec::new();
     for number in numbers {

@@ -8,45 +8,45 @@ use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A limit that can bind.
+/// A limit on the way of a packet that can bind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Name of the limit.
+    /// Name of the limit in tables.
     pub name: String,
-    /// Profile.
+    /// Name of the limit's profile.
     pub profile: String,
-    /// Alpha as a fraction, or the bytes of a static limit.
+    /// Alpha of the limit as a fraction, or the bytes of a static limit.
     pub alpha: String,
-    /// Reserve (bytes).
+    /// Reserve of the profile (bytes).
     pub reserve: u64,
-    /// Threshold with the reserve, for an empty, half full and full pool (bytes); absent if the
-    /// pool has no size.
+    /// Threshold of the limit with the reserve, for an empty, half full and full pool (bytes).
+    /// Absent if the pool has no size.
     pub thresholds: Option<[u64; 3]>,
     /// Occupancy that a lone queue reaches (bytes).
     pub alone: Option<u64>,
-    /// Action on a packet at the limit.
+    /// Action of the switch on a packet at the limit.
     pub then: &'static str,
 }
 
-/// The headroom of a group, with the need for it.
+/// Headroom of a lossless group, with the need for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Usable headroom of one group: the headroom of its profile, at most the headroom pool of a
+    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
     /// slice (bytes).
     pub bytes: u64,
-    /// Headroom of the profile (bytes).
+    /// Headroom of the group's profile (bytes).
     pub asked: u64,
-    /// Speed (Mb/s).
+    /// Speed of the port (Mb/s).
     pub speed_mbps: u64,
-    /// Cable (metres).
+    /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Largest packet (bytes).
+    /// Size of the largest packet (bytes).
     pub mtu: u64,
-    /// Need with full-size packets if the peer stops at once (bytes).
+    /// Headroom that full-size packets need if the peer stops at once (bytes).
     pub least: u64,
-    /// Need with the response time that the standard allows (bytes).
+    /// Headroom that is needed with the response time of the standard (bytes).
     pub standard: u64,
-    /// Usable headroom minus the standard need (bytes).
+    /// Usable headroom minus the need by the standard (bytes).
     pub margin_bytes: i64,
     /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
@@ -54,54 +54,54 @@ pub struct Headroom {
     pub answer: String,
 }
 
-/// Marking in a queue.
+/// Marking in a queue on the way of a packet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wred {
-    /// Profile.
+    /// Name of the marking profile.
     pub profile: String,
-    /// ECN mode, such as `ecn_all`.
+    /// ECN mode of the marking profile, such as `ecn_all`.
     pub ecn: String,
-    /// First and last threshold (bytes).
+    /// First and last threshold of marking (bytes).
     pub thresholds: [Option<u64>; 2],
 }
 
 /// The way of one traffic class through the switch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
-    /// Traffic class.
+    /// Number of the traffic class.
     pub class: u8,
-    /// DSCP values that map to the class.
+    /// DSCP values that map to the traffic class.
     pub dscp: Vec<u8>,
-    /// Priority group at ingress.
+    /// Priority group of the class at ingress.
     pub group: Option<u8>,
-    /// Queue at egress.
+    /// Queue of the class at egress.
     pub queue: Option<u8>,
-    /// Whether the group has PFC.
+    /// Whether the priority group has PFC.
     pub pfc: bool,
-    /// Limits, in the order in which a packet meets them.
+    /// Limits on the way, in the order in which a packet meets them.
     pub limits: Vec<Limit>,
-    /// Headroom, if the group is lossless.
+    /// Headroom of the priority group, if the group is lossless.
     pub headroom: Option<Headroom>,
-    /// Distance of the resume point below the pause point (bytes).
+    /// Distance of the group's resume point below its pause point (bytes).
     pub resume_below: Option<u64>,
-    /// Marking.
+    /// Marking in the queue.
     pub wred: Option<Wred>,
 }
 
-/// Ports with the same speed, cable and ways.
+/// A kind of port: ports with equal speed, cable and ways.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortKind {
     /// Names of the ports of this kind.
     pub ports: Vec<String>,
-    /// Speed (Mb/s).
+    /// Speed of the ports (Mb/s).
     pub speed_mbps: Option<u64>,
-    /// Cable (metres).
+    /// Length of the ports' cables (metres).
     pub cable_metres: Option<f64>,
     /// Ways through the switch by traffic class.
     pub ways: Vec<Way>,
 }
 
-/// Kinds of ports, each with the ways of all classes.
+/// Returns the kinds of ports, each with the ways of all classes.
 pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>) -> Vec<PortKind> {
     let mut kinds: Vec<(PortName, PortKind)> = Vec::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {
@@ -128,8 +128,8 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
     kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Traffic classes of a port, from its maps. Without maps there is a class for each group and
-/// queue.
+/// Returns the traffic classes of a port, from its maps. Without maps, each group and queue is a
+/// class.
 fn classes(config: &Config, port: &PortName) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();
@@ -199,7 +199,7 @@ fn way(
     way
 }
 
-/// The profile of a group: as assigned, or as the switch computes it.
+/// Returns the profile of a group, as assigned or as the switch computes it.
 fn group_profile(
     config: &Config,
     chip: Option<&'static Chip>,
@@ -226,7 +226,7 @@ fn marking(config: &Config, port: &PortName, queue: u8) -> Option<Wred> {
     })
 }
 
-/// Alpha in the usual notation: 8, 1, 1/8.
+/// Formats alpha in the usual notation: 8, 1, 1/8.
 pub(crate) fn fraction(exponent: i8) -> String {
     if exponent >= 0 { (1u32 << exponent).to_string() } else { format!("1/{}", 1u32 << -exponent) }
 }

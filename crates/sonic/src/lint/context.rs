@@ -12,12 +12,12 @@ const ROUND_TRIP_US: f64 = 8.0;
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// Memory of the chip, or a memory of bytes if the chip is not known; absent if no pool has a
+    /// Memory of the chip, or a memory of bytes if the chip is not known. Absent if no pool has a
     /// size.
     pub(super) memory: Option<Memory>,
-    /// Lossless groups.
+    /// Classes of lossless groups.
     pub(super) classes: Vec<Class>,
-    /// Lossy queue profiles that are in use, by name.
+    /// Profiles of lossy queues that are in use, by name.
     pub(super) lossy_queues: Vec<&'c Profile>,
 }
 
@@ -61,7 +61,7 @@ impl<'c> Context<'c> {
     }
 }
 
-/// The first ports by name, and the number of the others.
+/// Names the first ports of a list, and the number of the other ports.
 pub(crate) fn some(ports: &[PortName]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<_> = ports.iter().take(SHOWN).map(ToString::to_string).collect();

@@ -7,7 +7,7 @@ use crate::keys::PortName;
 use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A needed field: its name, whether the entry has it, and the gap without it.
+/// Field that an entry needs: its name, whether the entry has it, and the gap without it.
 type Need = (&'static str, bool, Severity, &'static str);
 
 fn report(findings: &mut Findings, place: &ConfigPlace, needs: &[Need]) {
@@ -80,7 +80,7 @@ fn profiles(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Fields about the pause and resume points of a lossless profile.
+/// Checks the fields about the pause and resume points of a lossless profile.
 fn resume(profile: &Profile, findings: &mut Findings) {
     use Severity::{Info, Warning};
     let above_zero = profile.xon.as_ref().is_some_and(|xon| xon.value > 0);
@@ -99,11 +99,11 @@ fn resume(profile: &Profile, findings: &mut Findings) {
     report(findings, &profile.place, needs);
 }
 
-/// Finds a threshold in the notation that the pool does not have.
+/// Finds a threshold in a notation that the pool does not have.
 fn notation(config: &Config, profile: &Profile, findings: &mut Findings) {
     let Some((name, pool)) = config.pool_of(profile) else { return };
     let (Some(threshold), Some(mode)) = (&profile.threshold, &pool.mode) else { return };
-    // SONiC accepts a static limit in a dynamic pool, but not an alpha in a static one.
+    // SONiC accepts a static limit in a dynamic pool, but not an alpha in a static pool.
     if matches!(threshold.value, Threshold::Dynamic(_)) && mode.value == Mode::Static {
         findings.add_as(
             Severity::Info,
@@ -157,7 +157,8 @@ fn marking(profile: &WredProfile, findings: &mut Findings) {
         if !is_on {
             continue;
         }
-        // Marking of every colour uses the thresholds of the colour; only green is usual.
+        // Marking of every colour uses the thresholds of the colour; usually only green packets are
+        // marked.
         let severity = if has_any { Warning } else { Info };
         let needs: [Need; 3] = [
             (min, colour.min.is_some(), severity, "marking and dropping begin at the chip's default"),
@@ -168,7 +169,7 @@ fn marking(profile: &WredProfile, findings: &mut Findings) {
     }
 }
 
-/// Schedulers, watchdogs and parameters of the dynamic model.
+/// Checks schedulers, watchdogs and parameters of the dynamic model.
 fn others(config: &Config, findings: &mut Findings) {
     use Severity::{Info, Warning};
     for scheduler in config.schedulers.values() {
@@ -220,7 +221,7 @@ fn others(config: &Config, findings: &mut Findings) {
     dynamic_model(config, findings);
 }
 
-/// Parameters of profiles that the switch computes.
+/// Checks the parameters of profiles that the switch computes.
 fn dynamic_model(config: &Config, findings: &mut Findings) {
     let computed = config.groups.values().find(|group| group.value == Assigned::Computed);
     let Some(group) = computed else { return };
@@ -240,7 +241,7 @@ fn dynamic_model(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// A map with the inputs that it needs, by severity and consequence.
+/// Checks that a map has the inputs that it needs, by severity and consequence.
 fn maps(config: &Config, findings: &mut Findings) {
     let users = users(config);
     for ((kind, name), map) in &config.maps {
@@ -267,7 +268,7 @@ fn maps(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Ports that use each map.
+/// Returns the ports that use each map.
 fn users(config: &Config) -> BTreeMap<(MapKind, &str), Vec<&PortName>> {
     let kinds =
         [MapKind::DscpToTc, MapKind::Dot1pToTc, MapKind::TcToQueue, MapKind::TcToPg, MapKind::PfcToQueue];
@@ -282,8 +283,8 @@ fn users(config: &Config) -> BTreeMap<(MapKind, &str), Vec<&PortName>> {
     users
 }
 
-/// Severity of a missing input: an error if lossless packets take the default, a warning if others
-/// do, and a hint if no packet has this input.
+/// Severity of a missing input of a map. It is an error if lossless packets take the default, and a
+/// warning if other packets take it. It is a hint if no packet has this input.
 fn severity(config: &Config, kind: MapKind, input: u8, users: &[&PortName]) -> Severity {
     let has_class = |port: &PortName| {
         let maps =
@@ -317,7 +318,7 @@ fn consequence(kind: MapKind, severity: Severity) -> &'static str {
     }
 }
 
-/// Numbers as a short list: `3, 5-8`.
+/// Formats numbers as a short list: `3, 5-8`.
 fn ranges(numbers: &[u8]) -> String {
     let mut parts: Vec<(u8, u8)> = Vec::new();
     for number in numbers {

@@ -1,4 +1,4 @@
-//! Lists what a check did not judge, with the reasons.
+//! Lists the parts of a configuration that a check did not judge, with the reasons.
 
 use super::Options;
 use super::context::some;
@@ -8,7 +8,7 @@ use crate::resolve::Resolved;
 use crate::silicon::{GENERIC, Memory};
 use std::collections::BTreeMap;
 
-/// Tables that a switch may have, with what depends on them.
+/// Tables that a switch may have, with the properties that depend on them.
 const TABLES: &[(&str, &str)] = &[
     ("PORT", "speeds and whether ports exist"),
     ("CABLE_LENGTH", "headroom of cables"),
@@ -25,8 +25,8 @@ const TABLES: &[(&str, &str)] = &[
     ("PFC_WD", "watchdogs"),
 ];
 
-/// Parts of a configuration that the rules did not judge, each with the reason. Findings do not
-/// cover these parts.
+/// Returns the parts of a configuration that the rules did not judge, each with the reason.
+/// Findings do not cover these parts.
 #[must_use]
 pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     found
 }
 
-/// Lossless groups whose headroom was not compared with its need, by reason.
+/// Returns the lossless groups whose headroom was not compared with its need, by reason.
 fn headroom(config: &Config) -> Vec<String> {
     let mut reasons: BTreeMap<String, (usize, Vec<PortName>)> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

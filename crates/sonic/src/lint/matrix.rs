@@ -1,8 +1,9 @@
-//! The matrix of entries that a configuration needs: for every port and priority, each table that
-//! must have an entry.
+//! The matrix of entries that a configuration needs. For every port and priority, it has each table
+//! that must have an entry.
 //!
-//! A cell is judged if its table is present. A cell is needed by its meaning (a traffic class
-//! reaches a queue, so the queue needs a profile), or because most ports of the same kind have it.
+//! A cell is judged if its table is present. A cell is needed by its meaning: a traffic class
+//! reaches a queue, so the queue needs a profile. A cell is also needed if most ports of the same
+//! kind have it.
 
 mod cells;
 
@@ -13,7 +14,7 @@ use crate::keys::PortName;
 use crate::place::ConfigPlace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers of priorities, groups and queues that are judged.
+/// Number of priorities, groups and queues that the matrix judges.
 const NUMBERS: u8 = 8;
 
 /// Severity and consequence of an empty cell.
@@ -35,16 +36,16 @@ const fn hint(consequence: &'static str) -> Option<Gap> {
     Some(Gap { severity: Severity::Info, consequence })
 }
 
-/// The kind of numbers in a column.
+/// Kind of the numbers in a column of the matrix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// One cell for a port.
+    /// The column has one cell for a port.
     Port,
-    /// A cell for each priority group of a port.
+    /// The column has a cell for each priority group of a port.
     Group,
-    /// A cell for each queue of a port.
+    /// The column has a cell for each queue of a port.
     Queue,
-    /// A cell for each priority of a port.
+    /// The column has a cell for each priority of a port.
     Priority,
 }
 
@@ -65,23 +66,23 @@ impl Numbers {
 /// A column of the matrix.
 struct Column {
     table: &'static str,
-    /// Field of the entry; empty for the entry itself.
+    /// Field of the entry that the column is about; empty for the entry itself.
     field: &'static str,
     numbers: Numbers,
-    /// Whether the cell has a value.
+    /// Function that returns whether the cell has a value.
     has: fn(&Config, &PortName, u8) -> bool,
-    /// The gap of an empty cell, if its meaning needs a value.
+    /// Function that returns the gap of an empty cell, if the cell's meaning needs a value.
     needs: fn(&Traffic<'_>, &PortName, u8) -> Option<Gap>,
 }
 
-/// The traffic of ports, as the maps direct it.
+/// Traffic of ports, as the maps direct it.
 struct Traffic<'c> {
     config: &'c Config,
-    /// Priorities with PFC on any port.
+    /// Priorities that have PFC on some port.
     lossless: BTreeSet<u8>,
-    /// Whether any port has a watchdog on a priority.
+    /// Whether some port has a watchdog on a priority.
     any_watchdog: bool,
-    /// Whether any queue with PFC has marking.
+    /// Whether some queue with PFC has marking.
     any_marking: bool,
     ports: BTreeMap<PortName, Reach>,
 }
@@ -92,7 +93,7 @@ struct Reach {
     pfc: BTreeSet<u8>,
     groups: BTreeSet<u8>,
     queues: BTreeSet<u8>,
-    /// Queues that pauses stop.
+    /// Queues of the port that pauses stop.
     paused: BTreeSet<u8>,
 }
 
@@ -143,8 +144,8 @@ impl<'c> Traffic<'c> {
     }
 }
 
-/// Ports whose cells are judged: those that a table of buffers or QoS names, without ports of other
-/// cards, ports that are down, and ports whose profiles all admit nothing.
+/// Returns the ports whose cells are judged: ports that a table of buffers or QoS names. Ports of
+/// other cards, ports that are down, and ports whose profiles admit nothing are excluded.
 fn judged_ports(config: &Config) -> BTreeSet<PortName> {
     let groups = config.groups.keys().map(|(port, _)| port);
     let queues = config.queues.keys().map(|(port, _)| port);
@@ -159,7 +160,7 @@ fn judged_ports(config: &Config) -> BTreeSet<PortName> {
     ports
 }
 
-/// Whether the port has profiles, and all of them admit nothing.
+/// Whether the port has profiles, and all of them admit no packet.
 fn admits_nothing(config: &Config, port: &PortName) -> bool {
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
     let mut all = config.groups.range(within.clone()).chain(config.queues.range(within)).peekable();
@@ -170,7 +171,7 @@ fn admits_nothing(config: &Config, port: &PortName) -> bool {
     all.peek().is_some() && all.all(|(_, assigned)| is_zero(&assigned.value))
 }
 
-/// The gaps of one column: consequence and severity, numbers, and the ports that have the gap.
+/// Gaps of one column: consequence and severity, numbers, and the ports that have the gap.
 type Gaps = BTreeMap<(Gap, Vec<u8>), Vec<PortName>>;
 
 pub(super) fn missing_entry(context: &Context<'_>, findings: &mut Findings) {
@@ -236,7 +237,7 @@ fn gaps(traffic: &Traffic<'_>, column: &Column) -> Gaps {
 }
 
 impl Reach {
-    /// Whether the port, or the group or queue with this number, has PFC.
+    /// Whether the port, or its group or queue with this number, has PFC.
     fn has_pfc(&self, column: &Column, number: u8) -> bool {
         match column.numbers {
             Numbers::Port => !self.pfc.is_empty(),
@@ -245,7 +246,7 @@ impl Reach {
     }
 }
 
-/// Number of ports with a value in a cell, and of ports without it.
+/// Number of ports with a value in a cell, and number of ports without a value.
 #[derive(Clone, Copy, Default)]
 struct Usual {
     with: usize,
@@ -272,7 +273,7 @@ fn usual(traffic: &Traffic<'_>, column: &Column, number: u8) -> [Usual; 2] {
     found
 }
 
-/// The port's entry in the table, or an entry of the port in another table.
+/// Returns the place of the port's entry in the table, or of its entry in another table.
 fn place(config: &Config, column: &Column, port: &PortName) -> ConfigPlace {
     let of_qos = config.port_qos.get(port).map(|qos| &qos.place);
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);

@@ -1,11 +1,11 @@
-//! Writes findings as text, as JSON, and as SARIF 2.1.0.
+//! Formats findings as text, as JSON, and as SARIF 2.1.0.
 
 use super::{Finding, RULES, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Findings as text: one block per finding, then the parts that were not judged, and counts at the
-/// end.
+/// Formats findings as text: one block per finding, then the parts that were not judged, and counts
+/// at the end.
 #[must_use]
 pub fn text(findings: &[Finding], not_judged: &[String]) -> String {
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub fn text(findings: &[Finding], not_judged: &[String]) -> String {
     text
 }
 
-/// Findings as a JSON list.
+/// Formats findings as a JSON list.
 #[must_use]
 pub fn json(findings: &[Finding]) -> String {
     let list: Vec<Value> = findings
@@ -74,7 +74,7 @@ pub fn json(findings: &[Finding]) -> String {
     pretty(&Value::Array(list))
 }
 
-/// Findings as SARIF 2.1.0, for code hosts and editors, with the parts that were not judged as
+/// Formats findings as SARIF 2.1.0, for code hosts and editors. The parts that were not judged are
 /// notifications.
 #[must_use]
 pub fn sarif(findings: &[Finding], not_judged: &[String], version: &str) -> String {

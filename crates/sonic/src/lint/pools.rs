@@ -1,5 +1,5 @@
-//! Rules about pools: whether egress can store what ingress admits, and whether promised memory
-//! exists.
+//! Rules about pools: whether egress can store the packets that ingress admits, and whether
+//! promised memory exists.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -8,19 +8,19 @@ use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::headroom::pool_of_slice;
 use crate::silicon::{Class, Rule};
 
-/// Slices of an unknown chip: the most that any chip has, so that no finding is wrong.
+/// Slices of an unknown chip: the largest number of any chip, so that no finding is wrong.
 const MOST_SLICES: u64 = 4;
 
 /// Upper bounds of packet memory, on the chip and outside the chip (bytes). No chip exceeds them.
 const LARGEST_ON_CHIP: u64 = 1 << 30;
 const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
-/// Bytes that the lossless pool admits, with its headroom.
+/// Number of bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// Bytes according to the size of the pool.
+    /// Number of bytes according to the size of the pool.
     nominal: u64,
-    /// Bytes without the reserves of egress queues, which a gross pool may include; certain in any
-    /// case.
+    /// Number of bytes without the reserves of egress queues, which a gross pool may include. The
+    /// pool certainly admits them.
     sure: u64,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
     let (severity, admits, unless) = if size.value < sure {
         (Severity::Error, sure, "")
     } else if size.value < nominal {
-        // Whether the ingress pool includes the reserves of queues differs between chips and
-        // between their configurations.
+        // Some chips and configurations include the reserves of queues in the ingress pool, and
+        // some do not.
         (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
     } else {
         return;
@@ -71,8 +71,8 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
         let Some(limit) = Context::lone_limit(profile, size).filter(|_| size > 0) else { continue };
         for queue in &context.lossy_queues {
             let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
-            // VOQ systems account both sides in one pool, but a queue there is one of many virtual
-            // queues.
+            // VOQ systems account both sides in one pool, but a queue of this pool is one of many
+            // virtual queues.
             let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
             let reach = reach + queue.reserve();
             if limit + profile.reserve() < reach.min(queue_size) {
@@ -183,8 +183,8 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Finds a pool that is read as gross and, if its size excluded its headroom, would promise more
-/// than the memory. On chips that were measured the accounting is known.
+/// Finds a pool that is read as gross, but would promise more than the memory if its size excluded
+/// its headroom. The accounting of measured chips is known, so they give no finding.
 fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, findings: &mut Findings) {
     let config = context.config;
     let Some(found) = &context.memory else { return };
@@ -212,8 +212,8 @@ fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, finding
     }
 }
 
-/// The largest memory of any chip. A pool for both sides belongs to a system with memory beside the
-/// chip.
+/// Returns the largest memory of any chip. A pool for both sides belongs to a system with memory
+/// beside the chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };
@@ -262,8 +262,8 @@ pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findin
         let Some(limit) = Context::lone_limit(profile, size) else { continue };
         let (severity, bound) = match threshold.value {
             Threshold::Static(_) => (Severity::Error, per_slice),
-            // Alpha times the free memory: if many groups send to one queue, any fraction below 1
-            // of a pool binds.
+            // The limit is alpha times the free memory. If many groups send to one queue, any
+            // fraction of a pool below 1 binds.
             Threshold::Dynamic(_) if limit < admitted / 2 => (Severity::Error, admitted / 2),
             Threshold::Dynamic(_) => (Severity::Info, admitted),
         };
@@ -294,7 +294,7 @@ fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
 struct SharedHeadroom<'a> {
     class: &'a Class,
     largest: u64,
-    /// Headroom pool of one slice; of all slices if the chip is not known.
+    /// Headroom pool of one slice, or of all slices if the chip is not known (bytes).
     pool: u64,
 }
 

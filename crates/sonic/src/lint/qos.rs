@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names of colours, in the order of `WredProfile::colours`.
 const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 
-/// Marking profiles of lossless queues, with the queues' ports.
+/// Returns the marking profiles of lossless queues, with the queues' ports.
 fn marking_of_lossless<'c>(context: &Context<'c>) -> BTreeMap<&'c str, (&'c WredProfile, Vec<PortName>)> {
     let config = context.config;
     let mut found: BTreeMap<&str, (&WredProfile, Vec<PortName>)> = BTreeMap::new();
@@ -30,7 +30,7 @@ fn marking_of_lossless<'c>(context: &Context<'c>) -> BTreeMap<&'c str, (&'c Wred
     found
 }
 
-/// The largest pause point of any lossless class (bytes).
+/// Largest pause point of any lossless class (bytes).
 fn highest_pause(context: &Context<'_>) -> Option<u64> {
     context.classes.iter().filter_map(|class| context.pause(class)).max()
 }
@@ -145,14 +145,14 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
     }
 }
 
-/// Longest pause of a peer with a memory like ours: it drains the memory to one port (bytes).
+/// Longest pause of a peer with an equal memory, which drains to one port (bytes).
 fn longest_pause(context: &Context<'_>) -> Option<f64> {
     let pools = context.config.pools.values().filter_map(|pool| pool.size.as_ref());
-    // VOQ systems have gigabytes beside the chip; their pauses follow from other limits.
+    // VOQ systems have gigabytes of memory beside the chip; their pauses follow from other limits.
     pools.map(|size| size.value).filter(|size| *size < 1 << 30).max().map(|bytes| bytes as f64)
 }
 
-/// Mismatches by message and suggestion, each with all its ports.
+/// Mismatches by message and suggestion, each with all affected ports.
 type Mismatches = BTreeMap<(String, String), (Severity, ConfigPlace, Vec<PortName>)>;
 
 pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings) {
@@ -182,8 +182,8 @@ pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings
     }
 }
 
-/// Checks a priority with PFC: a class must use its group, and its pauses must stop the queue of
-/// that class.
+/// Checks a priority with PFC. A class must use the priority's group, and pauses must stop the
+/// queue of this class.
 fn one_priority(
     context: &Context<'_>,
     port: &PortName,
@@ -334,7 +334,7 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// A number of ports in words.
+/// Formats a number of ports in words.
 fn counted(ports: usize) -> String {
     if ports == 1 { "1 port".to_owned() } else { format!("{ports} ports") }
 }

@@ -1,4 +1,5 @@
-//! Rules about names: values that were not understood, dangling references, unused profiles.
+//! Rules about names: values that the reader did not understand, dangling references, unused
+//! profiles.
 
 use super::Findings;
 use super::context::Context;
@@ -109,14 +110,14 @@ fn maps(context: &Context<'_>, report: &mut Report<'_>) {
 
 pub(super) fn unused(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    // Rendered files without ports are templates and use nothing.
+    // Rendered files without ports are templates and use no profile.
     if config.groups.is_empty() && config.queues.is_empty() {
         return;
     }
     let used = profile_references(context);
     for profile in config.profiles.values().filter(|profile| !used.contains_key(profile.name.as_str())) {
-        // Switches apply zero profiles to ports that are down, and profile lists refer to them by
-        // name.
+        // Switches apply zero profiles to ports that are down, and profile lists refer to these
+        // profiles by name.
         if profile.name.contains("zero") {
             continue;
         }

@@ -1,15 +1,15 @@
-//! Reverie's three issues of this buffer model, with the numbers of a configuration.
+//! Reverie's three issues of SONiC's buffer model, with the numbers of a configuration.
 //!
-//! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and
-//! lossy queues, α and α° their alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°)
-//! (Eq. 11).
+//! The paper has these symbols: b is the ingress pool, b° the egress lossy pool, n and n° are the
+//! busy lossless groups and lossy queues, and α and α° their alphas. Its equations are q° = n°α°/(1
+//! + n°α°) b° (Eq. 10) and q = nα/(1 + nα) (b - q°) (Eq. 11).
 
 use super::Findings;
 use super::context::Context;
 use crate::config::Profile;
 use crate::resolve::LOSSLESS_POOL;
 
-/// The lossless and the lossy side of a configuration.
+/// Lossless side and lossy side of a configuration.
 struct Sides<'c> {
     lossless: &'c Profile,
     lossy: &'c Profile,
@@ -17,7 +17,7 @@ struct Sides<'c> {
     lossy_alpha: f64,
     pool: f64,
     lossy_pool: f64,
-    /// Number of busy groups and of busy queues: one of each per port.
+    /// Number of ports, each with one busy group and one busy queue.
     ports: usize,
 }
 

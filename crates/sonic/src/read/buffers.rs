@@ -58,7 +58,7 @@ fn device(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
             _ => Err("expected \"dynamic\" or \"traditional\"".to_owned()),
         });
     }
-    // All other fields are about names, addresses and routing.
+    // All other fields of the device are about names, addresses and routing.
     let _ = entry.rest();
 }
 
@@ -180,14 +180,14 @@ fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<PortName, Placed<Ve
     if to.len() + ports.len() > KEYS_MAX {
         return entry.refuse_key(too_many(), "no switch has that many; the entry is left out");
     }
-    // The older schema also uses the name "profile_list". Some versions mark lists with an @.
+    // The older schema also has the name "profile_list". Some versions mark lists with an @.
     let list = entry.references("profile_list").or_else(|| entry.references("profile_list@"));
     if let Some(list) = list {
         to.extend(ports.into_iter().map(|port| (port, list.clone())));
     }
 }
 
-/// Message for a key with more ports and numbers than a configuration may have.
+/// Returns the message for a key with more ports and numbers than a configuration may have.
 pub(super) fn too_many() -> String {
     format!("more than {KEYS_MAX} ports and numbers in the keys of one table")
 }

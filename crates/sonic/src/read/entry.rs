@@ -1,5 +1,5 @@
-//! Reads the fields of an entry by type. Each field is taken at most once, so that the rest can be
-//! reported as unknown.
+//! Reads the fields of an entry by type. Each field is taken at most once, so that the remaining
+//! fields can be reported as unknown.
 
 use crate::keys;
 use crate::place::{ConfigPlace, Placed, Problem, Weight, printable};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) struct Entry<'a> {
     raw: &'a RawEntry,
     taken: BTreeSet<&'a str>,
-    /// Names that were asked for, in the entry or not.
+    /// Names of fields that the reader asked for, whether the entry has them or not.
     asked: BTreeSet<String>,
     problems: &'a mut Vec<Problem>,
 }
@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
         Some((field, self.field_place(name, field)))
     }
 
-    /// Records that the key is wrong, and not a field.
+    /// Records a mistake in the entry's key instead of a field.
     pub(super) fn refuse_key(&mut self, message: String, help: &str) {
         let place = self.raw.place.clone();
         self.taken.extend(self.raw.fields.keys().map(String::as_str));
@@ -94,7 +94,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Reads a name, in either spelling of references.
+    /// Reads a field that is a name, in either spelling of references.
     pub(super) fn reference(&mut self, name: &str) -> Option<Placed<String>> {
         self.parse(name, |text| match keys::reference(text) {
             "" => Err("expected a name".to_owned()),
@@ -102,7 +102,8 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Names separated by commas, with brackets around each or around all.
+    /// Reads a field of names separated by commas, with brackets around each name or around the
+    /// list.
     pub(super) fn references(&mut self, name: &str) -> Option<Placed<Vec<String>>> {
         self.parse(name, |text| {
             let parts: Vec<_> = text.split(',').map(|part| keys::reference(bare(part)).to_owned()).collect();
@@ -114,7 +115,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Reads priorities, as in `3,4`; may be empty.
+    /// Reads a field of priorities, as in `3,4`; it may be empty.
     pub(super) fn priorities(&mut self, name: &str) -> Option<Placed<BTreeSet<u8>>> {
         self.parse(name, |text| match text {
             "" => Ok(BTreeSet::new()),
@@ -122,7 +123,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// All fields that were not taken, as name, text and place.
+    /// Returns all fields that were not taken, as name, text and place.
     pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, ConfigPlace)> {
         let raw = self.raw;
         let names: Vec<_> = raw.fields.keys().filter(|name| !self.taken.contains(name.as_str())).collect();
@@ -139,18 +140,18 @@ impl<'a> Entry<'a> {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// Takes fields that are not about buffers.
+    /// Takes the fields that are not about buffers.
     pub(super) fn skip(&mut self, names: &[&str]) {
         for name in names {
             let _ = self.take(name);
         }
     }
 
-    /// Records the fields that were not taken.
+    /// Records the fields that were not taken as problems.
     pub(super) fn finish(mut self) {
         let known = std::mem::take(&mut self.asked);
         for (name, text, place) in self.rest() {
-            // Databases mark entries without fields with this name.
+            // Databases mark entries without fields with the name NULL.
             if name == "NULL" {
                 continue;
             }
@@ -167,7 +168,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A part of `[a,b]` without the outer bracket.
+/// Returns a part of `[a,b]` without the outer bracket.
 fn bare(part: &str) -> &str {
     let part = part.trim();
     match (part.starts_with('['), part.ends_with(']')) {

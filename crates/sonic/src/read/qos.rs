@@ -38,7 +38,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
     }
 }
 
-/// Kind of a map and the largest numbers on its two sides.
+/// Returns the kind of a map and the largest numbers of its inputs and outputs.
 fn map_kind(table: &str) -> Option<(MapKind, u8, u8)> {
     Some(match table {
         "DSCP_TO_TC_MAP" => (MapKind::DscpToTc, 63, 15),

@@ -3,53 +3,53 @@
 use crate::config::{Config, Threshold};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
-/// Accounting of a family.
+/// Rule by which a chip family accounts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Cells in slices: a port's groups are accounted in the slice of the port, and its queues in
-    /// every slice.
+    /// The chip counts cells in slices. It accounts a port's groups in the slice of the port, and
+    /// the port's queues in every slice.
     Cells,
-    /// Bytes, plus this number of bytes for each packet.
+    /// The chip counts bytes, plus this number of bytes for each packet.
     Bytes(u64),
-    /// Cells in one memory; the size of a pool is its shared memory.
+    /// The chip counts cells in one memory; the size of a pool is its shared memory.
     OneLevel,
-    /// Cells as with `OneLevel`, but the limit of a group is a share of its port's limit.
+    /// The chip counts cells like `OneLevel`, but the limit of a group is a share of its port's
+    /// limit.
     TwoLevels,
 }
 
-/// A family of chips.
+/// A family of switch chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
     /// Name of the family on the command line.
     pub name: &'static str,
-    /// Family in `[switch.hardware]`; `None`: a memory of bytes without slices.
+    /// Family in `[switch.hardware]`; `None` for a memory of bytes without slices.
     pub family: Option<ChipFamily>,
     /// Name of the family in words.
     pub title: &'static str,
-    /// Size of a cell (bytes); 1 if the chip counts bytes.
+    /// Size of a memory cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Number of parts of the memory that share nothing.
+    /// Number of memory slices, which share no memory.
     pub slices: u64,
-    /// Accounting.
+    /// Rule by which the chip accounts packets.
     pub rule: Rule,
-    /// Memory for packets (bytes), if known: from the largest limits of SONiC's device files
-    /// (Broadcom), or the largest `egress_lossless_pool` of device files and of SONiC's
-    /// `mellanox_buffer_migrator` (NVIDIA).
+    /// Memory for packets (bytes), if known. It comes from the largest limits of SONiC's device
+    /// files (Broadcom) or from data sheets.
     pub memory: Option<u64>,
-    /// Parts of hardware models that identify the family.
+    /// Parts of hardware model names that identify the family.
     pub models: &'static [&'static str],
-    /// Whether the rule was compared with measured values.
+    /// Whether the accounting rule was compared with measured values.
     pub measured: bool,
 }
 
 impl Chip {
-    /// Whether this is a family, and not the memory of bytes for unknown chips.
+    /// Whether this is a chip family, and not the memory of bytes for unknown chips.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.name != GENERIC.name
     }
 
-    /// A caveat for a family whose rules were not compared with measurements.
+    /// Returns a caveat for a family whose rules were not compared with measurements.
     #[must_use]
     pub fn caveat(&self) -> Option<String> {
         (!self.measured).then(|| format!("The rules of {} were not compared with measurements.", self.title))
@@ -210,7 +210,8 @@ pub static CHIPS: &[Chip] = &[
 ];
 
 /// Parts of hardware models with a chip outside [`CHIPS`], although another part of the model may
-/// match one; with the name of the chip and what its vendor's files say about its accounting.
+/// match a family. Each has the name of the chip, and its accounting according to the vendor's
+/// files.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("7050QX2", "Broadcom Trident 2+", "as Trident 2, with another memory"),
     ("E1031", "Broadcom Helix 4", NOT_PUBLIC),
@@ -275,7 +276,7 @@ const fn cells(
     Chip { name, family: Some(family), title, cell, slices, rule: Rule::Cells, memory, models, measured }
 }
 
-/// A family that the simulator has no name for, from public files without measurements.
+/// Creates a family that the simulator has no name for, from public files without measurements.
 const fn public(
     name: &'static str,
     title: &'static str,
@@ -299,14 +300,14 @@ const fn spectrum(
     Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
 }
 
-/// The family with this name.
+/// Returns the chip family with this name.
 #[must_use]
 pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
 }
 
-/// The family of the switch, by its hardware model. If several parts match, the longest counts.
-/// `None` if the model has a chip outside [`CHIPS`].
+/// Returns the chip family of the switch, by its hardware model. If several parts match, the
+/// longest part counts. `None` if the model has a chip outside [`CHIPS`].
 #[must_use]
 pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     let model = model(config)?;
@@ -316,8 +317,8 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     other_part(&model).is_none_or(|(other, ..)| other.len() <= part.len()).then_some(chip)
 }
 
-/// Name and accounting of the switch's chip if it is outside [`CHIPS`] and the hardware model is
-/// known.
+/// Returns name and accounting of the switch's chip if it is outside [`CHIPS`] and the hardware
+/// model is known.
 pub(crate) fn other_chip(config: &Config) -> Option<(&'static str, &'static str)> {
     let model = model(config)?;
     let (_, chip, accounting) = other_part(&model).filter(|_| chip_of(config).is_none())?;

@@ -1,8 +1,8 @@
-//! Answers whether the headroom of a lossless group is enough: the one model behind `explain`,
-//! `lint`, `predict` and `what-if`.
+//! Answers whether the headroom of a lossless group is enough: the one model of the commands
+//! `explain`, `lint`, `predict` and `what-if`.
 //!
-//! A group has the headroom of its profile, at most the headroom pool of its slice. The need
-//! follows from speed, cable, largest packet and cell ([`PausedPort`]).
+//! A group has the headroom of its profile, at most the headroom pool of its slice. The needed
+//! headroom follows from speed, cable, largest packet and cell ([`PausedPort`]).
 
 use crate::config::{Config, Profile};
 use crate::keys::PortName;
@@ -11,29 +11,29 @@ use crate::resolve::LOSSLESS_POOL;
 use crate::silicon::{Chip, Class, Rule, classes};
 use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_PER_SECOND};
 
-/// Largest frame if a port does not set its MTU (bytes): SONiC's default.
+/// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
 const MTU: u64 = 9_100;
 
-/// The headroom of a lossless group, and its need.
+/// Headroom of a lossless group, and the headroom that it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
-    /// Speed (Mb/s).
+    /// Speed of the group's port (Mb/s).
     pub speed_mbps: u64,
-    /// Cable (metres).
+    /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Largest lossless packet (bytes).
+    /// Size of the largest lossless packet (bytes).
     pub mtu: u64,
-    /// Headroom of the profile (bytes).
+    /// Headroom of the group's profile (bytes).
     pub asked: u64,
     /// Headroom that one group can use (bytes): at most the headroom pool of its slice.
     pub usable: u64,
-    /// Needs of the cable.
+    /// Headroom that the cable needs.
     pub needs: HeadroomNeeds,
 }
 
 impl GroupHeadroom {
-    /// The headroom of a profile on ports with this speed (Mb/s) and cable (metres). `None` without
-    /// a headroom or a speed.
+    /// Computes the headroom of a profile on ports with this speed (Mb/s) and cable (metres).
+    /// `None` without a headroom or a speed.
     #[must_use]
     pub fn new(
         config: &Config,
@@ -85,7 +85,7 @@ impl GroupHeadroom {
     }
 }
 
-/// The needs of a port on a chip. Without a chip memory is allocated in bytes.
+/// Computes the headroom that a port on a chip needs. Without a chip, memory is allocated in bytes.
 pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu: u64) -> HeadroomNeeds {
     let packet_overhead = chip.map_or(0, |chip| match chip.rule {
         Rule::Bytes(more) => more,
@@ -95,7 +95,7 @@ pub(crate) fn needs(chip: Option<&Chip>, speed_mbps: u64, cable_metres: f64, mtu
     PausedPort { speed_mbps, cable_metres, mtu_bytes: mtu, cell_bytes, packet_overhead }.needs()
 }
 
-/// The need of a port with the default MTU whose cells are not known.
+/// Computes the headroom that a port needs, with the default MTU and unknown cells.
 pub(crate) fn usual_needs(speed_mbps: u64, cable_metres: f64) -> HeadroomNeeds {
     needs(None, speed_mbps, cable_metres, MTU)
 }
@@ -107,15 +107,15 @@ pub(crate) fn pool_of_slice(config: &Config, chip: Option<&Chip>) -> Option<u64>
     Some(xoff.value / cell / slices * cell)
 }
 
-/// The largest lossless packet on these ports (bytes).
+/// Size of the largest lossless packet on some ports (bytes).
 fn mtu(config: &Config, ports: &[PortName]) -> u64 {
     let written = |port: &PortName| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
     let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
-    // Lossless packets may be smaller than the largest that the ports carry.
+    // Lossless packets may be smaller than the largest packets of the ports.
     config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
 }
 
-/// Each kind of lossless groups with speed and cable: profile, ports, and headroom.
+/// Returns each kind of lossless groups with speed and cable: profile, ports, and headroom.
 pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String, GroupHeadroom)> {
     let kind = |class: Class| {
         let headroom = GroupHeadroom::of_class(config, chip, &class)?;
@@ -124,7 +124,8 @@ pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String
     classes(config, &mut Vec::new()).into_values().filter_map(kind).collect()
 }
 
-/// A sentence for each kind of lossless groups: profile, ports, and whether headroom is enough.
+/// Returns a sentence for each kind of lossless groups: profile, ports, and whether headroom is
+/// enough.
 #[must_use]
 pub fn answers(config: &Config, chip: Option<&Chip>) -> Vec<String> {
     let sentence = |(profile, ports, headroom): (String, String, GroupHeadroom)| {

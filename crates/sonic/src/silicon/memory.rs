@@ -9,23 +9,23 @@ use serde::Serialize;
 /// A term of the sum that gives the shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// Name of the term.
+    /// Name of the term in the sum.
     pub name: String,
-    /// Cells of one slice (bytes if the chip counts bytes); negative if subtracted.
+    /// Number of cells in one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// Origin of the number.
+    /// Origin of the term's number.
     pub how: String,
 }
 
-/// The memory of lossless priority groups.
+/// Memory of the lossless priority groups.
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// Chip that has the memory.
     pub chip: &'static Chip,
-    /// Name of the pool.
+    /// Name of the lossless pool.
     pub pool: String,
-    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
-    /// subtracted.
+    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are subtracted
+    /// from the size.
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
@@ -52,7 +52,7 @@ pub struct Reserves {
     pub private_groups: u64,
 }
 
-/// The pool of lossless groups.
+/// Returns name and settings of the lossless groups' pool.
 pub(super) fn lossless_pool(config: &Config) -> Option<(&str, &Pool)> {
     let by_name = config.pools.get_key_value(LOSSLESS_POOL);
     let ingress = |(_, pool): &(&String, &Pool)| {
@@ -62,11 +62,11 @@ pub(super) fn lossless_pool(config: &Config) -> Option<(&str, &Pool)> {
 }
 
 impl Memory {
-    /// The memory of a configuration on a chip.
+    /// Computes the memory of a configuration on a chip.
     ///
     /// # Errors
-    /// If there is no lossless pool, or it has no size, or headroom and reserves leave nothing to
-    /// share.
+    /// If the configuration has no lossless pool, the pool has no size, or headroom and reserves
+    /// leave no memory to share.
     pub fn new(config: &Config, chip: &'static Chip) -> Result<Self, PredictError> {
         let (name, pool) = lossless_pool(config).ok_or_else(|| {
             PredictError::new(
@@ -124,7 +124,7 @@ impl Memory {
     }
 }
 
-/// The terms that a gross pool includes and its shared memory lacks.
+/// Returns the terms that a gross pool includes and its shared memory lacks.
 fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term> {
     let off =
         |name: &str, cells: u64, how: String| Term { name: name.to_owned(), cells: -signed(cells), how };
@@ -146,7 +146,7 @@ fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term>
     all.into_iter().filter(|term| term.cells != 0).collect()
 }
 
-/// A number of slices in words.
+/// Formats a number of slices in words.
 pub(crate) fn slices(number: u64) -> String {
     if number == 1 { "1 slice".to_owned() } else { format!("{number} slices") }
 }
@@ -193,8 +193,8 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
 }
 
 /// Whether the `size` of lossless groups includes private headroom. Then the pool has no shared
-/// headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. Such a file
-/// subtracts the minimums of queues from no pool.
+/// headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. In such a file,
+/// the minimums of queues are subtracted from no pool.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
@@ -204,7 +204,7 @@ fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
             || config.profiles.values().any(|profile| within(profile.reserve(), value(&profile.xoff))))
 }
 
-/// Memory reserved for all priority groups and all egress queues.
+/// Computes the memory reserved for all priority groups and all egress queues.
 fn reserves(config: &Config, chip: &Chip) -> Reserves {
     if !matches!(chip.rule, Rule::Cells) {
         return Reserves::default();

@@ -12,39 +12,39 @@ use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Number of groups that fill one after the other.
+/// Number of groups in the sequence that fill one after the other.
 const SEQUENCE: usize = 8;
 
-/// Points of a lossless priority group that is alone on the switch. Counts are cells (bytes if the
-/// chip counts bytes).
+/// Points of a lossless priority group that is alone on the switch. Counts are in cells (bytes if
+/// the chip counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
-    /// Profile of the group.
+    /// Name of the group's profile.
     pub profile: String,
     /// Speed of the ports (Mb/s), if known.
     pub speed_mbps: Option<u64>,
-    /// Cable of the ports (metres), if known.
+    /// Length of the ports' cables (metres), if known.
     pub cable_metres: Option<f64>,
-    /// Ports with the profile.
+    /// Names of the ports with the profile.
     pub ports: Vec<String>,
-    /// Lossless groups of each port.
+    /// Numbers of the lossless groups of each port.
     pub groups: Vec<u8>,
-    /// Reserve.
+    /// Guaranteed minimum of the group.
     pub minimum: u64,
-    /// Exponent of alpha; absent for a static limit.
+    /// Exponent of the group's alpha; absent for a static limit.
     pub dynamic_th: Option<i8>,
-    /// Occupancy at which the group pauses.
+    /// Occupancy at which the group pauses the sender.
     pub pause: u64,
     /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
     /// slice.
     pub headroom: u64,
-    /// Headroom of the profile.
+    /// Headroom of the group's profile.
     pub headroom_asked: u64,
     /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
-    /// Number of the first cell that is lost, from 1.
+    /// Number of the first lost cell, from 1.
     pub drop: u64,
-    /// Distance of the resume point below the pause point.
+    /// Distance of the group's resume point below its pause point.
     pub resume_below: u64,
     /// Pause, first loss and resume in packets of the requested size.
     pub packets: [u64; 3],
@@ -52,14 +52,14 @@ pub struct GroupPoint {
     pub sequence: Vec<u64>,
 }
 
-/// Number of groups that can fill their headroom at once.
+/// Headroom pool, with the number of groups that can fill their headroom at once.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeadroomPool {
     /// Headroom pool of one slice (cells, or bytes).
     pub cells: u64,
     /// Headroom of one group with the profile (cells, or bytes).
     pub full: u64,
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// Number of groups until the pool is empty. The last group gets `partial`.
     pub groups: u64,
@@ -67,14 +67,14 @@ pub struct HeadroomPool {
     pub partial: u64,
 }
 
-/// The predicted points of a configuration on a chip.
+/// Predicted points of a configuration on a chip.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
-    /// Chip.
+    /// Name of the chip family.
     pub chip: &'static str,
-    /// Size of a cell (bytes).
+    /// Size of a memory cell (bytes).
     pub cell_bytes: u64,
-    /// Slices of the memory.
+    /// Number of slices of the memory.
     pub slices: u64,
     /// Whether pools are net, with the reason.
     pub accounting: String,
@@ -84,15 +84,15 @@ pub struct Prediction {
     pub shared: u64,
     /// Size of the packets in packet counts (bytes).
     pub packet_bytes: u64,
-    /// Lossless groups by profile.
+    /// Points of lossless groups, by profile.
     pub groups: Vec<GroupPoint>,
-    /// Lossy queues by profile.
+    /// Points of lossy queues, by profile.
     pub queues: Vec<QueuePoint>,
     /// Headroom pools by profile.
     pub headroom_pools: Vec<HeadroomPool>,
-    /// Parts that could not be predicted, with the reason.
+    /// Parts of the configuration that could not be predicted, with the reason.
     pub not_predicted: Vec<String>,
-    /// Limits of these numbers, in sentences.
+    /// Limits of the predicted numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ pub fn predict(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Resul
     })
 }
 
-/// Groups that cannot use the headroom of their profile, in sentences.
+/// Returns sentences about groups that cannot use the headroom of their profile.
 fn short_pools(groups: &[GroupPoint]) -> impl Iterator<Item = String> + '_ {
     groups.iter().filter(|group| group.headroom < group.headroom_asked).map(|group| {
         let GroupPoint { profile, headroom, headroom_asked, .. } = group;
@@ -136,7 +136,7 @@ fn short_pools(groups: &[GroupPoint]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Lossless groups with the same profile, on ports of the same speed and cable.
+/// Lossless groups with one profile, on ports of one speed and cable.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub(crate) profile: Profile,
@@ -184,7 +184,7 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
     found
 }
 
-/// Speed (Mb/s) and cable (metres) from the name that the switch gives a profile:
+/// Parses speed (Mb/s) and cable (metres) from the name that the switch gives a profile:
 /// `pg_lossless_100000_40m_profile`.
 #[must_use]
 pub fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
@@ -203,16 +203,17 @@ fn why_not(port: &PortName, index: u8, resolved: &Resolved) -> Option<String> {
     Some(format!("{port}, priority group {index}: {why}"))
 }
 
-/// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 mean infinite and zero on chips that have them.
+/// Computes ⌊α S / (1 + α)⌋ with α = 2^exponent. On some chips, 8 and -8 mean infinite and zero.
 pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     let (up, down) = ratio(exponent);
     let share = u128::from(shared) * up / (up + down);
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. A packet is admitted if the queue is
-/// below α times the memory that is free before it. The rule agrees with the measured drops of
-/// Trident 3 (α = 8) and Tomahawk 2 (α = 1/2). The drops of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
+/// Number of shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. The switch admits a packet if
+/// the queue is below α times the free memory before the packet. The rule agrees with the measured
+/// drops of Trident 3 (α = 8) and Tomahawk 2 (α = 1/2). The drops of Tomahawk 5 (α = 1) are ⌊S /
+/// 2⌋.
 pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     if exponent == 0 {
         return shared / 2;
@@ -222,14 +223,14 @@ pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells at which a group pauses: the first s that reaches α (S - s). A limit below α = 1 is
-/// a right shift, which rounds down to whole cells. With α = 2^-k that is ⌊(S + 1) / (2^k + 1)⌋.
-/// With α of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
+/// Number of shared cells at which a group pauses: the first s that reaches α (S - s). A limit
+/// below α = 1 is a right shift, which rounds down to whole cells. With α = 2^-k the number is ⌊(S
+/// + 1) / (2^k + 1)⌋. With α of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
 pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
     share(exponent, shared.saturating_add(u64::from(exponent < 0)))
 }
 
-/// α = 2^exponent as a fraction.
+/// Returns α = 2^exponent as a fraction.
 fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
@@ -241,7 +242,7 @@ pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
 }
 
 impl Memory {
-    /// Memory of a packet (cells, or bytes).
+    /// Memory that a packet takes (cells, or bytes).
     #[must_use]
     pub fn per_packet(&self, packet_bytes: u64) -> u64 {
         match self.chip.rule {
@@ -261,8 +262,8 @@ impl Memory {
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        // According to the testers, a group of these switches gets twice its `xoff` if headroom is
-        // shared.
+        // According to the testers, a group of these switches gets twice its `xoff` if groups share
+        // headroom.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);
@@ -321,8 +322,8 @@ impl Memory {
         }
     }
 
-    /// Distance of the resume point below the pause point: `xon_offset` with any alpha. Without it,
-    /// the group resumes at `xon`.
+    /// Distance of the resume point below the pause point. It is `xon_offset` with any alpha.
+    /// Without `xon_offset`, the group resumes at `xon`.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),
@@ -330,8 +331,8 @@ impl Memory {
         }
     }
 
-    /// Fill points of `count` groups of one slice that fill one after the other. Each takes its
-    /// share of the memory that the others left.
+    /// Fill points of `count` groups of one slice that fill one after the other. Each group takes
+    /// its share of the memory that the earlier groups left.
     #[must_use]
     pub fn fill_points(&self, minimum: u64, exponent: i8, count: usize) -> Vec<u64> {
         let mut used = 0;
@@ -355,7 +356,7 @@ impl Memory {
     }
 }
 
-/// Exponent of alpha of a port in a pool, if its profile list has a dynamic limit for the pool.
+/// Exponent of the alpha of a port in a pool, if its profile list has a dynamic limit for the pool.
 #[must_use]
 pub fn port_exponent(config: &Config, port: Option<&PortName>, pool: &str) -> Option<i8> {
     let list = &config.ingress_lists.get(port?)?.value;
@@ -405,8 +406,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B: the port's share and
-        // not the queue's.
+        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B. This is the port's
+        // share and not the queue's.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 /// Points of a lossy egress queue that is alone on the switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePoint {
-    /// Profile of the queue.
+    /// Name of the queue's profile.
     pub profile: String,
-    /// Minimum of the queue (cells, or bytes).
+    /// Guaranteed minimum of the queue (cells, or bytes).
     pub minimum: u64,
     /// Shared memory of the queue's pool in one slice (cells, or bytes).
     pub shared: u64,
@@ -23,7 +23,7 @@ pub struct QueuePoint {
 }
 
 impl Memory {
-    /// Points of all lossy queue profiles in use. Profiles without a rule are added to
+    /// Predicts the points of all lossy queue profiles in use. Profiles without a rule are added to
     /// `not_predicted`, with the reason.
     pub(super) fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
         let mut found = BTreeMap::new();
@@ -43,7 +43,7 @@ impl Memory {
         points.collect()
     }
 
-    /// The points of a lossy queue; `None` if there is no rule for the chip or pool.
+    /// Predicts the points of a lossy queue; `None` if no rule exists for the chip or pool.
     pub(crate) fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
         let Rule::Cells = self.chip.rule else { return None };
         let (name, pool) = config.pool_of(profile)?;
@@ -56,14 +56,14 @@ impl Memory {
             Threshold::Dynamic(exponent) => stored_share(exponent, shared),
             Threshold::Static(bytes) => (bytes / self.chip.cell).min(shared),
         };
-        // Beyond its minimum, a packet also needs memory of the ingress pool.
+        // Beyond the queue's minimum, a packet also needs memory of the ingress pool.
         let drop = minimum + limit.min(self.shared) + 1;
         Some(QueuePoint { profile: profile.name.clone(), minimum, shared, drop })
     }
 
     /// Shared memory of an egress pool in one slice (cells). A pool as large as the ingress pool
     /// has S. Any other pool has its size, minus the minimums of queues if the size includes them.
-    /// `docs/evidence/silicon.md` has the files behind each case.
+    /// `docs/evidence/silicon.md` has the files for each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;

@@ -1,9 +1,10 @@
-//! A prediction as text.
+//! Formats a prediction as text.
 
 use super::{GroupPoint, Prediction, slices};
 use std::fmt::Write as _;
 
-/// The prediction as text: the sum of the shared memory, then groups, queues and headroom pools.
+/// Formats the prediction as text: the sum of the shared memory, then groups, queues and headroom
+/// pools.
 #[must_use]
 pub fn text(prediction: &Prediction) -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Tests that each real file is read, or refused with a reason.
+//! The reader reads each real file, or refuses it with a reason.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::{Weight, read};

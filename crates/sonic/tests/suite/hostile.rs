@@ -1,4 +1,4 @@
-//! Damaged and malicious files: each gets a clear refusal and uses little memory.
+//! Damaged and malicious files: the reader refuses each file clearly and uses little memory.
 
 use crate::support::{FILES, example};
 use bufferlab_sonic::{BYTES_MAX, KEYS_MAX, Reader, diff, explain, lint, read, silicon};
@@ -107,7 +107,8 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     }
 }
 
-/// A generator for mistakes (Knuth's linear congruential generator): every run makes the same ones.
+/// A generator for mistakes (Knuth's linear congruential generator); every run makes equal
+/// mistakes.
 struct Dice(u64);
 
 impl Dice {
@@ -117,7 +118,7 @@ impl Dice {
     }
 }
 
-/// A text with a number, a word or a character replaced.
+/// Returns a text with a number, a word or a character replaced.
 fn damaged(text: &str, dice: &mut Dice) -> String {
     const NUMBERS: [&str; 8] =
         ["0", "1", "7", "-8", "18446744073709551615", "9223372036854775808", "4294967296", "-1"];

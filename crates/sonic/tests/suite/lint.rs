@@ -20,7 +20,7 @@ fn unchanged(_: &str, text: String) -> String {
     text
 }
 
-/// The numbers of the rules with findings of at least this severity.
+/// Returns the numbers of the rules with findings of at least this severity.
 fn codes(config: &Config, severity: Severity) -> Vec<&'static str> {
     let mut codes: Vec<_> = findings(config)
         .iter()
@@ -36,7 +36,7 @@ fn the_small_switch_has_no_error_and_no_warning() {
     let found = findings(&switch(unchanged));
     let serious: Vec<_> = found.iter().filter(|finding| finding.severity < Severity::Info).collect();
     assert!(serious.is_empty(), "{serious:#?}");
-    // Properties of most switches are reported as hints.
+    // The check reports properties of most switches as hints.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
     assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023", "SB024"]);
 }
@@ -131,7 +131,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         let replaced = std::cell::Cell::new(0);
         let config = switch(|_, text| {
             replaced.set(replaced.get() + text.matches(from).count());
-            // SB013 needs a change of both uses of the profile.
+            // The mistake of SB013 needs a change of both uses of the profile.
             let text = text.replace(from, to);
             if *code == "SB013" {
                 text.replace(
@@ -176,7 +176,7 @@ fn figures_stand_in_the_message() {
     });
     let found = findings(&config);
     assert_eq!(found[0].rule.code, "SB001");
-    // 4,000,000 B minus 20 reserves of 6 cells, compared with 3,600,000 B.
+    // The pool of 4,000,000 B minus 20 reserves of 6 cells is compared with 3,600,000 B.
     assert!(found[0].message.contains("369280 B of lossless packets"), "{}", found[0].message);
     let close = switch(|_, text| {
         text.replace(

@@ -1,15 +1,15 @@
-//! Measured entries, with the switches that they were measured on.
+//! Measured entries of qualification files, with the switches that they were measured on.
 //!
 //! Pools and profiles are from the files of the device and role in `devices.csv`. Rows of speed and
-//! cable are from the device's `pg_profile_lookup.ini`, or from sonic-buildimage if that file is
-//! not in the corpus.
+//! cable are from the device's `pg_profile_lookup.ini`. If this file is not in the corpus, they are
+//! from sonic-buildimage.
 
 use crate::yaml::{self, Node};
 use bufferlab_sonic::{Config, Reader};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Ports of one kind: speed (Mb/s), cable (metres), number.
+/// Ports of one kind: speed (Mb/s), cable (metres), number of ports.
 pub(crate) type Ports = &'static [(u64, u64, usize)];
 
 /// A measured entry, with the switch that it was measured on.
@@ -21,26 +21,27 @@ pub(crate) struct Entry {
     pub(crate) hwsku: &'static str,
     pub(crate) role: &'static str,
     pub(crate) ports: Ports,
-    /// Ports with lossy queues only.
+    /// Number of ports with lossy queues only.
     pub(crate) service: usize,
     pub(crate) rows: Rows,
     /// Size and xoff of the lossless pool, as rendered for the role (bytes), if `devices.csv` lacks
-    /// them.
+    /// the pool.
     pub(crate) pool: Option<(u64, u64)>,
     /// Whether the entry's headroom was measured with these rows.
     pub(crate) headroom: bool,
     /// Whether the entry's headroom pool was measured with these rows.
     pub(crate) headroom_pool: bool,
-    /// Reason why the prediction differs from the measurement, if it does.
+    /// Reason why the prediction differs from the measurement, if it differs.
     pub(crate) why: &'static str,
     /// Whether the configuration is only partly known. Such an entry is shown, but not counted.
     pub(crate) apart: bool,
 }
 
 pub(crate) enum Rows {
-    /// The file of the corpus whose path contains this text.
+    /// Rows come from the file of the corpus whose path contains this text.
     File(&'static str),
-    /// Values from sonic-buildimage for all ports: size, xon, xoff, threshold and xon_offset.
+    /// Rows have values from sonic-buildimage for all ports: size, xon, xoff, threshold and
+    /// xon_offset.
     Given(&'static str),
 }
 
@@ -48,7 +49,7 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // Reserve and offset are from the platform's other rows. No file of the corpus has the
+    // Reserve and offset are from other rows of the platform. No file of the corpus has the
     // headroom.
     Entry {
         headroom: false,
@@ -190,7 +191,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Rows::Given("1248 2288 108160 -3 2288"),
         "measured at an older alpha of 1/8; the last group one packet early",
     ),
-    // The headroom pool is the test's 41,888 cells, not the configured one.
+    // The headroom pool is the test's 41,888 cells, not the configured pool.
     Entry {
         apart: true,
         pool: Some((163_961_572, 21_279_104)),
@@ -302,7 +303,7 @@ impl Entry {
         Node::Map(entry)
     }
 
-    /// The configuration, read from the files of a switch.
+    /// Reads the configuration from the files of a switch.
     pub(crate) fn config(&self, folder: &Path) -> Config {
         let mut reader = Reader::default();
         let mut add = |name: &str, text: &str| {
@@ -328,7 +329,7 @@ impl Entry {
         config
     }
 
-    /// Pools and profiles from the table of devices.
+    /// Formats pools and profiles from the table of devices.
     fn device(&self, folder: &Path) -> String {
         let table = std::fs::read_to_string(folder.join("devices.csv")).expect("devices.csv");
         let (mut pools, mut profiles) = (serde_json::Map::new(), serde_json::Map::new());
@@ -351,8 +352,8 @@ impl Entry {
             pools.insert("ingress_lossless_pool".to_owned(), pool);
         }
         if self.family == "th2" {
-            // The egress pool of the role's template: T0 and T1 differ as their ingress pools do,
-            // and it has four fifths of them.
+            // The egress pool is from the role's template: T0 and T1 differ like their ingress
+            // pools, and the egress pool has four fifths of the ingress pool.
             let size = self.pool.expect("a pool of the entry").0 / 5 * 4;
             pools.insert(
                 "egress_lossy_pool".to_owned(),
@@ -362,8 +363,8 @@ impl Entry {
         serde_json::json!({"BUFFER_POOL": pools, "BUFFER_PROFILE": profiles}).to_string()
     }
 
-    /// As in the common templates, every port has two lossless groups, two lossless and five lossy
-    /// queues.
+    /// Formats the tables of ports. As in the common templates, every port has two lossless groups,
+    /// two lossless queues and five lossy queues.
     fn port_tables(&self) -> String {
         let (mut ports, mut cables, mut queues, mut qos) =
             (String::new(), String::new(), String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Entries and fields that are deleted at random from a sound configuration are found.
+//! The check finds entries and fields that are deleted at random from a sound configuration.
 
 use crate::support::example;
 use bufferlab_sonic::lint::{Options, Severity, check, not_judged};
@@ -23,7 +23,7 @@ const PORTS: [&str; 12] = [
 ];
 const LOOKUP: &str = "100000 5m 1536 0 160000 -1 3584\n";
 
-/// Number of omissions that are tried in every table.
+/// Number of omissions that the test tries in every table.
 const OF_A_TABLE: usize = 12;
 
 fn of_ports(entry: impl Fn(&str) -> Value) -> Value {
@@ -35,7 +35,7 @@ fn of_queues(parts: &[(&str, Value)]) -> Value {
     Value::Object(keys.map(|(port, (numbers, entry))| (format!("{port}|{numbers}"), entry.clone())).collect())
 }
 
-/// A whole configuration of twelve ports without an error and a warning.
+/// Returns a whole configuration of twelve ports without an error and a warning.
 fn sound() -> Map<String, Value> {
     let mut tables: Map<String, Value> = serde_json::from_str(&example("switch/qos.json")).expect("JSON");
     let of_buffers: Map<String, Value> = serde_json::from_str(&example("switch/buffers.json")).expect("JSON");
@@ -103,14 +103,14 @@ fn read(tables: &Map<String, Value>, lookup: &str) -> Config {
     reader.finish()
 }
 
-/// Rule, severity and message of each finding.
+/// Returns rule, severity and message of each finding.
 fn findings(config: &Config) -> BTreeSet<(&'static str, Severity, String)> {
     let options = Options { chip: chip("trident3"), ..Options::default() };
     let found = check(config, &options).expect("rules");
     found.into_iter().map(|one| (one.rule.code, one.severity, one.message)).collect()
 }
 
-/// Draws numbers below a bound from a seed.
+/// Generator of numbers below a bound, from a seed.
 struct Draw(u64);
 
 impl Draw {
@@ -120,7 +120,7 @@ impl Draw {
     }
 }
 
-/// Every entry of a table, and every field of every entry.
+/// Returns every entry of a table, and every field of every entry.
 fn parts(table: &Map<String, Value>) -> Vec<(String, Option<String>)> {
     let fields = |(key, entry): (&String, &Value)| {
         let names = entry.as_object().expect("an entry").keys().cloned();
@@ -130,7 +130,7 @@ fn parts(table: &Map<String, Value>) -> Vec<(String, Option<String>)> {
     table.iter().flat_map(fields).collect()
 }
 
-/// The admin status and the device's model are no entries about buffers.
+/// Whether an entry or field is about buffers; the admin status and the device are not.
 fn is_about_buffers(table: &str, field: Option<&str>) -> bool {
     table != "DEVICE_METADATA" && field != Some("admin_status")
 }

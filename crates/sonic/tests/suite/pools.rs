@@ -7,7 +7,7 @@ use bufferlab_sonic::lint::{Options, Severity, check};
 use bufferlab_sonic::silicon::{CHIPS, Memory, Prediction, Rule, chip, predict};
 use bufferlab_sonic::{Config, Reader};
 
-/// The small switch with headroom inside `size` and without a headroom pool.
+/// Returns the small switch with headroom inside `size` and without a headroom pool.
 fn private_headroom() -> Config {
     switch(|name, text| match name {
         "switch/buffers.json" => {
@@ -20,8 +20,8 @@ fn private_headroom() -> Config {
     })
 }
 
-/// The small switch with other pool sizes; `lossy` is the size of the egress lossy pool, or of the
-/// only egress pool.
+/// Returns the small switch with other pool sizes; `lossy` is the size of the egress lossy pool, or
+/// of the only egress pool.
 fn pools(lossless: u64, xoff: u64, lossy: u64, only: bool) -> Config {
     switch(|name, text| match name {
         "switch/buffers.json" => {
@@ -49,12 +49,13 @@ fn on(config: &Config, name: &str) -> Prediction {
 #[test]
 fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
     let prediction = on(&private_headroom(), "trident2");
-    // 4,000,000 B are 19,230 cells of 208 B. 4 groups of 91,648 B take 441 cells each, and 4 of
-    // 161,280 B take 776 each.
+    // 4,000,000 B are 19,230 cells of 208 B. Four groups of 91,648 B take 441 cells each, and four
+    // groups of 161,280 B take 776 cells each.
     assert_eq!(prediction.shared, 19_230 - 4 * 441 - 4 * 776);
     let group = &prediction.groups[0];
     assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
-    // Minimums of queues are subtracted from neither pool: 2,000,000 B are 9,615 cells.
+    // Minimums of queues are subtracted neither from the ingress nor from the egress pool:
+    // 2,000,000 B are 9,615 cells.
     let queue = &prediction.queues[0];
     assert_eq!((queue.shared, queue.drop), (9_615, 8 + 6_410 + 1));
     assert!(prediction.headroom_pools.is_empty(), "{:?}", prediction.headroom_pools);
@@ -73,8 +74,8 @@ fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
 
 #[test]
 fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
-    // 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 of 254 B. S of tomahawk5 is 7,874 -
-    // 1,574 - 28 - 140 = 6,132 - 1.
+    // The 4 x 5 queues of 1,536 B take 120 cells of 256 B, or 140 cells of 254 B. S of tomahawk5 is
+    // 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
     let of = |config: &Config, name: &str| on(config, name).queues[0].shared;
     let s = on(&pools(4_000_000, 800_000, 3_000_000, false), "tomahawk5").shared;
     assert_eq!(
@@ -112,7 +113,7 @@ fn no_lossy_queue_holds_more_than_the_ingress_pool_shares() {
     assert_eq!(prediction.queues[0].drop, prediction.queues[0].minimum + prediction.shared + 1);
 }
 
-/// Checks that the printed parts do not exceed the memory, unless a caveat says that they do.
+/// Checks that the sum of the printed parts does not exceed the memory, unless a caveat reports it.
 fn sums_hold(explanation: &Explanation, what: &str) -> bool {
     let sum: u64 = explanation.parts.iter().map(|part| part.bytes).sum();
     let too_much = explanation.memory_bytes.is_some_and(|bytes| sum > bytes);
@@ -143,8 +144,8 @@ fn parts_that_are_printed_fit_into_the_memory_or_a_caveat_says_that_they_do_not(
             remarks += usize::from(sums_hold(&explanation, &format!("{}, {what}", family.name)));
         }
     }
-    // 40 MB exceed the memory of a Trident 2, a Trident 3 and a Spectrum, and with headroom a
-    // memory of 42 MiB.
+    // 40 MB exceed the memory of a Trident 2, a Trident 3 and a Spectrum. With headroom they exceed
+    // a memory of 42 MiB.
     assert!(remarks > 0, "a check that never speaks");
 }
 
@@ -245,7 +246,7 @@ fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
         let found = found.into_iter().filter(|finding| of.contains(&finding.rule.code));
         found.map(|finding| (finding.rule.code.to_owned(), finding.message)).collect()
     };
-    // Cells of Tomahawk 5 (254 B) in a file for Trident 3: size and xoff are not multiples of 256
+    // A file for Trident 3 has cells of Tomahawk 5 (254 B): size and xoff are not multiples of 256
     // B.
     let other = pools(254 * 15_001, 254 * 3_001, 254 * 11_001, false);
     assert_eq!(codes(&other, Some("trident3")).iter().filter(|(code, _)| code == "SB020").count(), 2);
@@ -255,7 +256,7 @@ fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
     assert!(
         large(2_000_000_000).iter().any(|(code, message)| code == "SB017" && message.contains("any chip"))
     );
-    // A system with memory beside the chip: an extra digit is found, but 24 GiB are accepted.
+    // In a system with memory beside the chip, an extra digit is found, but 24 GiB are accepted.
     let voq = |size: u64| {
         let config = switch(|name, text| match name {
             "switch/buffers.json" => text.replace(

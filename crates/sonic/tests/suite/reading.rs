@@ -1,4 +1,4 @@
-//! Reading keeps every value and its place.
+//! The reader keeps every value and its place.
 
 use crate::support::{example, switch};
 use bufferlab_sonic::config::{MapKind, Mode, Model, Side, Threshold};

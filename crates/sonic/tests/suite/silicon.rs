@@ -9,7 +9,7 @@ use bufferlab_sonic::silicon::{GENERIC, Memory, Prediction, chip, chip_for, pred
 use bufferlab_sonic::{Config, Reader};
 use std::path::Path;
 
-/// A number of an entry, predicted and measured, with the testers' margin.
+/// Number of an entry, predicted and measured, with the testers' margin.
 struct Value {
     entry: String,
     what: &'static str,
@@ -158,17 +158,17 @@ fn unchanged(_: &str, text: String) -> String {
 fn the_small_switch_is_accounted_by_hand() {
     let config = switch(unchanged);
     let prediction = predict(&config, chip("trident3").expect("a family"), 64).expect("a prediction");
-    // 4,000,000 B are 15,625 cells; 800,000 B of headroom 3,125; 4 ports x 2 groups x 6 cells; 4 x
-    // 5 queues x 6 cells.
+    // 4,000,000 B are 15,625 cells, and 800,000 B of headroom are 3,125 cells. Reserves take 4
+    // ports x 2 groups x 6 cells, and 4 x 5 queues x 6 cells.
     assert_eq!(prediction.shared, 15_625 - 3_125 - 48 - 120);
     let group = &prediction.groups[0];
-    // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and the group has a
-    // reserve of 6 cells.
+    // With alpha = 1/2, 4,111 cells reach half of the 8,221 cells that are left of 12,332. The
+    // group has a reserve of 6 cells.
     assert_eq!((group.minimum, group.pause), (6, 6 + 4_111));
     assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_111 + 624 + 1, 14));
     let five = &prediction.groups[1];
     assert_eq!((five.profile.as_str(), five.headroom), ("pg_lossless_100000_5m_profile", 352));
-    // The lossy pool of 11,718 cells minus 120: two thirds, and 6 cells.
+    // The queue gets two thirds of the lossy pool (11,718 cells minus 120), and 6 cells.
     assert_eq!(prediction.queues[0].drop, 6 + 7_732 + 1);
     assert_eq!(prediction.headroom_pools[1].groups, 9);
     assert!(prediction.not_predicted.is_empty(), "{:?}", prediction.not_predicted);
@@ -216,7 +216,7 @@ fn configurations_that_were_measured_have_no_error() {
     }
 }
 
-/// Names of families in sonic-mgmt's lists, and names in this crate.
+/// Names of chip families in sonic-mgmt's lists, and names in this crate.
 const FAMILIES: [(&str, &str); 17] = [
     ("broadcom_td2", "trident2"),
     ("broadcom_td3", "trident3"),
@@ -244,7 +244,7 @@ fn every_hardware_model_has_its_family_or_is_known_without_a_memory() {
     let table = std::fs::read_to_string(folder.join("models.csv")).expect("models.csv");
     let mut known = 0;
     for (model, asic) in table.lines().skip(1).filter_map(|line| line.split_once(',')) {
-        // The names of vendors do not identify a family.
+        // The names of vendors do not identify a chip family.
         if matches!(asic, "broadcom" | "mellanox_dualtor") {
             continue;
         }
@@ -327,7 +327,7 @@ fn a_dump_without_a_model_is_told_apart_by_its_lists_of_ports() {
 
 #[test]
 fn a_pool_that_may_be_net_and_overcommits_is_a_finding() {
-    // The sizes of sonic-buildimage#28657: with its headroom the pool is above the memory.
+    // The sizes are from sonic-buildimage#28657: with its headroom, the pool is above the memory.
     let with = |chip_name: &str, size: u64| {
         let config = switch(|name, text| match name {
             "switch/buffers.json" => text

@@ -1,20 +1,20 @@
-//! The examples of this repository, and the corpus of real files if there is one.
+//! Examples of this repository, and the corpus of real files if it is installed.
 
 use bufferlab_sonic::{Config, Reader};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A file of `testdata/sonic`.
+/// Reads a file of `testdata/sonic`.
 pub(crate) fn example(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The files of the small switch.
+/// Names of the files of the small switch.
 pub(crate) const FILES: [&str; 4] =
     ["switch/buffers.json", "switch/qos.json", "switch/port_config.ini", "switch/pg_profile_lookup.ini"];
 
-/// The small switch, each file changed by `edit` before it is read.
+/// Returns the small switch; `edit` changes each file before it is read.
 pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     let mut reader = Reader::default();
     for name in FILES {
@@ -25,7 +25,7 @@ pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     reader.finish()
 }
 
-/// The folder of real files. A test that has none reports that it is skipped.
+/// Returns the folder of real files. A test without this folder reports that it is skipped.
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
     if folder.is_none() {

@@ -91,7 +91,7 @@ impl Reader {
         if is_list { Node::List(list) } else { Node::Map(map) }
     }
 
-    /// The node below a key at depth `depth`; lists may have the same depth.
+    /// Returns the node below a key at depth `depth`; lists may have the depth of the key.
     fn nested(&mut self, depth: usize) -> Node {
         match self.lines.get(self.at) {
             Some(&(next, ref line)) if next > depth || (next == depth && line.starts_with("- ")) => {

@@ -1,25 +1,25 @@
-//! Limits of reading a file. A file without line ends (a few megabytes, gzipped, may be gigabytes)
+//! Limits for reading a file. A file without line ends (a few megabytes, gzipped, may be gigabytes)
 //! is refused before it fills the memory.
 
 use crate::limits::{LINE_BYTES_MAX, UNPACKED};
 use std::io::{self, Read};
 
-/// A line that is longer than the limit.
+/// A line of a file that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} has more than {LINE_BYTES_MAX} bytes")]
 pub(crate) struct LineTooLong {
-    /// Number of the line, from 1.
+    /// Number of the long line, from 1.
     pub(crate) line: u64,
 }
 
 impl LineTooLong {
-    /// Line that an error of [`LimitedLines`] concerns.
+    /// Returns the line that an error of [`LimitedLines`] is about.
     pub(crate) fn find_in(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
 
-/// Text of a file, decompressed if necessary, up to [`UNPACKED`].
+/// Decompresses a file if necessary, and returns its text up to the limit [`UNPACKED`].
 pub(crate) fn unpacked(content: &[u8]) -> Box<dyn Read + '_> {
     if content.starts_with(&[0x1f, 0x8b]) {
         Box::new(LimitedBytes::new(flate2::bufread::MultiGzDecoder::new(content), UNPACKED.most))
@@ -28,7 +28,7 @@ pub(crate) fn unpacked(content: &[u8]) -> Box<dyn Read + '_> {
     }
 }
 
-/// Reader that passes bytes on and returns an error after too many.
+/// Reader that passes bytes on, and returns an error after too many bytes.
 struct LimitedBytes<R> {
     inner: R,
     left: u64,
@@ -54,24 +54,24 @@ impl<R: Read> Read for LimitedBytes<R> {
     }
 }
 
-/// Reader that passes bytes on and returns an error with a [`LineTooLong`] if a line has more than
-/// [`LINE_BYTES_MAX`]. Line ends within quotes end no line: they belong to a field.
+/// Reader that passes bytes on. It returns an error with a [`LineTooLong`] if a line has more than
+/// [`LINE_BYTES_MAX`] bytes. Line ends within quotes end no line: they belong to a field.
 pub(crate) struct LimitedLines<R> {
     inner: R,
-    /// Number of the current line; `length` is the number of bytes read of it.
+    /// Number of the current line; `length` is the number of bytes that were read of this line.
     line: u64,
     length: usize,
     place: CsvState,
 }
 
-/// Position of the next byte in a line of CSV.
+/// Parser state: position of the next byte in a line of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CsvState {
     LineStart,
     FieldStart,
     Field,
     Quotes,
-    /// The reader is after a quote within quotes; a second quote after it is a part of the field.
+    /// The reader is after a quote within quotes. A second quote after it is a part of the field.
     QuotesEnd,
     Comment,
 }
@@ -137,7 +137,7 @@ mod tests {
     fn line_ends_within_quotes_end_no_line() {
         let lines = "y\n".repeat(LINE_BYTES_MAX);
         assert_eq!(outcome(lines.as_bytes()), Ok(lines.len()));
-        // A quote in a comment or within a field opens no quotes, and two quotes do not close them.
+        // A quote in a comment or within a field opens no quotes. Two quotes do not close quotes.
         for harmless in ["# a \"\n", "a\"b,c\n", "\"a\",\"b\"\"\"\n"] {
             assert_eq!(
                 outcome(format!("{harmless}{lines}").as_bytes()),

@@ -2,14 +2,14 @@
 
 use super::CellProblem;
 
-/// Number in units of 10^−`decimals`, and whether it is exact. Otherwise it is rounded to nearest,
-/// halves up.
+/// Number in units of 10^−`decimals`, and whether the number is exact. Otherwise it is rounded to
+/// nearest, halves up.
 pub(crate) struct Scaled {
     pub(crate) units: u64,
     pub(crate) exact: bool,
 }
 
-/// Reads `12`, `12.5`, `1.25e3`, as spreadsheets and data frames write them.
+/// Reads a decimal number as spreadsheets and data frames write it: `12`, `12.5`, `1.25e3`.
 pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProblem> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -24,7 +24,8 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
     if digits.peek().is_none() {
         return Err(CellProblem::NotANumber);
     }
-    // Digits before this position (from the first) form whole units; the others are rounded.
+    // The digits before this position (from the first) form whole units; the other digits are
+    // rounded.
     let whole_digits = whole.len() as i64 + i64::from(exponent) + i64::from(decimals);
     let (mut units, mut exact, mut round_up) = (0_u64, true, false);
     let mut position = 0_i64;

@@ -1,4 +1,4 @@
-//! Reading of a flow list, with checks for mistakes.
+//! Reads a flow list and checks it for mistakes.
 
 use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
@@ -15,13 +15,12 @@ use std::path::Path;
 /// Content of a flow list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
-    /// Flows by start; flows that start together keep the order of their lines.
+    /// Flows, ordered by start; flows with equal starts keep the order of their lines.
     pub flows: Vec<FlowSpec>,
     /// Class names by [`FlowSpec::class`], in the order of their first appearance in the file.
     pub classes: Vec<String>,
     /// Ignored columns, in the order of the file. These columns deserve a warning, because a
-    /// misspelt
-    /// `query` would be ignored.
+    /// misspelt column `query` would be ignored.
     pub ignored_columns: Vec<String>,
 }
 
@@ -43,13 +42,13 @@ pub struct FlowList {
 /// hosts have only numbers. Gzip is recognised by content, not by file name.
 ///
 /// # Errors
-/// [`FlowListError`], with file, line, column, what was expected and what to do.
+/// [`FlowListError`], with file, line, column, the expected value and advice.
 pub fn read_flow_list(path: &Path, hosts: usize, host_names: &[String]) -> Result<FlowList, FlowListError> {
     let content = std::fs::read(path).map_err(|cause| FlowListError::Io { path: path.to_owned(), cause })?;
     parse_flow_list(path, &content, hosts, host_names)
 }
 
-/// Reads a flow list whose content is given, as [`read_flow_list`] does; `path` is for messages.
+/// Reads a flow list from given content, like [`read_flow_list`]; `path` is for messages.
 ///
 /// # Errors
 /// Returns the errors of [`read_flow_list`].
@@ -62,7 +61,7 @@ pub fn parse_flow_list(
     Reader::new(path, content, hosts, host_names).read(FLOWS_MAX)
 }
 
-/// Text of a file, decompressed if necessary.
+/// Decompresses a file if necessary and returns its text.
 fn open(content: &[u8]) -> Box<dyn Read + '_> {
     Box::new(LimitedLines::new(unpacked(content)))
 }
@@ -73,7 +72,7 @@ pub const FLOW_BYTES: usize = size_of::<FlowSpec>();
 /// First byte of a comment line in a flow list.
 const COMMENT: u8 = b'#';
 
-/// Positions of the columns.
+/// Positions of the columns in a flow list.
 struct Columns {
     names: StringRecord,
     src: usize,
@@ -157,11 +156,12 @@ impl<'a> Reader<'a> {
         Self { path, content, hosts, host_names, host_by_name, classes, class_by_name }
     }
 
-    /// Reads a list of at most `most` flows.
+    /// Reads a flow list of at most `most` flows.
     fn read(mut self, most: usize) -> Result<FlowList, FlowListError> {
         let path = self.path;
         let text = open(self.content);
-        // `flexible`, so that a wrong number of fields is reported below, with advice.
+        // The reader is `flexible`, so that a wrong number of fields is reported below, with
+        // advice.
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(COMMENT))
             .trim(csv::Trim::All)
@@ -214,8 +214,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Line of the record at `position`. The CSV reader's position is before blank lines and
-    /// comments, so this reads the file again to skip them.
+    /// Line number of the record at `position`. The position of the CSV reader is before blank
+    /// lines and comments, so this function reads the file again to skip them.
     fn line(&self, position: Option<&csv::Position>) -> u64 {
         let Some(position) = position else { return 1 };
         let skipped = || -> io::Result<u64> {
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
             _ => FlowSpec::NO_QUERY,
         };
         let class_name = columns.class.map_or(DEFAULT_CLASS, |column| &record[column]);
-        // Without the column there is only one class, so this cannot fail.
+        // Without the column there is only one class, so the call cannot fail.
         let class = self.class(class_name).map_err(at(columns.class.unwrap_or(columns.src)))?;
         let route = |column: Option<usize>| match column {
             Some(column) if !record[column].is_empty() => {
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Host with the name or number `text`.
+    /// Finds the host with the name or number `text`.
     fn host(&self, text: &str) -> Result<u32, CellProblem> {
         let number = parse_whole(text, u64::from(u32::MAX)).ok().map(|number| number as u32);
         let number = number.filter(|&number| (number as usize) < self.hosts);
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Index of the class called `name`.
+    /// Returns the index of the class called `name`.
     fn class(&mut self, name: &str) -> Result<u16, CellProblem> {
         let name = if name.is_empty() { DEFAULT_CLASS } else { name };
         if let Some(&class) = self.class_by_name.get(name) {
@@ -339,7 +339,7 @@ fn time(column: TimeColumn, record: &StringRecord) -> Result<Time, Fault> {
     bounded.map_err(|problem| (column.index, problem))
 }
 
-/// Packs text such as `3/1` as in [`FlowSpec::data_path`]: the first choice in the lowest byte.
+/// Packs text such as `3/1` for [`FlowSpec::data_path`]: the first choice is in the lowest byte.
 fn choices(text: &str) -> Result<u32, CellProblem> {
     let mut bytes = [0; 4];
     let mut given = text.split('/');

@@ -1,4 +1,4 @@
-//! Writing of a flow list, so that it reads back unchanged.
+//! Writes a flow list so that it reads back unchanged.
 
 use super::{FlowListError, hidden_in};
 use crate::FlowSpec;
@@ -10,13 +10,13 @@ use std::path::Path;
 
 /// Writes `flows` in the format of [`crate::read_flow_list`], gzipped if the name ends in `.gz`.
 ///
-/// The file gets its name only when it is complete; until then it is `<name>.partial` in the same
-/// folder. Equal flows always give equal bytes.
+/// The file gets its name only when it is complete. Until then its name is `<name>.partial` in the
+/// same folder. Equal flows always give equal bytes.
 ///
 /// # Errors
 /// [`FlowListError::NotWritable`] for a flow that no list can express. Such a flow has no data,
-/// goes to its own sender, or opens after its start. Or its class is outside of `classes`, or has a
-/// name that would read back differently. [`FlowListError::Io`] for a file system error.
+/// goes to its own sender, or opens after its start. Its class may also be outside of `classes`, or
+/// have a name that would read back differently. [`FlowListError::Io`] for a file system error.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {
@@ -57,7 +57,7 @@ fn problem(flow: &FlowSpec, classes: &[String]) -> Option<&'static str> {
 fn write_file(path: &Path, gzip: bool, flows: &[FlowSpec], classes: &[String]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     if gzip {
-        // The header has no name and no time of writing, so equal flows give equal files.
+        // The gzip header has no name and no time of writing, so equal flows give equal files.
         let mut encoder = GzBuilder::new().mtime(0).write(&mut file, Compression::default());
         write_rows(&mut encoder, flows, classes)?;
         encoder.finish()?;
@@ -97,7 +97,7 @@ fn write_rows(out: impl Write, flows: &[FlowSpec], classes: &[String]) -> io::Re
     writer.flush()
 }
 
-/// Exact text of a time in nanoseconds, with three decimals unless they are zero.
+/// Formats a time exactly in nanoseconds, with three decimals unless they are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),
@@ -105,7 +105,7 @@ fn nanoseconds(time: Time) -> String {
     }
 }
 
-/// Text of packed choices, such as `3/1` for 0x0103. Trailing choices of 0 are left out, because a
+/// Formats packed choices, such as `3/1` for 0x0103. Trailing choices of 0 are omitted, because a
 /// missing choice packs as 0.
 fn choices(packed: u32) -> String {
     let bytes = packed.to_le_bytes();

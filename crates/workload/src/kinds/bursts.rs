@@ -1,4 +1,4 @@
-//! Workload of listed bursts.
+//! Workload that sends listed bursts.
 
 use super::parts::{burst_kind, count_of, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};
@@ -9,7 +9,6 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamPlace, Params, 
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry of the workload `bursts`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "bursts",
     aliases: &[],
@@ -53,7 +52,7 @@ static BURST: TableInfo = TableInfo {
 
 #[derive(Debug)]
 struct Bursts {
-    /// Flows by start, with class 0.
+    /// Flows of the workload, ordered by start, with class 0.
     flows: Vec<FlowSpec>,
 }
 
@@ -71,7 +70,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     if !is_complete {
         return Err(Faults(faults));
     }
-    // A stable sort: bursts that start together keep the order of the file.
+    // The sort is stable: bursts with equal starts keep the order of the file.
     flows.sort_by_key(|flow| flow.start);
     warn_about_uplinks(context, context.transport()?, flows.iter().map(|flow| flow.src));
     Ok(Box::new(Bursts { flows }))
@@ -101,7 +100,7 @@ fn burst(table: &Params, context: &WorkloadContext<'_>, place: ParamPlace) -> Re
     Ok(FlowSpec { start, src, dst, size, class: 0, query, open, data_path, ack_path, node })
 }
 
-/// Payload of a burst. Without a duration or size it lasts for `rest`.
+/// Payload of a burst. A burst without a duration or size lasts for `rest`.
 fn size(table: &Params, carrier: &Carrier, rest: Time, place: ParamPlace) -> Result<u64, Faults> {
     if let Some(size) = table.given_bytes("size") {
         return Ok(size);

@@ -10,7 +10,6 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, quoted_list}
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry of the workload `flow_list`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "flow_list",
     aliases: &[],
@@ -30,14 +29,14 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
      takes 64 bytes of memory, and as much again in every run.",
 )];
 
-/// Flows that are all known beforehand.
+/// Workload whose flows are all known beforehand.
 #[derive(Debug)]
 pub struct FlowListWorkload {
-    /// Origin of the flows, for people.
+    /// Origin of the flows, as text for people.
     pub file: String,
-    /// Flows of the list.
+    /// Flows that the workload sends.
     pub flows: Vec<FlowSpec>,
-    /// Class names, to which [`FlowSpec::class`] refers.
+    /// Names of the classes; [`FlowSpec::class`] is an index into this list.
     pub classes: Vec<String>,
 }
 
@@ -65,7 +64,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
 }
 
-/// Error with its line; a file of another tool has no line.
+/// Converts an error with its line to a fault; a file of another tool has no line.
 fn fault(error: &FlowListError, content: &[u8]) -> Fault {
     let is_own = matches!(error, FlowListError::Cell { .. } | FlowListError::FieldCount { .. });
     if let Some(foreign) = Foreign::but_not(content, LIST_OF_FLOWS).filter(|_| !is_own) {

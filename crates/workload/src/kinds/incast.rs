@@ -9,7 +9,6 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry of the workload `incast`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "incast",
     aliases: &[],
@@ -98,7 +97,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         offered_bps,
         words,
     };
-    // A trial construction: errors of the source are reported here, at the parameter concerned.
+    // The source is built on trial: its errors are reported here, at the parameter that causes
+    // them.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
     trial.map_err(|error| refused(&error, "queries_per_second_per_host"))?;
@@ -157,7 +157,7 @@ impl Workload for Incast {
     }
 }
 
-/// Size of a request, from one of two parameters.
+/// Size of a query's request, from one of two parameters.
 fn request(params: &mut Params, context: &WorkloadContext<'_>) -> Result<u64, Faults> {
     let bytes = match (params.given_bytes("request"), params.given_ratio("request_fraction_of_buffer")) {
         (Some(_), Some(_)) => {
@@ -194,8 +194,8 @@ fn fraction_of_buffer(context: &WorkloadContext<'_>, fraction: f64) -> Result<u6
     Ok((smallest as f64 * fraction + 1e-6).floor() as u64)
 }
 
-/// Error of a source, placed at the parameter concerned; `rate` is the parameter that sets the
-/// rate.
+/// Converts an error of a source to a fault at the parameter that causes it. `rate` is the
+/// parameter that sets the rate.
 pub(super) fn refused(error: &SourceError, rate: &'static str) -> Fault {
     match error {
         SourceError::FanIn { fan_in, pattern, available } => {

@@ -1,4 +1,4 @@
-//! Workload of closed loops: clients that query several servers at once.
+//! Workload of closed loops: clients query several servers at once.
 
 use super::parts::{PARETO_SHAPE, count_of, durations, pareto_shape, scatter};
 use crate::context::WorkloadContext;
@@ -10,7 +10,6 @@ use bufferlab_units::Time;
 use bufferlab_units::quantity::{format_size, format_time};
 use std::borrow::Cow;
 
-/// Registry entry of the workload `multi_get`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "multi_get",
     aliases: &[],
@@ -23,7 +22,7 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     build: &build,
 };
 
-/// Range of a number of threads, servers or items.
+/// Range of a parameter that is a number of threads, servers or items.
 const FEW: ParamKind = ParamKind::Count { min: 1, max: 65_535 };
 
 const PARAMS: &[ParamInfo] = &[
@@ -152,7 +151,8 @@ impl MultiGets {
             let help = "name a [[transport]] such as one with congestion_control = \"dctcp\"";
             return Err(fault.help(help).into());
         }
-        // A trial construction: errors of the loop are reported here, at the parameter concerned.
+        // The loop is built on trial: its errors are reported here, at the parameter that causes
+        // them.
         match self.closed_loop(context.seed(), context.class(), QueryNumbers::default(), end) {
             Ok(_) => Ok(()),
             Err(SourceError::LoopFanIn { fan_in, client, available }) => {

@@ -12,7 +12,6 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamPlace, Params, 
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry of the workload `on_off`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "on_off",
     aliases: &[],
@@ -102,7 +101,7 @@ struct OnOff {
 /// Senders and receivers of the bursts.
 #[derive(Debug)]
 enum Between {
-    /// One source per pair (from, to).
+    /// Every pair (from, to) is a source.
     Pairs(Vec<(u32, u32)>),
     /// Every host is a source and draws a partner for every burst.
     Pattern(Pattern),
@@ -176,7 +175,7 @@ fn check_uplinks(context: &WorkloadContext<'_>, carrier: &Carrier, between: &Bet
 }
 
 impl OnOff {
-    /// Builds the source on trial: its errors are reported here, at the parameter concerned.
+    /// Builds the source on trial: its errors are reported here, at the parameter that causes them.
     fn check(&self, context: &WorkloadContext<'_>, has_pairs: bool) -> Result<(), Faults> {
         let (network, end) = (context.network()?, context.duration()?);
         let kinds = std::iter::once(self.own).chain(self.others.iter().map(|other| other.kind)).collect();

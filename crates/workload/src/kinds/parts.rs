@@ -1,4 +1,4 @@
-//! Parameters that several workloads share: patterns, durations, bursts over a transport with a
+//! Parameters that several workloads share: patterns, durations, and bursts over a transport with a
 //! rate.
 
 use crate::context::{Carrier, WorkloadContext};
@@ -9,25 +9,25 @@ use bufferlab_params::{
 use bufferlab_units::quantity::format_rate;
 use std::borrow::Cow;
 
-/// Number with its noun, such as "1 flow" or "2 flows".
+/// Formats a number with its noun, such as "1 flow" or "2 flows".
 pub(super) fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// The parameter `pattern`.
+/// Declares the parameter `pattern`.
 pub(super) const fn pattern(rule: &'static str, example: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo::computed("pattern", ParamKind::Choice(Pattern::WORDS), rule, example, doc)
 }
 
-/// Text that describes the default of `pattern`.
+/// Text that describes the default of the parameter `pattern`.
 pub(super) const OTHER_RACK: &str = "`other_rack` where there are several racks, else `all_to_all`";
 
-/// Default of `pattern` for a workload that may list pairs instead.
+/// Default of the parameter `pattern` for a workload that may list pairs instead.
 pub(super) const OTHER_RACK_WITHOUT_PAIRS: &str =
     "without `pairs`: `other_rack` where there are several racks, else `all_to_all`";
 
 choices! {
-    /// Distribution of lengths of time.
+    /// Shape of a distribution of durations, as a parameter gives it.
     pub(super) enum Scatter {
         Fixed = "fixed": "every length equals the mean",
         Exponential = "exponential": "exponential: without memory",
@@ -35,7 +35,7 @@ choices! {
     }
 }
 
-/// Parameter for the distribution of lengths of time, by default exponential.
+/// Declares a parameter for the distribution of durations, by default exponential.
 pub(super) const fn scatter(name: &'static str, doc: &'static str) -> ParamInfo {
     let default = ParamValue::Choice(Cow::Borrowed("exponential"));
     ParamInfo::with_default(name, ParamKind::Choice(Scatter::WORDS), default, doc)
@@ -44,7 +44,7 @@ pub(super) const fn scatter(name: &'static str, doc: &'static str) -> ParamInfo 
 /// Default shape of Pareto distributions.
 const DEFAULT_SHAPE: f64 = 1.5;
 
-/// The parameter `pareto_shape`.
+/// Declaration of the parameter `pareto_shape`.
 pub(super) const PARETO_SHAPE: ParamInfo = ParamInfo::computed(
     "pareto_shape",
     ParamKind::RatioAbove { min: 1.0, max: 100.0 },
@@ -53,8 +53,8 @@ pub(super) const PARETO_SHAPE: ParamInfo = ParamInfo::computed(
     "Shape of the Pareto distributions; up to 2 the variance is infinite.",
 );
 
-/// Shape of a table's Pareto distributions. Stays in the table only if one of `scatters` is a
-/// Pareto distribution.
+/// Reads the shape of a table's Pareto distributions. The parameter stays in the table only if one
+/// of `scatters` is a Pareto distribution.
 pub(super) fn pareto_shape(
     params: &mut Params,
     context: &WorkloadContext<'_>,
@@ -74,7 +74,7 @@ pub(super) fn pareto_shape(
     shape.unwrap_or(DEFAULT_SHAPE)
 }
 
-/// Reads a distribution of lengths of time from two parameters.
+/// Reads a distribution of durations from two parameters.
 pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape: f64) -> Durations {
     let shape = match params.choice(scatter) {
         Scatter::Fixed => DurationShape::Fixed,
@@ -84,7 +84,8 @@ pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape
     Durations { mean: params.time(mean), shape }
 }
 
-/// Returns the transport if it has a rate; otherwise an error at `place`, which names it.
+/// Returns the transport if it has a rate. Otherwise the result is an error at `place`, where the
+/// file names the transport.
 pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Faults> {
     if carrier.rate.is_some() {
         return Ok(carrier);
@@ -96,7 +97,7 @@ pub(super) fn paced(carrier: &Carrier, place: ParamPlace) -> Result<&Carrier, Fa
         .into())
 }
 
-/// Kind of burst over this transport; its class is not known yet.
+/// Builds a kind of burst over a transport; the class of the burst is not known yet.
 pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> BurstKind {
     BurstKind {
         class: 0,
@@ -108,7 +109,8 @@ pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> Burst
     }
 }
 
-/// Warns if a source's host is slower than its bursts, because it then sends at the host's rate.
+/// Warns if the link of a source's host is slower than its bursts, because the source then sends at
+/// the link's rate.
 pub(super) fn warn_about_uplinks(
     context: &WorkloadContext<'_>,
     carrier: &Carrier,

@@ -1,4 +1,4 @@
-//! Workload of flows that every host starts at random.
+//! Workload of flows that every host starts at random times.
 
 use super::parts::{OTHER_RACK, pattern};
 use crate::context::WorkloadContext;
@@ -12,7 +12,6 @@ use bufferlab_topology::{Node, Topology};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry of the workload `poisson`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "poisson",
     aliases: &[],
@@ -65,14 +64,14 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// Capacity that a load is a fraction of.
+    /// Capacity whose fraction is the load.
     pub enum LoadReference {
         LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
         HostLinks = "host_links": "capacity of the access links",
     }
 }
 
-/// Numbers of the senders, and of the receivers.
+/// Numbers of the sending hosts, and of the receiving hosts.
 type Ends = (Vec<u32>, Vec<u32>);
 
 #[derive(Debug)]
@@ -117,7 +116,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     );
     let offered_bps = flows_per_second_per_host * senders * sizes.mean() * 8.0;
     let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, offered_bps, words };
-    // A trial construction: errors of the source are reported here, at the parameter concerned.
+    // The source is built on trial: its errors are reported here, at the parameter that causes
+    // them.
     let trial = poisson.source(context.seed(), context.class(), &network.racks(), 0, duration);
     trial.map_err(|error| super::incast::refused(&error, "load"))?;
     Ok(Box::new(poisson))
@@ -167,7 +167,7 @@ impl Workload for Poisson {
     }
 }
 
-/// Hosts of `from` and `to`; `None` if a pattern selects the receivers.
+/// Reads the hosts of the parameters `from` and `to`; `None` if a pattern selects the receivers.
 fn between(params: &Params, context: &WorkloadContext<'_>) -> Result<Option<Ends>, Faults> {
     let given = ["from", "to"].map(|param| params.has(param));
     if given == [false, false] {
@@ -219,15 +219,15 @@ fn capacity_bps_per_host(
     Ok(lowest)
 }
 
-/// Rate of the slower direction of every host's link, because hosts must also be able to receive a
-/// load.
+/// Rate of the slower direction of every host's link. The slower direction counts because hosts
+/// must also be able to receive a load.
 fn access_rates(network: &Topology) -> Vec<f64> {
     let is_access = |a, b| matches!((a, b), (Node::Host(_), _) | (_, Node::Host(_)));
     let access = network.links.iter().filter(|link| is_access(link.a, link.b));
     access.map(|link| link.rate_ab.0.min(link.rate_ba.0) as f64).collect()
 }
 
-/// For each rack, the capacity to other switches, divided by its number of hosts.
+/// Capacity from each rack to other switches, divided by the number of hosts in the rack.
 fn uplink_shares(network: &Topology) -> Vec<f64> {
     let mut uplinks_bps = vec![0_u64; network.switches.len()];
     for link in &network.links {

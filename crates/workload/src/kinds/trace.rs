@@ -1,4 +1,4 @@
-//! Workload that replays the packets of a file at their times.
+//! Workload that replays the packets of a file at their recorded times.
 
 use super::parts::{count_of, paced};
 use crate::context::WorkloadContext;
@@ -17,7 +17,6 @@ use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 use std::borrow::Cow;
 
-/// Registry entry of the workload `trace`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "trace",
     aliases: &[],
@@ -99,7 +98,7 @@ choices! {
 #[derive(Debug)]
 struct Packets {
     file: String,
-    /// Packets by time; [`FlowSpec::class`] is an index into `priorities`.
+    /// Packets, ordered by time; [`FlowSpec::class`] is an index into `priorities`.
     packets: Vec<FlowSpec>,
     priorities: Vec<Option<u8>>,
 }
@@ -160,7 +159,7 @@ fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRu
     if is_complete { Ok(rules) } else { Err(Faults(faults)) }
 }
 
-/// Error with its place: a line of a text file, or else the parameter.
+/// Converts an error to a fault at its place: a line of a text file, or else the parameter.
 fn fault(error: &TraceError, content: &[u8]) -> Fault {
     let may_be_foreign = matches!(
         error,

@@ -1,4 +1,4 @@
-//! Flow size distributions that the field uses.
+//! Flow size distributions that publications in this field use.
 //!
 //! The numbers come from the cited publications and from the data files that their authors
 //! released.
@@ -10,16 +10,16 @@ pub struct BuiltinSizes {
     pub name: &'static str,
     /// Summary of the distribution in one line.
     pub summary: &'static str,
-    /// Source of the numbers.
+    /// Publication or file that the numbers come from.
     pub source: &'static str,
-    /// Points of the CDF: `(bytes, cumulative probability)`, linear in between.
+    /// Points of the cumulative distribution: `(bytes, cumulative probability)`, linear in between.
     pub points: &'static [(f64, f64)],
 }
 
 /// Payload of a full TCP segment, the unit of PIAS's tables (bytes).
 const SEGMENT: f64 = 1460.0;
 
-/// Every built-in distribution.
+/// All built-in distributions of flow sizes.
 pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     BuiltinSizes {
         name: "web_search",
@@ -85,8 +85,8 @@ pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     BuiltinSizes {
         name: "data_mining",
         summary: "Data mining, fine-grained table with flows up to 1 GB",
-        // The probability 0.874 at 100,001 B is an artefact of that table; other copies have 0.85
-        // to 0.9.
+        // The probability 0.874 at 100,001 B is an artefact of the public table; other copies have
+        // 0.85 to 0.9.
         source: "VL2 (SIGCOMM 2009), Fig. 2; the table that circulates among public simulators",
         points: &[
             (100.0, 0.0),

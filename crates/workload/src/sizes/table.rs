@@ -1,15 +1,15 @@
 //! Text format of a table of flow sizes.
 //!
-//! Each line is `bytes,cumulative`, or has blanks between the two. The cumulative probability may
-//! be in per cent, as in the files of ns-3's and HPCC's traffic generators; the last one is
-//! then 100.
+//! Each line is `bytes,cumulative`, or has blanks between the two numbers. The cumulative
+//! probability may be in per cent, as in the files of ns-3's and HPCC's traffic generators. The
+//! last probability is then 100.
 
 use super::{SizeError, SizePlace};
 
-/// Points of a table, and the line of each point.
+/// Points of a table of flow sizes, and the line of each point.
 type PlacedPoints = (Vec<(f64, f64)>, Vec<SizePlace>);
 
-/// Reads the points of `text`.
+/// Reads the points of a table of flow sizes.
 pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
     let (mut points, mut places) = (Vec::new(), Vec::new());
     let mut may_be_header = true;

@@ -1,8 +1,8 @@
-//! Distributions compared with their known properties.
+//! Built-in distributions are compared with their known properties.
 
 use super::*;
 
-/// Second moment of the size, in closed form.
+/// Second moment of the flow size, in closed form.
 fn second_moment(sizes: &SizeDistribution) -> f64 {
     let (x, p) = sizes.points()[0];
     let segments = sizes.points().windows(2).map(|pair| {
@@ -31,8 +31,8 @@ fn the_mean_of_samples_is_the_analytic_mean_of_every_builtin() {
     for builtin in BUILTIN_SIZES {
         let sizes = SizeDistribution::builtin(builtin.name).unwrap();
         let mean = sizes.mean();
-        // Tails are heavy (data mining: 8 standard deviations per mean), so the number of samples
-        // is chosen from the analytic variance: 2 % are four standard errors.
+        // Tails are heavy (data mining: 8 standard deviations per mean). So the number of samples
+        // comes from the analytic variance: 2 % are four standard errors.
         let squared_variation = second_moment(&sizes) / (mean * mean) - 1.0;
         let samples = (squared_variation * (4.0_f64 / 0.02).powi(2)).ceil() as u64;
         let mut stream = RandomStream::new(1, "sizes", 0);
@@ -57,11 +57,11 @@ fn the_quantile_function_integrates_to_the_mean() {
 #[test]
 fn means_are_those_that_the_literature_states() {
     let mean = |name| SizeDistribution::builtin(name).unwrap().mean();
-    // The ns-2 scripts of several papers state this mean. ABM's file differs from their table below
-    // 10 KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
+    // The ns-2 scripts of several papers state this mean. ABM's file has a different table below 10
+    // KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
     assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-3, "{}", mean("web_search_hpcc"));
     assert!((mean("web_search") - 1_711_222.5).abs() < 1e-3, "{}", mean("web_search"));
-    // PIAS's scripts state 1,138 segments; their table has 1,140.98.
+    // PIAS's scripts state 1,138 segments; the table in these scripts has 1,140.98.
     assert!(relative_error(mean("web_search_pias"), 1_138.0 * 1_460.0) < 3e-3);
     assert!(relative_error(mean("data_mining_pias"), 5_117.0 * 1_460.0) < 1e-3);
     let scaled = SizeDistribution::builtin("data_mining_pias").unwrap().scaled_to_mean(7.12e6).unwrap();
@@ -110,8 +110,8 @@ fn a_text_table_is_read_with_header_comments_and_spaces() {
     assert_eq!(sizes.name(), "mine");
 }
 
-/// Start and end of the web search distribution in the format of HPCC's generator (bytes, per
-/// cent).
+/// The text has the start and end of the web search distribution in the format of HPCC's generator
+/// (bytes, per cent).
 #[test]
 fn tables_with_blanks_and_per_cent_are_read_as_those_with_commas_and_fractions() {
     let percent = SizeDistribution::from_csv("x", "0 0\n10000\t15\n20000  20\n30000000 100\n").unwrap();

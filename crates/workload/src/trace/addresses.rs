@@ -1,4 +1,4 @@
-//! Mapping of a trace's addresses to hosts.
+//! Maps the addresses of a trace to hosts.
 
 use super::PacketProblem;
 use bufferlab_params::choices;
@@ -14,7 +14,7 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// Creates a rule; `address` is any name in the trace, or a range of IP addresses such as
+    /// Creates a rule. `address` is any name in the trace, or a range of IP addresses such as
     /// `10.0.3.0/24`.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl AddressRule {
         Ok(Self { text: address.to_owned(), range, host })
     }
 
-    /// Number of leading bits that the rule fixes, if `address` matches it.
+    /// Number of leading bits that the rule fixes, if `address` matches the rule.
     fn matches(&self, address: &str, ip: Option<IpAddr>) -> Option<u32> {
         if self.text == address {
             return Some(u32::MAX);
@@ -55,7 +55,7 @@ impl AddressRule {
 }
 
 choices! {
-    /// Treatment of an address that no rule maps.
+    /// Treatment of an address without a matching rule.
     pub enum Unmapped {
         RoundRobin = "round_robin": "maps to the next host, in turn; an address keeps its host",
         Refuse = "refuse": "is an error",
@@ -75,10 +75,10 @@ pub struct AddressBook<'a> {
 
 impl<'a> AddressBook<'a> {
     /// Creates the mapping from host names, rules, and the treatment of other addresses. Of several
-    /// matching rules the narrowest wins, and among equally narrow ones the first.
+    /// matching rules the narrowest counts, and among equally narrow rules the first.
     ///
     /// # Panics
-    /// If there is no host.
+    /// If the list of hosts is empty.
     #[must_use]
     pub fn new(hosts: &'a [String], rules: &'a [AddressRule], unmapped: Unmapped) -> Self {
         assert!(!hosts.is_empty(), "a topology has hosts");
@@ -87,7 +87,7 @@ impl<'a> AddressBook<'a> {
         Self { hosts, by_name, rules, unmapped, known: BTreeMap::new(), next: 0 }
     }
 
-    /// Host of `address`: by rule, by name, by number, or in turn.
+    /// Finds the host of `address`: by rule, by name, by number, or in turn.
     pub(super) fn host(&mut self, address: &str) -> Result<u32, PacketProblem> {
         if let Some(&host) = self.known.get(address) {
             return Ok(host);

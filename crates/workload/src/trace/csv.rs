@@ -1,4 +1,4 @@
-//! Reading of packets from a CSV file.
+//! Reads the packets of a CSV file.
 
 use super::{PacketPlace, PacketProblem, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
@@ -7,7 +7,7 @@ use bufferlab_units::quantity::Dimension;
 use std::io::Read;
 use std::path::Path;
 
-/// Name of a time column, its decimal digits kept, and the picoseconds per kept unit. A date in
+/// Name of a time column, its number of kept decimals, and the picoseconds per kept unit. A date in
 /// seconds would not fit into 64 bits of picoseconds.
 const TIMES: [(&str, u32, i128); 4] =
     [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
@@ -21,7 +21,7 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends. The reader adds an end to the last line, but none if it is
+    // Lines are counted by their ends. The reader adds an end to the last line, unless the line is
     // empty.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
@@ -47,8 +47,8 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
-        // A record's position is the start of its search, before comments; the reader's position is
-        // after the record.
+        // The position of a record is the start of its search, before comments. The position of the
+        // reader is after the record.
         let line = reader.position().line().saturating_sub(1).max(2);
         match read {
             Ok(true) => {}
@@ -88,11 +88,11 @@ fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>),
     Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
 }
 
-/// Content of a line, except its addresses.
+/// Content of a line, except the packet's addresses.
 struct Packet {
-    /// Time since an arbitrary instant of the file (ps).
+    /// Time of the packet since an arbitrary instant of the file (ps).
     at_ps: i128,
-    /// Size on the wire (bytes).
+    /// Size of the packet on the wire (bytes).
     size: u64,
     priority: Option<u8>,
 }

@@ -1,4 +1,4 @@
-//! Errors of packet traces, with their place and advice.
+//! Errors in packet traces, with their place and advice.
 
 use crate::flow_list::LineTooLong;
 use crate::limits::LINE_BYTES_MAX;
@@ -6,12 +6,12 @@ use bufferlab_params::Beyond;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// Place of a packet in its file.
+/// Place of a packet in its trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketPlace {
-    /// Line of a CSV file, from 1.
+    /// Number of the line in a CSV file, from 1.
     Line(u64),
-    /// Number of a packet in a capture, from 1 as capture tools count.
+    /// Number of the packet in a capture, from 1 as in capture tools.
     Number(u64),
 }
 
@@ -28,21 +28,21 @@ impl fmt::Display for PacketPlace {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// A file system error, or a damaged gzip stream.
+    /// The file system reported an error, or the gzip stream is damaged.
     #[error("trace {}: {cause}", path.display())]
     Io {
         /// Path of the trace.
         path: PathBuf,
-        /// Underlying error.
+        /// Underlying error of the file system or the decompression.
         cause: std::io::Error,
     },
-    /// A trace without packets.
+    /// The trace has no packets.
     #[error("trace {}: no packets; expected a pcap capture, or CSV with a header and at least one line below it", path.display())]
     Empty {
         /// Path of the trace.
         path: PathBuf,
     },
-    /// A capture in which no frame has an address.
+    /// No frame of the capture has an IP address.
     #[error(
         "trace {}: none of its {frames} frames has an IP address; check the link type of the capture, and that its snap length leaves \
          the headers (tcpdump -s 96)",
@@ -54,7 +54,7 @@ pub enum TraceError {
         /// Number of frames in the capture.
         frames: usize,
     },
-    /// A trace whose packets were all left out.
+    /// All packets of the trace were omitted.
     #[error(
         "trace {}: none of its {packets} packets goes from one host to another; map their addresses to different hosts",
         path.display()
@@ -65,17 +65,17 @@ pub enum TraceError {
         /// Number of packets in the trace.
         packets: usize,
     },
-    /// A required column that is missing.
+    /// A required column of the trace is missing.
     #[error("trace {}, line 1: no column {column}; found {found}; rename a column or add it", path.display())]
     MissingColumn {
         /// Path of the trace.
         path: PathBuf,
         /// Name of the missing column.
         column: &'static str,
-        /// Columns of the file.
+        /// Names of the columns in the file.
         found: String,
     },
-    /// A capture whose frames cannot be read.
+    /// The program cannot read frames of the capture's link type.
     #[error(
         "trace {}: frames of link type {link_type}; read are Ethernet (1), IP (12, 14, 101, 228, 229), loopback (0, 108) and all \
          interfaces of Linux (113, 276): {advice}",
@@ -84,22 +84,22 @@ pub enum TraceError {
     LinkType {
         /// Path of the trace.
         path: PathBuf,
-        /// Number of the link type in the file's header.
+        /// Number of the link type in the capture's header.
         link_type: u32,
-        /// Advice to the user.
+        /// Advice to the user on the link type.
         advice: &'static str,
     },
-    /// More packets or addresses than the limits allow.
+    /// The trace has more packets or addresses than the limits allow.
     #[error("trace {}, {place}: {beyond}; split the file, or cut out a part of its time", path.display())]
     TooMany {
         /// Path of the trace.
         path: PathBuf,
         /// Place of the first packet beyond the limit.
         place: PacketPlace,
-        /// Exceeded limit.
+        /// Exceeded limit, and the number of packets or addresses.
         beyond: Beyond,
     },
-    /// A line longer than the limit.
+    /// A line of the trace is longer than the limit.
     #[error(
         "trace {}, line {line}: longer than {LINE_BYTES_MAX} bytes, which no packet needs; expected a packet per line, so check the \
          line ends, quotes, and that this is a CSV file or a capture",
@@ -108,33 +108,33 @@ pub enum TraceError {
     LineTooLong {
         /// Path of the trace.
         path: PathBuf,
-        /// Line in the file (after decompression), from 1.
+        /// Number of the line in the file (after decompression), from 1.
         line: u64,
     },
-    /// A damaged file.
+    /// The file is damaged.
     #[error("trace {}, {place}: {cause}; the file is damaged, so remove what is behind the packet before", path.display())]
     Damaged {
         /// Path of the trace.
         path: PathBuf,
-        /// Place of the damage.
+        /// Place of the damage in the file.
         place: PacketPlace,
-        /// Message of the reader.
+        /// Message of the reader about the damage.
         cause: String,
     },
-    /// An invalid packet.
+    /// A packet of the trace is invalid.
     #[error("trace {}, {place}: {problem}", path.display())]
     Packet {
         /// Path of the trace.
         path: PathBuf,
-        /// Place of the packet.
+        /// Place of the invalid packet.
         place: PacketPlace,
-        /// Problem with the packet.
+        /// Problem with the invalid packet.
         problem: PacketProblem,
     },
 }
 
 impl TraceError {
-    /// Converts a read error, which may be a line beyond the limit.
+    /// Converts a read error, which may be an error about a line beyond the limit.
     pub(super) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
         match LineTooLong::find_in(&cause) {
@@ -143,7 +143,7 @@ impl TraceError {
         }
     }
 
-    /// Line of the error in a text file.
+    /// Number of the line with the error in a text file.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match self {
@@ -158,58 +158,58 @@ impl TraceError {
     }
 }
 
-/// Problem with one packet, and advice.
+/// Problem with one packet of a trace; the message gives advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketProblem {
-    /// A line with more or fewer fields than the header.
+    /// A line of the trace has more or fewer fields than the header.
     #[error("{found} fields, expected {expected} as in the header; look for a missing or extra comma")]
     FieldCount {
-        /// Fields of the header.
+        /// Number of fields in the header.
         expected: usize,
-        /// Fields of the line.
+        /// Number of fields in the line.
         found: usize,
     },
-    /// A field with an invalid value.
+    /// A field of the trace has an invalid value.
     #[error("column `{column}`: `{value}` {problem}")]
     Cell {
-        /// Name of the column.
+        /// Name of the field's column.
         column: String,
-        /// Text of the field.
+        /// Text of the invalid field.
         value: String,
-        /// Problem with the value.
+        /// Problem with the field's value.
         problem: crate::CellProblem,
     },
-    /// A packet of zero bytes.
+    /// The packet has zero bytes.
     #[error("a packet of 0 bytes; give its size on the wire")]
     NoBytes,
-    /// A packet longer than the transport's largest packet.
+    /// The packet is longer than the transport's largest packet.
     #[error(
         "{bytes} bytes are more than {largest}, the segments and headers of its transport; raise `segment_bytes`, or capture without offloading"
     )]
     TooLong {
-        /// Size of the packet on the wire.
+        /// Size of the packet on the wire (bytes).
         bytes: u64,
-        /// Largest size that the transport sends.
+        /// Largest size that the transport sends (bytes).
         largest: u32,
     },
-    /// A priority that ports do not have.
+    /// The packet has a priority that ports do not have.
     #[error(
         "priority {priority} is beyond queues_per_port = {queues}, counted from 0; raise `queues_per_port`, or set priority = \"transport\""
     )]
     NoSuchQueue {
-        /// Priority of the packet.
+        /// Priority of the invalid packet.
         priority: u8,
         /// Number of queues of a port.
         queues: u8,
     },
-    /// An address that maps to no host.
+    /// The packet has an address that maps to no host.
     #[error("`{address}` is no host and has none in `addresses`; add it, or set unmapped = \"round_robin\"")]
     Unmapped {
-        /// The unmapped address.
+        /// The address that maps to no host.
         address: String,
     },
-    /// A time beyond 64 bits of picoseconds (213 days).
+    /// The time of the packet is beyond 64 bits of picoseconds (213 days).
     #[error("more than 213 days after the first packet; check the unit of time")]
     TooLate,
 }

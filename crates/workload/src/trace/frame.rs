@@ -1,40 +1,40 @@
-//! Parsing of a frame's addresses and priority from its first bytes, because captures are often cut
-//! short.
+//! Parses a frame's addresses and priority from its first bytes, because captures often cut frames.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Data of a frame that a replay needs.
+/// Data of a captured frame that a replay needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
-    /// Priority, 0 to 7: that of the outermost VLAN tag (IEEE 802.1Q), or else the class selector,
-    /// the first three bits of the DSCP (RFC 2474).
+    /// Priority of the frame, 0 to 7. It is the priority of the outermost VLAN tag (IEEE 802.1Q),
+    /// or else the class selector, the first three bits of the DSCP (RFC 2474).
     pub(super) priority: u8,
-    /// Size on the wire, without headers that only the capture has (bytes).
+    /// Size of the frame on the wire, without headers that only the capture has (bytes).
     pub(super) bytes: u32,
 }
 
 /// Result of parsing a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parse {
-    /// A packet with network addresses.
+    /// The packet has network addresses.
     Frame(Frame),
-    /// The packet has no network address, as in ARP, or was cut too short.
+    /// The packet has no network address, as in ARP, or the capture cut the address.
     NoAddress,
 }
 
-/// Header of the packets of an interface (<https://www.tcpdump.org/linktypes.html>).
+/// Type of the header before the packets of an interface
+/// (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Ethernet,
-    /// IPv4 or IPv6 without another header.
+    /// The packet is IPv4 or IPv6 without another header.
     Ip,
-    /// Four bytes with the address family: BSD's loopback.
+    /// The header is four bytes with the address family: BSD's loopback.
     Loopback,
-    /// Header that the Linux kernel generates for all interfaces (`tcpdump -i any`).
+    /// The header is the one that the Linux kernel generates for all interfaces (`tcpdump -i any`).
     Cooked,
-    /// Newer version of the kernel's header.
+    /// The header is the newer version of the Linux kernel's header.
     Cooked2,
 }
 
@@ -44,14 +44,14 @@ const ETHERNET_BYTES: u32 = 14;
 const ETHERNET_DEVICES: [u16; 2] = [1, 772];
 
 impl Link {
-    /// Link type with this number.
+    /// Returns the link type with this number.
     ///
     /// # Errors
-    /// Advice, for unsupported link types.
+    /// Advice to the user, if the link type is not supported.
     pub(super) fn new(number: u32) -> Result<Self, &'static str> {
         match number {
             1 => Ok(Self::Ethernet),
-            // Some systems use other numbers for raw IP; IPv4 only and IPv6 only have separate
+            // Some systems use other numbers for raw IP. IPv4 alone and IPv6 alone have separate
             // numbers.
             12 | 14 | 101 | 228 | 229 => Ok(Self::Ip),
             0 | 108 => Ok(Self::Loopback),
@@ -88,11 +88,11 @@ impl Link {
     }
 }
 
-/// EtherTypes of VLAN tags.
+/// EtherTypes that announce a VLAN tag.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// Smallest EtherType; a smaller number is the length of an IEEE 802.3 frame.
 const TYPE_LEAST: u16 = 0x0600;
-/// Largest number of MPLS labels to skip.
+/// Largest number of MPLS labels that the parser skips.
 const LABELS_MAX: usize = 16;
 
 /// Parses an Ethernet frame; `None` for frames without IP.
@@ -118,7 +118,7 @@ fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
             let last = labels.clone().position(|label| label[2] & 1 == 1)?;
             parse_ip(rest.get(4 * (last + 1)..)?)?
         }
-        // Six bytes of PPPoE header, then the PPP protocol: IPv4 or IPv6.
+        // Six bytes of PPPoE header precede the PPP protocol: IPv4 or IPv6.
         0x8864 if matches!(rest.get(6..8)?, [0x00, 0x21 | 0x57]) => parse_ip(rest.get(8..)?)?,
         length if length < TYPE_LEAST && rest.starts_with(&[0xaa, 0xaa, 0x03, 0, 0, 0]) => {
             match rest.get(6..8)? {
@@ -131,7 +131,7 @@ fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
     Some(Frame { priority: tagged.unwrap_or(frame.priority), ..frame })
 }
 
-/// Parses an IPv4 or IPv6 packet.
+/// Parses the header of an IPv4 or IPv6 packet.
 fn parse_ip(bytes: &[u8]) -> Option<Frame> {
     match bytes.first()? >> 4 {
         4 => {
@@ -154,7 +154,7 @@ fn parse_ip(bytes: &[u8]) -> Option<Frame> {
 mod tests {
     use super::*;
 
-    /// An IPv4 header with class selector 5.
+    /// Builds an IPv4 header with class selector 5.
     fn ipv4() -> Vec<u8> {
         let mut bytes = vec![0x45, 0xb8, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0];
         bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
@@ -165,7 +165,8 @@ mod tests {
         [&[0_u8; 12], types, payload].concat()
     }
 
-    /// Result for a packet after `header` on this link, `more` bytes longer than captured.
+    /// Parses a packet after `header` on this link. The packet is `more` bytes longer than
+    /// captured.
     fn parsed(link: u32, header: &[u8], packet: &[u8]) -> Option<(String, String, u8, u32)> {
         let bytes = [header, packet].concat();
         let link = Link::new(link).expect("it is read");
@@ -195,7 +196,7 @@ mod tests {
         }
         assert_eq!(parsed(0, &[2, 0, 0, 0], &ip), expected(5, 1_020));
         assert_eq!(parsed(108, &[0, 0, 0, 2], &ip), expected(5, 1_020));
-        // The kernel's header was on no wire; the Ethernet header was.
+        // The kernel's header was on no wire, unlike the Ethernet header.
         assert_eq!(parsed(113, &cooked(1), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(772), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(512), &ip), expected(5, 1_020));

@@ -1,7 +1,7 @@
 //! Packets of a capture: their addresses, if any, and their length on the wire.
 //!
-//! Captures need not contain whole packets: a snap length (`tcpdump -s 96`) cuts them, and the
-//! length on the wire is recorded separately.
+//! A capture need not contain whole packets. A snap length (`tcpdump -s 96`) cuts the packets, and
+//! the capture records the length on the wire separately.
 
 use super::frame::{Link, Parse};
 use super::records::{Records, Stop};
@@ -9,7 +9,7 @@ use super::{PacketPlace, RawTrace, TraceError};
 use std::io::Read;
 use std::path::Path;
 
-/// Reads a capture; an incomplete last packet is left out and counted.
+/// Reads a capture. An incomplete last packet is omitted and counted.
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
     let mut capture = Capture { path, trace: RawTrace::default(), packets: 0 };
     let mut records = match Records::new(content) {
@@ -42,16 +42,16 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     }
 }
 
-/// State of reading a capture.
+/// State of the reader of a capture.
 struct Capture<'a> {
     path: &'a Path,
     trace: RawTrace,
-    /// Packets read so far, including those without an address.
+    /// Number of packets read so far, including those without an address.
     packets: u64,
 }
 
 impl Capture<'_> {
-    /// Handles the end of the file.
+    /// Handles the end of a capture file.
     fn stop(&mut self, stop: Stop) -> Result<(), TraceError> {
         let path = self.path.to_owned();
         let place = PacketPlace::Number(self.packets);

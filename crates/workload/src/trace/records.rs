@@ -1,7 +1,7 @@
 //! Reader of capture records: classic pcap and pcapng, in either byte order.
 //!
-//! A small reader replaces a library: pcap-file 2.0 demands `opt_endofopt`, which the format makes
-//! optional, and returns no packet of a file whose end is missing.
+//! A small reader replaces a library. The library pcap-file 2.0 demands `opt_endofopt`, which the
+//! format makes optional, and returns no packet of a file whose end is missing.
 
 use std::io::{self, Read};
 
@@ -10,10 +10,9 @@ pub(super) const PACKET_BYTES_MAX: u32 = 1 << 20;
 /// Largest size of a pcapng block without a packet (bytes): names, keys, statistics.
 pub(super) const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
-/// Picoseconds per second.
 const SECOND: i128 = 1_000_000_000_000;
 
-/// First bytes of a classic capture: magic number, big-endian, nanoseconds.
+/// First bytes of a classic capture: magic number, whether big-endian, whether in nanoseconds.
 const MAGIC: [([u8; 4], bool, bool); 4] = [
     ([0xa1, 0xb2, 0xc3, 0xd4], true, false),
     ([0xd4, 0xc3, 0xb2, 0xa1], false, false),
@@ -21,7 +20,7 @@ const MAGIC: [([u8; 4], bool, bool); 4] = [
     ([0x4d, 0x3c, 0xb2, 0xa1], false, true),
 ];
 const MAGIC_NG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// First bytes of formats of other tools, with the formats' names.
+/// First bytes of other tools' formats, with the names of these formats.
 const OTHERS: [(&[u8], &str); 3] = [
     (b"\xa1\xb2\xcd\x34", "a pcap variant with longer packet headers (Kuznetzov)"),
     (b"\x34\xcd\xb2\xa1", "a pcap variant with longer packet headers (Kuznetzov)"),
@@ -35,29 +34,29 @@ pub(crate) fn is_capture(start: &[u8]) -> bool {
         || OTHERS.iter().any(|(magic, _)| start.starts_with(magic))
 }
 
-/// A packet of a capture.
+/// A packet record of a capture.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Time since 1970 (ps); an offset of the interface can make it negative.
+    /// Time of the packet since 1970 (ps); an offset of the interface can make it negative.
     pub(super) at_ps: i128,
-    /// Link type of the interface.
+    /// Link type of the packet's interface.
     pub(super) link: u32,
-    /// Length on the wire according to the record's header (bytes).
+    /// Length of the packet on the wire, according to the record's header (bytes).
     pub(super) length: u32,
-    /// Captured bytes.
+    /// Captured bytes of the packet.
     pub(super) data: Vec<u8>,
 }
 
-/// Reason for the end of the records.
+/// Reason why the records of a capture end.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The file ends after a complete record.
     End,
-    /// The file ends within a record; contains the bytes read of that record.
+    /// The file ends within a record; the value is the number of bytes read of that record.
     CutOff(u64),
-    /// A record is invalid.
+    /// A record of the capture is invalid.
     Damaged(String),
-    /// The file cannot be read further.
+    /// The file system reported an error while the capture was read.
     Io(io::Error),
 }
 
@@ -67,12 +66,12 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Reader of records.
+/// Reader of the packet records in a capture.
 pub(super) struct Records<R> {
     source: R,
     is_big: bool,
     format: Format,
-    /// Bytes read of the current record.
+    /// Number of bytes read of the current record.
     of_record: u64,
 }
 
@@ -104,13 +103,13 @@ impl<R: Read> Records<R> {
         records.is_big = is_big;
         let mut header = [0; 20];
         records.fill(&mut header)?;
-        // The upper half contains the length of the frame check sequence.
+        // The upper half of the word contains the length of the frame check sequence.
         let link = records.word(&header[16..]) & 0xffff;
         records.format = Format::Classic { link, nanoseconds };
         Ok(records)
     }
 
-    /// Reads the next packet.
+    /// Reads the next packet record.
     pub(super) fn next(&mut self) -> Result<Record, Stop> {
         match self.format {
             Format::Classic { link, nanoseconds } => self.classic(link, nanoseconds),
@@ -132,7 +131,7 @@ impl<R: Read> Records<R> {
         Ok(Record { at_ps, link, length, data })
     }
 
-    /// Reads the bytes of a packet. A packet must be at least as long as its captured part;
+    /// Reads the bytes of a packet. The packet must be at least as long as its captured part;
     /// otherwise its flow would be too small.
     fn data(&mut self, captured: u32, length: u32) -> Result<Vec<u8>, Stop> {
         check_lengths(captured, length)?;
@@ -167,14 +166,14 @@ impl<R: Read> Records<R> {
                     let number = self.word(head::<20>(&body)?);
                     return self.packet(number, &body);
                 }
-                // Skips names, statistics and comments.
+                // The reader skips names, statistics and comments.
                 _ => {}
             }
         }
     }
 
-    /// Extracts a packet from a block in which time, two lengths and bytes follow the interface
-    /// number.
+    /// Extracts a packet from a block. The block has the interface number, the time, two lengths
+    /// and the bytes of the packet.
     fn packet(&mut self, number: u32, body: &[u8]) -> Result<Record, Stop> {
         let [high, low, captured, length] = [4, 8, 12, 16].map(|at| self.word(&body[at..]));
         check_lengths(captured, length)?;
@@ -195,7 +194,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Reads the rest of a section header after its first four bytes. The section's byte order and
-    /// interfaces are valid from here on.
+    /// interfaces are valid for all following blocks.
     fn section(&mut self) -> Result<(), Stop> {
         let mut start = [0; 8];
         self.fill(&mut start)?;
@@ -211,7 +210,7 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    /// Reads the content of a block between its two lengths, after its kind.
+    /// Reads the content of a block between its two lengths, after the kind of the block.
     fn body(&mut self, kind: u32) -> Result<Vec<u8>, Stop> {
         let mut length = [0; 4];
         self.fill(&mut length)?;
@@ -233,8 +232,8 @@ impl<R: Read> Records<R> {
         Ok(length)
     }
 
-    /// Reads the last `rest` bytes of a block and returns them without the length at the end, which
-    /// must equal `length`.
+    /// Reads the last `rest` bytes of a block and returns them without the length at the end. This
+    /// length must equal `length`.
     fn finish_block(&mut self, length: u32, rest: usize) -> Result<Vec<u8>, Stop> {
         let mut body = vec![0; rest];
         self.fill(&mut body)?;
@@ -247,7 +246,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Fills `buffer`, or returns how the file ends before.
+    /// Fills `buffer` with bytes of the capture, or returns how the file ends before.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -308,9 +307,10 @@ fn half(bytes: &[u8], is_big: bool) -> u16 {
 /// An interface of a pcapng section.
 struct Interface {
     link: u32,
-    /// Value of the option `if_tsresol`: a power of ten, or of two if the highest bit is set.
+    /// Value of the interface's option `if_tsresol`: a power of ten, or of two if the highest bit
+    /// is set.
     resolution: u8,
-    /// Seconds to add to time stamps: the option `if_tsoffset`.
+    /// Seconds to add to the interface's time stamps: the option `if_tsoffset`.
     offset: i64,
 }
 
@@ -318,8 +318,8 @@ impl Interface {
     const RESOLUTION: u16 = 9;
     const OFFSET: u16 = 14;
 
-    /// Reads an interface block. Options end with the block, or at one of kind 0, which writers may
-    /// omit.
+    /// Reads an interface block. The options end with the block, or at an option of kind 0, which
+    /// writers may omit.
     fn new(body: &[u8], is_big: bool) -> Result<Self, String> {
         if body.len() < 8 {
             return Err(format!("an interface is described in {} B, expected at least 8", body.len()));
@@ -355,8 +355,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Units are 64 bits, so their product with a second fits; an absurd resolution gives time
-        // zero.
+        // Time units have 64 bits, so their product with a second fits. An absurd resolution gives
+        // time zero.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

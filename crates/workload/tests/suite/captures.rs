@@ -1,5 +1,5 @@
-//! Captures of other tools, links and machines are read, and broken ones are refused at the right
-//! place.
+//! The reader accepts captures of other tools, links and machines, and refuses broken captures with
+//! the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -12,12 +12,12 @@ fn read(content: &[u8]) -> Result<Trace, TraceError> {
     parse_trace(Path::new("trace"), content, &mut book, &options)
 }
 
-/// Time (ps) and size of every packet.
+/// Returns time (ps) and size of every packet.
 fn packets(trace: &Trace) -> Vec<(u64, u64)> {
     trace.packets.iter().map(|packet| (packet.start.0, packet.size)).collect()
 }
 
-/// An IPv4 header from 10.0.0.1 to 10.0.0.2.
+/// Builds an IPv4 header from 10.0.0.1 to 10.0.0.2.
 fn ip() -> Vec<u8> {
     let mut bytes = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0];
     bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
@@ -108,7 +108,7 @@ fn options_need_no_end() {
 fn every_interface_has_its_own_link_resolution_and_offset() {
     let mut blocks = Blocks::new(false);
     blocks.interface(1, &[(9, &[9])], false);
-    // Time units of 2^-10 s. The offset adds a second, and the time half a second.
+    // The time unit is 2^-10 s. The offset adds a second, and the time half a second.
     blocks.interface(101, &[(9, &[0x8a]), (14, &1_i64.to_le_bytes())], true);
     blocks.interface(113, &[], false);
     // This interface has no packets, so its link type does not matter.
@@ -148,7 +148,7 @@ fn a_new_section_has_its_own_byte_order_and_interfaces() {
     assert!(error.contains("packet 2: it is of interface 0, which is not described"), "{error}");
 }
 
-/// A classic capture of three packets.
+/// Builds a classic capture of three packets.
 fn classic(link: u32) -> Vec<u8> {
     let mut file = 0xa1b2_c3d4_u32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0]);
@@ -204,7 +204,7 @@ fn damage_is_refused_at_its_packet() {
     assert!(captured.contains("packet 2: 2147483647 B of it were captured, expected at most"), "{captured}");
     let length = with(86, 7, classic(1));
     assert!(length.contains("packet 2: it claims a length of 7 B, of which 34 B"), "{length}");
-    // Blocks: the second packet begins at 124: kind, length, interface, time, captured, length,
+    // The second packet's block begins at 124: kind, length, interface, time, captured, length,
     // data, length.
     let big = |at: usize, value: u32| with(at, value.swap_bytes(), blocks_of_three());
     for (error, wanted) in [
@@ -245,7 +245,7 @@ fn what_is_no_cable_or_no_pcap_is_refused_with_a_way_out() {
     assert!(read(&classic(1)[..24]).expect_err("empty").to_string().contains("no packets"));
     let none = read(&classic(108)).expect_err("no address").to_string();
     assert!(none.contains("none of its 3 frames has an IP address"), "{none}");
-    // The upper half contains the length of the frame check sequence.
+    // The upper half of the word contains the length of the frame check sequence.
     assert_eq!(read(&classic(0x2400_0001)).expect("readable").packets.len(), 3);
 }
 

@@ -10,7 +10,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A folder that contains one file.
 struct Fixture {
     _folder: TempDir,
     path: PathBuf,

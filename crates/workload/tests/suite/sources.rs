@@ -8,7 +8,7 @@ use bufferlab_workload::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Three racks of four hosts: 0..4, 4..8, 8..12.
+/// Returns three racks of four hosts: 0..4, 4..8, 8..12.
 fn racks() -> Vec<Vec<u32>> {
     (0..3).map(|rack| (4 * rack..4 * rack + 4).collect()).collect()
 }
@@ -38,7 +38,7 @@ fn only_the_named_hosts_send_and_receive_and_nobody_sends_to_itself() {
         |senders, receivers| PoissonParams { between: Some((senders, receivers)), ..poisson(&racks) };
     let flows = poisson_flows(between(&[1, 2], &[2, 5, 6]));
     let count = |src, dst| flows.iter().filter(|flow| (flow.src, flow.dst) == (src, dst)).count();
-    // A thousand flows per sender; five standard deviations of a binomial count are 75 and 80.
+    // A sender has a thousand flows; five standard deviations of a binomial count are 75 and 80.
     for (src, dst, expected) in [(1, 2, 333), (1, 5, 333), (1, 6, 333), (2, 5, 500), (2, 6, 500)] {
         assert!(count(src, dst).abs_diff(expected) < 130, "{src} to {dst}: {}", count(src, dst));
     }
@@ -74,7 +74,7 @@ fn poisson_flows(params: PoissonParams<'_>) -> Vec<FlowSpec> {
     drain(PoissonSource::new(params).unwrap())
 }
 
-/// Flows of every query, which must be consecutive.
+/// Groups the flows of every query, which must be consecutive.
 fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
     let flows = drain(IncastSource::new(params).unwrap());
     flows.chunk_by(|a, b| a.query == b.query).map(<[FlowSpec]>::to_vec).collect()
@@ -84,7 +84,8 @@ fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
 fn poisson_hosts_start_as_many_flows_as_their_rate_says() {
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
-    // 12 hosts × 1000 flows; the tolerance is five standard deviations of the Poisson count.
+    // The expectation is 12 hosts × 1000 flows; the tolerance is five standard deviations of the
+    // Poisson count.
     assert!((flows.len() as f64 - 12_000.0).abs() < 5.0 * 12_000.0_f64.sqrt(), "{}", flows.len());
     for host in 0..12 {
         let count = flows.iter().filter(|flow| flow.src == host).count() as f64;
@@ -100,8 +101,8 @@ fn gaps_of_a_poisson_host_are_exponential() {
     let flows = poisson_flows(PoissonParams { end: Time::from_ms(10_000), ..poisson(&racks) });
     let starts: Vec<_> = flows.iter().filter(|flow| flow.src == 7).map(|flow| flow.start).collect();
     let gaps: Vec<_> = starts.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();
-    // Kolmogorov-Smirnov distance to the exponential distribution; 1.95 / sqrt(n) is exceeded once
-    // in a thousand seeds.
+    // The Kolmogorov-Smirnov distance to the exponential distribution is tested. It exceeds 1.95 /
+    // sqrt(n) for one seed in a thousand.
     let mut sorted = gaps.clone();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len() as f64;
@@ -110,7 +111,7 @@ fn gaps_of_a_poisson_host_are_exponential() {
         worst.max((rank as f64 / n - expected).abs()).max(((rank + 1) as f64 / n - expected).abs())
     });
     assert!(distance < 1.95 / n.sqrt(), "{distance} with {n} gaps");
-    // Independent gaps: the correlation of neighbours is zero within five standard errors.
+    // Gaps are independent: the correlation of neighbours is zero within five standard errors.
     let mean = gaps.iter().sum::<f64>() / n;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;
     let covariance = gaps.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>() / n;
@@ -143,7 +144,8 @@ fn the_offered_load_is_the_one_asked_for() {
     };
     let bytes: u64 = poisson_flows(params).iter().map(|flow| flow.size).sum();
     let load = bytes as f64 * 8.0 / (12.0 * capacity_bps * 10.0);
-    // About 52,000 flows whose sizes vary by 2.2 means: a standard error of 1 % of the load.
+    // About 52,000 flows have sizes that vary by 2.2 means, so the standard error is 1 % of the
+    // load.
     assert!((load / 0.6 - 1.0).abs() < 0.04, "{load}");
 }
 
@@ -184,7 +186,7 @@ fn the_same_seed_gives_the_same_flows_and_another_seed_others() {
 
 #[test]
 fn the_first_flows_of_a_seed_never_change() {
-    // A change here changes every result and needs a changelog entry.
+    // A change of these numbers changes every result and needs a changelog entry.
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
     let head: Vec<_> = flows[..3].iter().map(|flow| (flow.start.0, flow.src, flow.dst, flow.size)).collect();
@@ -194,7 +196,7 @@ fn the_first_flows_of_a_seed_never_change() {
     assert_eq!(head, [(1_328_530_607, 6, 1), (1_328_530_607, 5, 1), (1_328_530_607, 11, 1)]);
 }
 
-/// (start, destination, size) of every flow of a host.
+/// Returns (start, destination, size) of every flow, by sending host.
 fn by_host(flows: &[FlowSpec]) -> BTreeMap<u32, Vec<(Time, u32, u64)>> {
     let mut hosts = BTreeMap::<_, Vec<_>>::new();
     for flow in flows {

@@ -1,5 +1,5 @@
-//! Packet traces of every format become the packets that they contain, and broken ones are refused
-//! at the right place.
+//! Packet traces of every format become the packets that they contain. The reader refuses broken
+//! traces with the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -22,7 +22,7 @@ fn read(content: &[u8]) -> Result<Trace, TraceError> {
     read_with(content, &OPTIONS, Unmapped::RoundRobin)
 }
 
-/// Time (ps), hosts and size of every packet.
+/// Returns time (ps), hosts and size of every packet.
 fn packets(trace: &Trace) -> Vec<(u64, u32, u32, u64)> {
     trace.packets.iter().map(|packet| (packet.start.0, packet.src, packet.dst, packet.size)).collect()
 }
@@ -32,8 +32,8 @@ const LIST: &str = "time_ns,src,dst,size_bytes,priority\n1000.5,h0,h1,64,1\n2000
 #[test]
 fn a_csv_trace_is_its_packets_relative_to_the_first() {
     let trace = read(LIST.as_bytes()).expect("readable");
-    // 192.0.2.9 is the first unknown address and maps to h0, so the packet goes from h0 to itself
-    // and is left out.
+    // 192.0.2.9 is the first unknown address and maps to h0. So the packet goes from h0 to itself
+    // and is omitted.
     assert_eq!(packets(&trace), [(0, 0, 1, 64), (999_500, 2, 3, 1_500)]);
     assert_eq!((trace.stayed, trace.priorities), (1, vec![None]));
 }
@@ -67,7 +67,7 @@ fn every_unit_of_time_means_the_same() {
     assert_eq!(with("time_s", "1732233600.000000001", "1732233600.000000013"), wanted);
 }
 
-/// An Ethernet frame with IPv4, cut after its headers, and its length on the wire.
+/// Builds an Ethernet frame with IPv4, cut after its headers, and returns its length on the wire.
 fn frame(source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
     let mut bytes = vec![0; 12];
     bytes.extend([0x08, 0x00, 0x45, 0x60, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0]);
@@ -76,7 +76,7 @@ fn frame(source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// A capture of frames as (seconds, fraction, length on the wire, bytes).
+/// Builds a capture of frames given as (seconds, fraction, length on the wire, bytes).
 fn capture(big: bool, nanoseconds: bool, link_type: u32, frames: &[(u32, u32, u32, Vec<u8>)]) -> Vec<u8> {
     let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let half = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
@@ -199,7 +199,7 @@ const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_568_593_541, 2, 1_442),
 ];
 
-/// Packets of a capture; 127.0.0.1 is host 1, and so on.
+/// Returns the packets of a capture; 127.0.0.1 is host 1, and so on.
 fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces").join(file);
     let content = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -210,7 +210,7 @@ fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     packets(&trace.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Expected result of `captured` if times are recorded in steps of `step_ns`.
+/// Returns the expected result of `captured` for times in steps of `step_ns`.
 fn listed(step_ns: u64) -> Vec<(u64, u32, u32, u64)> {
     let at = |time: u64| time / step_ns * step_ns;
     let first = at(CAPTURED[0].0);
@@ -227,8 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // The merged file has every packet once from either of the two files above, in microseconds and
-    // in nanoseconds.
+    // The merged file has every packet once, from one of the two files above, in microseconds or in
+    // nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]
@@ -250,7 +250,7 @@ fn a_trace_of_too_many_addresses_is_refused_at_its_line() {
     assert!(error.contains(wanted), "{error}");
 }
 
-/// A bomb: 100 MB of zeros compress to 100 KB, and take a few megabytes of memory.
+/// The file is a bomb: 100 MB of zeros compress to 100 KB, and take a few megabytes of memory.
 #[test]
 fn a_bomb_of_zeros_is_refused_at_its_first_line() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

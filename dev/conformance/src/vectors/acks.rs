@@ -1,7 +1,7 @@
 //! Vectors of a TCP receiver: the arriving segments, and the expected ACKs.
 //!
-//! The files are `testdata/acks/*.toml`. To test any receiver, write a [`TcpReceiver`] and call
-//! [`ReceiverCase::run`].
+//! The files of vectors are `testdata/acks/*.toml`. To test any receiver, write a [`TcpReceiver`]
+//! and call [`ReceiverCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -20,22 +20,22 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC and its section, or the calculation. |
-//! | `segments` | Length of the flow. |
-//! | `tcp` | As in [`super::recovery`]; `ack_every` and `delayed_ack_timeout` are the receiver's. |
-//! | `steps` | See below. |
+//! | `segments` | Length of the flow (segments). |
+//! | `tcp` | Parameters of TCP as in [`super::recovery`]; `ack_every` and `delayed_ack_timeout` are the receiver's. |
+//! | `steps` | Steps of the case, in order. |
 //!
 //! # Step
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: the same time. |
-//! | `data`, `marked` | This segment arrives, with a congestion mark or without. |
-//! | `sent_us` | Time at which it was sent (50 us before it arrives). |
+//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
+//! | `data`, `marked` | Number of the arriving segment; whether it has a congestion mark (false). |
+//! | `sent_us` | Time at which the segment was sent (50 us before its arrival). |
 //! | `timeout` | The timer of the delayed ACK expires, which must be due at this time. |
 //! | `ack` | Cumulative ACK number of the answer; if absent, there is no answer. |
-//! | `sack`, `echo_us`, `mark` | Its SACK block (none), the time that it echoes (not checked), whether it echoes a mark (false). |
-//! | `timer_us` | Time at which the delayed ACK is due; `-1`: the timer is off. |
-//! | `complete` | Whether every segment has arrived. |
+//! | `sack`, `echo_us`, `mark` | SACK block of the answer (none), the time that the answer echoes (not checked), and whether it echoes a mark (false). |
+//! | `timer_us` | Time at which the delayed ACK is due; `-1` if the timer is off. |
+//! | `complete` | Whether every segment has arrived at the receiver. |
 
 use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::tcp::TcpText;
@@ -44,10 +44,10 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A TCP receiver in any implementation. The methods mirror [`Receiver`]; its documentation applies
-/// here.
+/// A TCP receiver in any implementation. The methods mirror [`Receiver`], whose documentation
+/// applies here.
 pub trait TcpReceiver {
-    /// Handles the arrival of a segment.
+    /// Handles the arrival of a data segment.
     fn handle_data(
         &mut self,
         config: &TcpConfig,
@@ -57,13 +57,13 @@ pub trait TcpReceiver {
         marked: bool,
     ) -> Option<Ack>;
 
-    /// Handles the timer at [`Self::deadline`].
+    /// Handles the timer of the delayed ACK at [`Self::deadline`].
     fn handle_timeout(&mut self, now: Time) -> Option<Ack>;
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if the timer is off.
     fn deadline(&self) -> Time;
 
-    /// Whether every segment has arrived.
+    /// Whether every segment of the flow has arrived.
     fn is_complete(&self) -> bool;
 }
 
@@ -89,10 +89,10 @@ impl TcpReceiver for Receiver {
     }
 }
 
-/// A test case of a receiver.
+/// A test case of a TCP receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverCase {
-    /// Claim and source of the case.
+    /// Claim of the case, and source of its numbers.
     pub head: Head,
     /// Length of the flow (segments).
     pub segments: u32,
@@ -114,7 +114,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum ReceiverInput {
     None,
-    /// A data segment: its number, time of sending and mark.
+    /// A data segment arrives: its number, time of sending and mark.
     Data(u32, Option<Time>, bool),
     Timeout,
 }
@@ -216,16 +216,16 @@ impl StepText {
 }
 
 impl ReceiverCase {
-    /// Builds the transport's receiver.
+    /// Builds the transport's receiver for the case.
     #[must_use]
     pub fn build(&self) -> Receiver {
         Receiver::new(self.segments)
     }
 
-    /// Drives `receiver` through the steps.
+    /// Drives `receiver` through the steps of the case.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the receiver does not meet.
     pub fn run(&self, receiver: &mut dyn TcpReceiver) -> Result<(), Mismatch> {
         let mut now = Time::ZERO;
         for (index, step) in self.steps.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Vectors of congestion controls: the effect of an ACK, a mark, a loss, switch telemetry or a
 //! congestion notification on a flow's window and pace.
 //!
-//! One file per control, `testdata/congestion/<name>.toml`. To test a custom control, write a
+//! Every control has a file `testdata/congestion/<name>.toml`. To test a custom control, write a
 //! [`Controller`] and call [`ControlCase::run`].
 //!
 //! ```toml
@@ -24,20 +24,20 @@
 //! | `control`, `params` | Registry name; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
 //! | `profile` | `"paper"` (default) or `"artifact"`, which also selects the congestion states of ns-3. |
 //! | `path` | `line_rate` (`"10 Gb/s"`), `base_rtt` (`"80 us"`) and `segment`, the bytes of a full segment on the wire (1000): a bandwidth-delay product of 100 segments. |
-//! | `first_window` | The window of the scenario, in segments (100). |
-//! | `steps` | See below. |
+//! | `first_window` | First window of the flow, in segments (100). |
+//! | `steps` | Steps of the case, in order. |
 //!
 //! # Step
 //!
-//! One event or none, then expectations.
+//! Each step has at most one event, then expectations.
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: the same time. |
+//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
 //! | `ack` | An ACK newly acknowledges this number of segments. |
-//! | `rtt_us`, `marked`, `may_grow` | Its round trip (the base round trip), whether it echoes a mark (false), whether the window may grow (true). |
+//! | `rtt_us`, `marked`, `may_grow` | Round-trip time of the ACK (the base round trip), whether the ACK echoes a mark (false), whether the window may grow (true). |
 //! | `round` | Whether the ACK begins a round: it is the first ACK of a segment sent after the previous round began (false). |
-//! | `acknowledged`, `next` | Alternative to `round`: the segments acknowledged so far, the next new segment; `next` stays in effect. |
+//! | `acknowledged`, `next` | Alternative to `round`: number of segments acknowledged so far, and number of the next new segment; `next` stays in effect. |
 //! | `telemetry` | Reports of the switches along the path, in order: `[{ port, at_us, queue, sent, rate }]`, bytes in the queue and bytes that the port has sent; default of `rate`: the line rate. |
 //! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. For a control that does not govern its window, the window is then the threshold; after a timeout, one segment. |
 //! | `notification` | A congestion notification arrives in a separate frame. |
@@ -60,7 +60,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Relative tolerance, because gaps are rounded to whole picoseconds.
+/// Relative tolerance of a measured value, because gaps are rounded to whole picoseconds.
 const TOLERANCE: f64 = 1e-5;
 /// Number of segments per round, unless a step gives another number.
 const ROUND: u32 = 1_000;
@@ -68,11 +68,11 @@ const ROUND: u32 = 1_000;
 /// A test case of a congestion control.
 #[derive(Clone, Debug)]
 pub struct ControlCase {
-    /// Claim and source of the case.
+    /// Claim of the case, and source of its numbers.
     pub head: Head,
     /// Congestion control under test.
     pub control: &'static CongestionControlInfo,
-    /// Parameters that differ from the defaults.
+    /// Parameters of the control that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
     /// Profile for details that the paper leaves open.
     pub profile: Profile,
@@ -312,7 +312,7 @@ fn reports(list: &[ReportText], line_rate: BitRate) -> Result<Vec<HopReport>, St
     list.iter().map(report).collect()
 }
 
-/// A flow in a case.
+/// The flow whose control a case tests.
 struct Flow<'a> {
     config: &'a TcpConfig,
     control: CongestionControl,
@@ -324,10 +324,10 @@ struct Flow<'a> {
 }
 
 impl ControlCase {
-    /// Runs the case with the registered control.
+    /// Runs the case with the registered congestion control.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the control does not meet.
     pub fn run_registered(&self) -> Result<(), Mismatch> {
         let configured = self.control.configure_with(self.profile, &self.params, &self.config);
         let configured =
@@ -335,11 +335,11 @@ impl ControlCase {
         self.play(|config, window| configured.start(config, window))
     }
 
-    /// Runs the case with another implementation: `build` receives the flow's configuration and
-    /// first window.
+    /// Runs the case with another implementation of the control: `build` receives the flow's
+    /// configuration and first window.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the control does not meet.
     pub fn run<C: Controller + 'static>(
         &self,
         build: impl FnOnce(&TcpConfig, &mut Window) -> C,

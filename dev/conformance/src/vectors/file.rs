@@ -14,142 +14,142 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// Vectors of one policy.
+/// Golden vectors of one policy, read from a file.
 #[derive(Clone, Debug)]
 pub struct VectorFile {
-    /// Name of the file in messages.
+    /// Name of the vector file in messages.
     pub file: String,
-    /// Cases in the order of the file.
+    /// Cases of the policy in the order of the file.
     pub cases: Vec<Case>,
 }
 
 /// A test case of a policy.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Name of the file in messages.
+    /// Name of the vector file in messages.
     pub file: String,
-    /// Line of the case, from 1.
+    /// Number of the case's line in the file, from 1.
     pub line: usize,
-    /// Claim in plain words.
+    /// Claim of the case in plain words.
     pub name: String,
-    /// Source of the expected numbers.
+    /// Source of the expected numbers: a paper or a calculation.
     pub source: String,
     /// Registry name of the policy.
     pub policy: String,
-    /// Parameters that differ from the defaults.
+    /// Parameters of the policy that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// Configuration of the switch.
+    /// Configuration of the case's switch.
     pub config: SwitchConfig,
-    /// Events and expectations.
+    /// Steps of the case: events and expectations.
     pub steps: Vec<Step>,
 }
 
-/// Event of a step.
+/// Event of a step in a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VectorEvent {
     /// Time passes, or nothing happens.
     None,
-    /// A packet arrives.
+    /// A packet arrives at the switch.
     Arrive {
-        /// Index of the queue.
+        /// Index of the packet's queue.
         queue: u16,
-        /// Size (bytes).
+        /// Size of the packet (bytes).
         size: u32,
         /// Tags of the packet.
         tags: Tags,
-        /// Flow of the packet.
+        /// Number of the packet's flow.
         flow: u32,
-        /// ECN state of the packet; `None`: capable if the case marks.
+        /// ECN state of the packet. `None` is capable if the case marks packets.
         ecn: Option<Ecn>,
     },
     /// A port sends a packet.
     Depart {
-        /// Index of the port.
+        /// Index of the port that sends.
         port: u16,
     },
-    /// Rounds of departures and arrivals.
+    /// Rounds of departures and arrivals fill the queues.
     Fill {
-        /// Queues of the packets in order of arrival; may repeat.
+        /// Queues of the arriving packets in order; a queue may repeat.
         queues: Vec<u16>,
         /// Size of every packet (bytes).
         size: u32,
         /// Tags of every packet.
         tags: Tags,
-        /// Flow of every packet.
+        /// Number of the packets' flow.
         flow: u32,
         /// Ports that send one packet in each round.
         drain: Vec<u16>,
-        /// Number of rounds.
+        /// Number of rounds of departures and arrivals.
         rounds: u64,
         /// Time that passes before each round.
         round: Time,
     },
 }
 
-/// A step: an event and expectations.
+/// A step of a case: an event and expectations.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Line in the file, from 1.
+    /// Number of the step's line in the file, from 1.
     pub line: usize,
-    /// Time of the step, if given.
+    /// Time of the step; `None` for the time of the last step.
     pub at: Option<Time>,
-    /// Event of the step.
+    /// Event of the step, if any.
     pub event: VectorEvent,
-    /// Number of repetitions.
+    /// Number of repetitions of the event.
     pub repeat: u64,
-    /// Name of the expected verdict.
+    /// Name of the verdict that the event must have.
     pub expect: Option<String>,
-    /// Expected queue of a departure.
+    /// Queue that a departing packet must come from.
     pub from: Option<u16>,
     /// Smallest and largest number of packets that the step marks.
     pub marks: Option<(u64, u64)>,
-    /// Expected bytes of every queue.
+    /// Expected length of every queue (bytes).
     pub lengths: Option<Vec<u64>>,
-    /// Expected bytes of every filled queue.
+    /// Expected length of every filled queue (bytes).
     pub each: Option<u64>,
-    /// Expected bytes of the buffer.
+    /// Expected occupancy of the buffer (bytes).
     pub occupancy: Option<u64>,
     /// Expected limits of every queue (bytes).
     pub thresholds: Option<Vec<u64>>,
     /// Expected limits of every queue for unscheduled packets (bytes).
     pub unscheduled_thresholds: Option<Vec<u64>>,
-    /// Queues that lose a stored packet, in order; `None`: not checked.
+    /// Queues that must lose a stored packet, in order; `None` checks no evictions.
     pub evicts: Option<Vec<u16>>,
-    /// Expected internal state of queues.
+    /// Expected values of the policy's probes.
     pub probes: Vec<Probes>,
     /// Expected limits of every queue for packets of short flows (bytes).
     pub small_thresholds: Option<Vec<u64>>,
-    /// Accepted deviation (bytes).
+    /// Accepted deviation of lengths, occupancy and thresholds (bytes).
     pub tolerance: u64,
 }
 
-/// Expected internal state of one queue.
+/// Expected values of the policy's probes for one queue.
 #[derive(Clone, Debug)]
 pub struct Probes {
-    /// Index of the queue.
+    /// Index of the queue in the switch.
     pub queue: u16,
     /// Name and expected value of each probe.
     pub values: Vec<(String, f64)>,
 }
 
-/// The buffer of a case, as written in the file.
+/// Buffer and ports of a case's switch, as written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferSpec {
     /// Buffer size B (bytes).
     pub capacity: u64,
-    /// Number of ports.
+    /// Number of ports of the switch.
     pub ports: usize,
-    /// Queues per port.
+    /// Number of queues per port.
     #[serde(default = "one")]
     pub queues: usize,
-    /// Rate of every port (Gb/s); empty: 10.
+    /// Rate of every port (Gb/s). If empty, every port has 10 Gb/s.
     #[serde(default)]
     pub rates_gbps: Vec<u64>,
-    /// Largest packet that the policy must expect (bytes).
+    /// Size of the largest packet that the policy must expect (bytes).
     #[serde(default = "mtu")]
     pub max_packet: u64,
-    /// Lossless priorities. All packets of a case arrive at port 0.
+    /// Lossless priorities of the switch. All packets of a case arrive at port 0.
     #[serde(default)]
     pub lossless: Vec<u8>,
 }
@@ -186,7 +186,7 @@ struct CaseText {
     steps: Vec<Spanned<StepText>>,
 }
 
-/// One number, or the range of accepted numbers as its ends.
+/// A number, or the range of accepted numbers as its two ends.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RangeText {
@@ -237,7 +237,7 @@ struct ProbesText {
 }
 
 impl VectorFile {
-    /// Reads and checks a file.
+    /// Reads and checks a vector file.
     ///
     /// # Errors
     /// If the file cannot be read or is invalid; the message names file and line.
@@ -246,7 +246,7 @@ impl VectorFile {
         Self::parse(&file, &text)
     }
 
-    /// Checks the text of `file`.
+    /// Checks the text of the vector file `file`.
     ///
     /// # Errors
     /// If the text is invalid; the message names file and line.
@@ -333,12 +333,12 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     Ok(SwitchConfig { marker, classifier, ..config })
 }
 
-/// Checks that an index is below `count`.
+/// Checks that an index is below the number `count` of existing things.
 fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
     if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
 }
 
-/// Converts the event of a step.
+/// Converts the event of a step from the file's text.
 fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<VectorEvent, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
@@ -405,7 +405,7 @@ fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize)
     for &queue in written.evicts.iter().flatten() {
         existing("queue", queue, queues)?;
     }
-    // With an evicting policy, a fill would need a long list.
+    // With an evicting policy, a fill would need a long list of evictions.
     let evicts = match event {
         VectorEvent::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),

@@ -24,7 +24,7 @@ impl MarkText {
     }
 }
 
-/// `marker`, as written in the file: a registered rule with its parameters.
+/// Key `marker` of a case, as written in the file: a registered rule with its parameters.
 #[derive(Deserialize)]
 pub(super) struct MarkerText {
     kind: String,
@@ -52,7 +52,7 @@ impl MarkerText {
     }
 }
 
-/// `classifier`, as written in the file: a registered classifier with its parameters.
+/// Key `classifier` of a case, as written in the file: a registered classifier with its parameters.
 #[derive(Deserialize)]
 pub(super) struct ClassifierText {
     name: String,

@@ -9,44 +9,44 @@ use toml::Spanned;
 /// Reason why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read.
+    /// The vector file cannot be read.
     #[error("{file}: {error}")]
     Read {
-        /// Path of the file.
+        /// Path of the vector file.
         file: String,
         /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The file is not TOML, or a key is unknown or of the wrong type.
+    /// The vector file is not TOML, or a key is unknown or of the wrong type.
     #[error("{file}: {error}")]
     Syntax {
-        /// Path of the file.
+        /// Path of the vector file.
         file: String,
-        /// The parser's error, with its position.
+        /// Error of the TOML parser, with its position.
         error: Box<toml::de::Error>,
     },
-    /// A value is invalid.
+    /// A value in the vector file is invalid.
     #[error("{file}:{line}: {what}")]
     Meaning {
-        /// Path of the file.
+        /// Path of the vector file.
         file: String,
-        /// Line, from 1.
+        /// Number of the line with the invalid value, from 1.
         line: usize,
         /// Description of the expected value.
         what: String,
     },
 }
 
-/// An expectation that was not met.
+/// An expectation of a case that a device did not meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// File and line of the step.
+    /// File and line of the step with the expectation.
     pub place: String,
-    /// Name of the case.
+    /// Name of the case in the vector file.
     pub case: String,
-    /// Number of the step, from 1.
+    /// Number of the step in the case, from 1.
     pub step: usize,
-    /// Expected and actual result.
+    /// Expected and actual result of the step.
     pub what: String,
 }
 
@@ -62,35 +62,35 @@ impl std::error::Error for Mismatch {}
 /// Name, source and position of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Name of the file in messages.
+    /// Name of the vector file in messages.
     pub file: String,
-    /// Line of the case, from 1.
+    /// Number of the case's line in the file, from 1.
     pub line: usize,
-    /// Claim in plain words.
+    /// Claim of the case in plain words.
     pub name: String,
-    /// Source of the expected numbers.
+    /// Source of the expected numbers: a document or a calculation.
     pub source: String,
 }
 
 impl Head {
-    /// Creates the mismatch for step `index` (from 0) at `line`.
+    /// Creates the mismatch for step `index` (from 0) at `line` of the file.
     pub(super) fn mismatch(&self, line: usize, index: usize, what: String) -> Mismatch {
         Mismatch { place: format!("{}:{line}", self.file), case: self.name.clone(), step: index + 1, what }
     }
 }
 
-/// Line of a mistake in a case, and its description.
+/// Line number of a mistake in a case, and its description.
 pub(super) type Complaint = (usize, String);
 
 /// A case of a vector file that consists of cases only.
 pub trait VectorCase: Sized {
-    /// Checks the text of `file`.
+    /// Reads the cases in the text of the vector file `file`.
     ///
     /// # Errors
     /// If the text is invalid; the message names file and line.
     fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError>;
 
-    /// Reads and checks a file of cases.
+    /// Reads and checks a vector file of cases.
     ///
     /// # Errors
     /// If the file cannot be read or is invalid; the message names file and line.
@@ -100,15 +100,15 @@ pub trait VectorCase: Sized {
     }
 }
 
-/// A case as written in a file.
+/// A case as written in a vector file.
 pub(super) trait Written: DeserializeOwned {
-    /// Type of the checked case.
+    /// Type of the case after the check.
     type Case;
 
-    /// Values of `name` and `source` of the case.
+    /// Returns the values of `name` and `source` of the case.
     fn claim(&self) -> (&str, &str);
 
-    /// Checks and converts the case; `line` converts the offset of a span to a line.
+    /// Checks and converts the case. The function `line` converts the offset of a span to a line.
     fn resolve(self, head: Head, line: &dyn Fn(usize) -> usize) -> Result<Self::Case, Complaint>;
 }
 
@@ -118,7 +118,7 @@ struct FileText<W> {
     case: Vec<Spanned<W>>,
 }
 
-/// Reads the name and text of a file.
+/// Reads the name and text of a vector file.
 pub(super) fn text(path: &Path) -> Result<(String, String), LoadError> {
     let file = path.display().to_string();
     match std::fs::read_to_string(path) {
@@ -127,7 +127,7 @@ pub(super) fn text(path: &Path) -> Result<(String, String), LoadError> {
     }
 }
 
-/// Reads the cases in the text of `file`.
+/// Reads the cases in the text of the vector file `file`.
 pub(super) fn cases<W: Written>(file: &str, text: &str) -> Result<Vec<W::Case>, LoadError> {
     let parsed: FileText<W> = toml::from_str(text)
         .map_err(|error| LoadError::Syntax { file: file.to_owned(), error: Box::new(error) })?;

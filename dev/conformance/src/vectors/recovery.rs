@@ -1,7 +1,7 @@
 //! Vectors of a TCP sender: arriving ACKs and timeouts, the segments that it must send, and its
 //! expected window, threshold and timer.
 //!
-//! The files are `testdata/recovery/*.toml`, one per theme. To test any sender, write a
+//! The files of vectors are `testdata/recovery/*.toml`, one per theme. To test any sender, write a
 //! [`TcpSender`] and call [`SenderCase::run`].
 //!
 //! ```toml
@@ -22,21 +22,22 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC and its section, or the calculation. |
-//! | `segments` | Length of the flow. |
+//! | `segments` | Length of the flow (segments). |
 //! | `control` | The congestion control (`"newreno"`), with its default parameters. |
 //! | `tcp` | Fields of [`TcpConfig`] that differ from the defaults, by name; times are texts such as `"10 ms"`, `states` is `"rfc"` or `"ns3"`, `last_resort` is `"below-highest-sack"` or `"everything"`. |
-//! | `steps` | See below. |
+//! | `steps` | Steps of the case, in order. |
 //!
 //! # Step
 //!
-//! One event or none, then the sender is polled until it sends nothing more, then expectations.
+//! Each step has at most one event. The sender is then polled until it sends no more segments, and
+//! the expectations are checked.
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | Time of the step, not before the last step; default: the same time. |
-//! | `ack` | An ACK arrives: every segment before this one has arrived. |
-//! | `through` | A sequence of ACKs arrives, from `ack` to this one; the sender is polled after each. |
-//! | `sack`, `marked` | The block of the ACK, first and end; it echoes a congestion mark. |
+//! | `at_us` | Time of the step, not before the last step; default: time of the last step. |
+//! | `ack` | An ACK with this number arrives: every segment before this number has arrived. |
+//! | `through` | A sequence of ACKs arrives, from `ack` to this number; the sender is polled after each ACK. |
+//! | `sack`, `marked` | SACK block of the ACK, first segment and end; whether the ACK echoes a congestion mark. |
 //! | `rtt_us` | Round-trip time of the segment that caused the ACK or the SYN-ACK (100). |
 //! | `syn_ack` | A SYN-ACK arrives. |
 //! | `timeout` | The timer expires, which must be due at this time. |
@@ -44,9 +45,9 @@
 //! | `sends` | Segments that the sender sends, in order: `"3"`, `"4..8"`, `"2 again"`, `"syn"`, `"syn again"` (nothing). |
 //! | `window`, `threshold` | Congestion window and slow-start threshold in segments; a threshold of `inf` is none. |
 //! | `in_flight` | The sender's estimate of segments in the network. |
-//! | `timer_us` | Time at which the timer is due; `-1`: it is off. |
-//! | `phase` | `"closed"`, `"opening"`, `"open"`, `"recovery"`, `"loss"` or `"reduction"`. |
-//! | `done` | Whether everything has been acknowledged. |
+//! | `timer_us` | Time at which the timer is due; `-1` if the timer is off. |
+//! | `phase` | Phase of the sender: `"closed"`, `"opening"`, `"open"`, `"recovery"`, `"loss"` or `"reduction"`. |
+//! | `done` | Whether every segment has been acknowledged. |
 
 use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::tcp::TcpText;
@@ -59,34 +60,34 @@ use toml::Spanned;
 /// Tolerance of windows and thresholds, which are floats here and exact in the RFCs.
 const TOLERANCE: f64 = 1e-9;
 
-/// A TCP sender in any implementation. The methods mirror [`Sender`]; its documentation applies
+/// A TCP sender in any implementation. The methods mirror [`Sender`], whose documentation applies
 /// here.
 pub trait TcpSender {
-    /// Returns the next segment to send.
+    /// Returns the next segment that the sender sends.
     fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment>;
 
     /// Handles the SYN-ACK that echoes `echo`.
     fn handle_syn_ack(&mut self, now: Time, echo: Time);
 
-    /// Handles an ACK.
+    /// Handles the arrival of an ACK.
     fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack);
 
-    /// Handles the timer at [`Self::deadline`].
+    /// Handles the retransmission timer at [`Self::deadline`].
     fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool;
 
-    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if the timer is off.
     fn deadline(&self) -> Time;
 
-    /// Congestion window and slow-start threshold.
+    /// Congestion window and slow-start threshold of the sender.
     fn window(&self) -> Window;
 
     /// Phase of the sender.
     fn phase(&self) -> Phase;
 
-    /// Estimated number of segments in the network.
+    /// Sender's estimate of the number of segments in the network.
     fn in_flight(&self) -> u32;
 
-    /// Whether every segment has been acknowledged.
+    /// Whether every segment of the flow has been acknowledged.
     fn is_done(&self) -> bool;
 }
 
@@ -120,10 +121,10 @@ impl TcpSender for Sender {
     }
 }
 
-/// A test case of a sender.
+/// A test case of a TCP sender.
 #[derive(Clone, Debug)]
 pub struct SenderCase {
-    /// Claim and source of the case.
+    /// Claim of the case, and source of its numbers.
     pub head: Head,
     /// Length of the flow (segments).
     pub segments: u32,
@@ -152,9 +153,10 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum RecoveryInput {
     None,
-    /// A sequence of ACKs: first and last cumulative ACK, SACK block, mark, round-trip time.
+    /// A sequence of ACKs arrives: first and last cumulative ACK, SACK block, mark, round-trip
+    /// time.
     Acks(u32, u32, (u32, u32), bool, Time),
-    /// A SYN-ACK with its round-trip time.
+    /// A SYN-ACK arrives, with its round-trip time.
     SynAck(Time),
     Timeout,
 }
@@ -274,7 +276,7 @@ impl StepText {
     }
 }
 
-/// Every phase and its name.
+/// Every phase of a sender, with its name in files.
 const PHASES: [(&str, Phase); 6] = [
     ("closed", Phase::Closed),
     ("opening", Phase::Opening),
@@ -289,7 +291,7 @@ fn phase(name: &str) -> Result<Phase, String> {
     found.map(|(_, phase)| *phase).ok_or_else(|| format!("there is no phase \"{name}\""))
 }
 
-/// Parses an entry of `sends`.
+/// Parses an entry of the list `sends`.
 fn segments(text: &str) -> Option<Vec<Segment>> {
     let (what, retransmission) = match text.strip_suffix(" again") {
         Some(what) => (what, true),
@@ -305,7 +307,7 @@ fn segments(text: &str) -> Option<Vec<Segment>> {
     (first < end).then(|| (first..end).map(|seq| Segment { seq, retransmission, syn: false }).collect())
 }
 
-/// Formats `segments` like entries of `sends`.
+/// Formats `segments` like entries of the list `sends`.
 fn shown(segments: &[Segment]) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut rest = segments;
@@ -330,7 +332,7 @@ fn shown(segments: &[Segment]) -> String {
 }
 
 impl SenderCase {
-    /// Builds the transport's sender.
+    /// Builds the transport's sender for the case.
     ///
     /// # Panics
     /// If the congestion control was removed from the registry after the case was read.
@@ -342,10 +344,10 @@ impl SenderCase {
         Sender::new(&self.config, &control, self.segments)
     }
 
-    /// Drives `sender` through the steps.
+    /// Drives `sender` through the steps of the case.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the sender does not meet.
     pub fn run(&self, sender: &mut dyn TcpSender) -> Result<(), Mismatch> {
         let mut now = Time::ZERO;
         for (index, step) in self.steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Runs a case on a device and compares the results.
+//! Runs a case on a device and compares the results with the expectations.
 
 use super::file::{Case, Step, VectorEvent};
 use super::read::Mismatch;
@@ -13,9 +13,9 @@ const PROBE_TOLERANCE: f64 = 1e-6;
 /// languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
-    /// Time of the operation.
+    /// Time of the elementary operation.
     pub now: Time,
-    /// The operation: [`VectorEvent::Arrive`] or [`VectorEvent::Depart`].
+    /// Kind of the operation: [`VectorEvent::Arrive`] or [`VectorEvent::Depart`].
     pub event: VectorEvent,
     /// Name of the verdict: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
@@ -24,11 +24,11 @@ pub struct Elementary {
 }
 
 impl Case {
-    /// Drives `device` through the steps; `observe` receives every elementary operation, and the
-    /// device after it.
+    /// Drives `device` through the steps of the case. The function `observe` receives every
+    /// elementary operation, and the device after this operation.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the device does not meet.
     pub fn run(
         &self,
         device: &mut dyn Device,
@@ -107,12 +107,12 @@ impl Runner<'_> {
         self.compare(step)
     }
 
-    /// Spreads departures and arrivals evenly over the round. If all departures came first, the
+    /// Spreads departures and arrivals evenly over the round. If all departures were first, the
     /// first queues of the list would take the freed space.
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
-            // Departure j is at fraction j/D of the round, arrival i at (i + 1/2)/F.
+            // Departure j is at fraction j/D of the round, and arrival i at fraction (i + 1/2)/F.
             while let Some((_, &port)) =
                 ports.next_if(|(j, _)| 2 * j * queues.len() <= (2 * i + 1) * drain.len())
             {
@@ -193,7 +193,7 @@ impl Runner<'_> {
         self.queues().map(|queue| self.device.threshold(queue, tags)).collect()
     }
 
-    /// Describes the state for messages.
+    /// Describes the state of the device for messages.
     fn state(&self) -> String {
         format!(" (queues hold {:?} B, thresholds {:?})", self.lengths(), self.limits(Tags::NONE))
     }

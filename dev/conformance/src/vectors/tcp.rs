@@ -1,11 +1,11 @@
-//! The parameters of TCP in a vector file.
+//! Parameters of TCP in a vector file.
 
 use super::values::parse_time;
 use bufferlab_transport::{CongestionStates, LastResort, TcpConfig};
 use bufferlab_units::Time;
 use serde::Deserialize;
 
-/// `tcp`, as written in the file: parameters that differ from the defaults.
+/// Key `tcp` of a case, as written in the file: parameters that differ from the defaults.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TcpText {

@@ -3,7 +3,7 @@
 use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Params, Profile, TableInfo, Tags};
 use bufferlab_units::{BitRate, Time};
 
-/// Parses a set of tags.
+/// Parses a set of packet tags.
 pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     names.iter().try_fold(Tags::NONE, |set, name| {
         Ok(set.with(match name.as_str() {
@@ -17,7 +17,7 @@ pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     })
 }
 
-/// Parses an ECN state.
+/// Parses the ECN state of a packet.
 pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     match name {
         "capable" => Ok(Ecn::Capable),
@@ -27,7 +27,8 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     }
 }
 
-/// Reads the given parameters of `entry`, in their order. Error messages begin with `prefix`.
+/// Reads the parameters that a file gives for `entry`, in their order. Error messages begin with
+/// `prefix`.
 pub(super) fn given(
     prefix: &str,
     (entry, params): (&str, &[ParamInfo]),
@@ -102,7 +103,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
     }
 }
 
-/// Converts one table of a list.
+/// Converts one table in a list of tables.
 fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
     let mut given = Vec::new();
     for (name, value) in written.as_table()? {
@@ -112,7 +113,7 @@ fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
     Params::resolve(below.params, Profile::Paper, &given).ok()
 }
 
-/// Parses a whole number with its unit: `"10 Gb/s"`.
+/// Parses a rate, a whole number with its unit: `"10 Gb/s"`.
 pub(super) fn parse_rate(text: &str) -> Option<BitRate> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {
@@ -125,7 +126,7 @@ pub(super) fn parse_rate(text: &str) -> Option<BitRate> {
     Some(BitRate(scale * number.parse::<u64>().ok()?))
 }
 
-/// Parses a whole number with its unit: `"80 us"`.
+/// Parses a time, a whole number with its unit: `"80 us"`.
 pub(super) fn parse_time(text: &str) -> Option<Time> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {

@@ -1,7 +1,7 @@
 //! Vectors of the PFC watchdog: samples of a queue from poll to poll, and the expected beginnings
 //! and ends of storms.
 //!
-//! One file per rule, `testdata/watchdog/<rule>.toml`. To test any implementation, write a
+//! Every rule has a file `testdata/watchdog/<rule>.toml`. To test any implementation, write a
 //! [`Watchdog`] and call [`WatchdogCase::run`].
 //!
 //! ```toml
@@ -20,19 +20,19 @@
 //! | key | meaning |
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the document or the calculation. |
-//! | `watchdog` | `rule`, `action`, and the times `detection`, `restoration` and `poll`. |
-//! | `steps` | See below. |
+//! | `watchdog` | Settings of the watchdog: `rule`, `action`, and the times `detection`, `restoration` and `poll`. |
+//! | `steps` | Steps of the case, in order. |
 //!
 //! # Step
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `polls` | Number of polls (1), each with the same events before it. |
-//! | `waiting` | The queue has packets at the poll (false). |
-//! | `in_pause` | A pause is in force at the poll (false). |
-//! | `sent`, `frames`, `ended` | Since the previous poll: packets that the queue has sent, pause frames that have arrived, pauses that have ended (0 each). |
-//! | `paused` | Since the previous poll: how long pauses were in force (`"0 us"`). |
-//! | `link_down` | Instead of a poll: the queue's link goes down and comes back. |
+//! | `polls` | Number of polls (1), each with equal events before it. |
+//! | `waiting` | Whether the queue has packets at the poll (false). |
+//! | `in_pause` | Whether a pause is in force at the poll (false). |
+//! | `sent`, `frames`, `ended` | Numbers since the previous poll (0 each): packets that the queue has sent, pause frames that have arrived, pauses that have ended. |
+//! | `paused` | Time since the previous poll for which pauses were in force (`"0 us"`). |
+//! | `link_down` | Event in place of a poll: the queue's link goes down and comes back. |
 //! | `expect` | Result of the last poll of the step: `"none"`, `"begins"` or `"ends"`; earlier polls must find nothing. |
 //! | `storm` | Whether the queue is in a storm after the step. |
 //! | `pauses` | Whether pauses are `"obeyed"` or `"ignored"` after the step. |
@@ -50,13 +50,13 @@ use toml::Spanned;
 
 /// A watchdog of one queue, in any implementation.
 pub trait Watchdog {
-    /// Polls the queue.
+    /// Polls the queue and returns a begin or end of a storm.
     fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
 
-    /// Handles that the queue's link has gone down.
+    /// Resets the watchdog, because the queue's link has gone down.
     fn reset(&mut self);
 
-    /// Whether the queue is in a storm.
+    /// Whether the watchdog sees the queue in a storm.
     fn is_storm(&self) -> bool;
 }
 
@@ -74,10 +74,10 @@ impl Watchdog for QueueWatchdog {
     }
 }
 
-/// A test case of a watchdog.
+/// A test case of a PFC watchdog.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
-    /// Claim and source of the case.
+    /// Claim of the case, and source of its numbers.
     pub head: Head,
     /// Settings of the watchdog.
     pub spec: WatchdogSpec,
@@ -95,7 +95,8 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum WatchdogInput {
-    /// Number of polls, events before each poll, and the result of the last poll.
+    /// Polls of the queue: their number, the events before each poll, and the result of the last
+    /// poll.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
 }
@@ -233,10 +234,10 @@ impl Written for CaseText {
 }
 
 impl WatchdogCase {
-    /// Drives `watchdog` through the steps.
+    /// Drives `watchdog` through the steps of the case.
     ///
     /// # Errors
-    /// The first expectation that is not met.
+    /// The first expectation that the watchdog does not meet.
     pub fn run(&self, watchdog: &mut dyn Watchdog) -> Result<(), Mismatch> {
         let mut counted = QueueSample::default();
         for (index, step) in self.steps.iter().enumerate() {

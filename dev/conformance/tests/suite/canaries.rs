@@ -1,5 +1,5 @@
-//! Canaries: deliberately broken policies, switches and ledgers, each caught by the claim it
-//! breaks.
+//! Canaries: deliberately broken policies, switches and ledgers. The suite catches each of them by
+//! the claim that it breaks.
 
 use bufferlab_conformance::*;
 use bufferlab_core::policy::{CompleteSharing, DynamicThreshold};
@@ -14,7 +14,7 @@ fn caught(subject: &Subject) -> Box<Violation> {
     Box::new(large.or(small).unwrap_or_else(|| panic!("{} was not caught", subject.name())))
 }
 
-/// Whether this claim fails for `subject`, possibly among others.
+/// Whether a claim fails for `subject`, possibly among other claims.
 fn breaks(subject: &Subject, claim: &str) -> bool {
     let property = PROPERTIES.iter().find(|property| property.claim == claim).expect("a claim");
     let scripts = (0..10).map(random_script);
@@ -40,7 +40,7 @@ fn a_policy_that_admits_beyond_the_buffer_is_caught() {
     let violation = caught(&subject);
     assert_eq!(violation.claim, "stays within the buffer");
     assert!(breaks(&subject, "refuses packets larger than the buffer"));
-    // The script is minimal: without its smallest packet, the rest would fit.
+    // The script is minimal: without its smallest packet, the other packets would fit.
     let arrivals = violation.script.operations.iter().filter(|op| matches!(op, Operation::Arrive { .. }));
     let sizes: Vec<u64> = arrivals
         .map(|op| if let Operation::Arrive { size, .. } = op { u64::from(*size) } else { 0 })
@@ -126,7 +126,7 @@ fn a_policy_with_a_hidden_counter_is_caught() {
     assert!(breaks(&subject, "is deterministic"));
 }
 
-/// Wraps a policy and falsifies one answer.
+/// Wraps a policy and falsifies one of its answers.
 #[derive(Debug)]
 struct Spoiled<P> {
     inner: P,
@@ -220,21 +220,21 @@ struct Defective {
     inner: SwitchDevice<CompleteSharing>,
     defect: Defect,
     departures: u64,
-    /// Bytes that departures failed to release.
+    /// Size of departed packets that the ledger did not release (bytes).
     leaked: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
-    /// The ledger does not release every third departure.
+    /// The ledger does not release every third departing packet.
     LeakyLedger,
     /// Every fifth packet vanishes on departure.
     LosesPackets,
-    /// Reports another packet than the head of the queue.
+    /// The switch reports another packet than the head of the queue.
     Reorders,
-    /// Every fifth time it is polled, the port does not send.
+    /// A port does not send at every fifth poll.
     Lazy,
-    /// Pause frames have no effect.
+    /// Pause frames have no effect on the switch.
     IgnoresPauses,
 }
 

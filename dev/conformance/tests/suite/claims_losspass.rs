@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
 
 const MTU: u32 = 1_500;
-/// Port buffer of the testbed.
+/// Buffer of a port of the testbed (bytes).
 const PORT_BUFFER: u64 = 128_000;
 const SMALL: u8 = 0;
 const LARGE: u8 = 1;
@@ -48,7 +48,8 @@ fn packet(priority: u8, size: u32) -> Packet {
     Packet { header: Header { size, priority, ..Header::default() }, ..Packet::default() }
 }
 
-/// Offers `count` packets at one time to a port that sends nothing, and returns the number stored.
+/// Offers `count` packets at one time to a port that sends no packet, and returns the number of
+/// stored packets.
 fn pour(switch: &mut Switch<Box<dyn Policy>>, priority: u8, count: u64) -> u64 {
     let stored = (0..count).filter(|_| {
         let stored = switch.handle_arrival(Time::ZERO, &packet(priority, MTU), &mut ());
@@ -61,11 +62,11 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
     switch.buffer().queue_bytes(QueueId(queue))
 }
 
-/// An arrival and its effect.
+/// An arriving packet and its effect.
 struct ArrivalEffect {
     size: u64,
     priority: u8,
-    /// Q_s, Q_l and the port's limit, before the arrival.
+    /// Lengths Q_s and Q_l and the port's limit, before the arrival.
     small: u64,
     large: u64,
     limit: u64,
@@ -159,12 +160,12 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // The printed code continues with line 10, because there is no return.
+            // The printed code continues with line 10, because it has no return.
         }
         self.dropped += 1;
     }
 
-    /// Number of accounted packets minus number of arrivals.
+    /// Number of accounted packets minus number of arriving packets.
     fn surplus(&self) -> i64 {
         (self.small.len() + self.large.len()) as i64 + (self.dropped + self.evicted) as i64
             - self.arrived as i64
@@ -182,7 +183,7 @@ fn depth(steps: &[(&str, &[&str])]) -> usize {
     depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0)
 }
 
-/// Section 4.1: the arbiter's computation for a packet, in steps that fit into one clock cycle.
+/// The arbiter's computation for a packet (section 4.1), in steps that fit into one clock cycle.
 const ARBITER: &[(&str, &[&str])] = &[
     ("sum of lengths + P.len <= B", &[]),
     ("V.len >= P.len", &[]),
@@ -196,7 +197,7 @@ const LOOKUP: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the settled queue length of N flows with constant windows. The flows share a link that
-/// sends one packet per slot, `rtt` slots away.
+/// sends one packet per slot and is `rtt` slots away.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();
@@ -209,8 +210,8 @@ fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     queue
 }
 
-/// Returns the longest queue (packets) of N synchronised DCTCP flows in congestion avoidance,
-/// packet by packet through the core's switch and marker.
+/// Returns the longest queue (packets) of N synchronised DCTCP flows in congestion avoidance. Every
+/// packet passes the core's switch and marker.
 fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     const G: f64 = 1.0 / 16.0;
     struct Flow {
@@ -219,7 +220,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
         alpha: f64,
         acked: u64,
         marked: u64,
-        /// Packets until the end of this observation window.
+        /// Number of packets until the end of the flow's observation window.
         left: u64,
     }
     let marker = Marker::step(mark_above * u64::from(MTU));
@@ -233,7 +234,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     let mut all: Vec<Flow> = (0..flows)
         .map(|_| Flow { window: start, in_flight: 0, alpha: 0.0, acked: 0, marked: 0, left: start as u64 })
         .collect();
-    // ACKs in flight: (flow, marked), one per slot.
+    // ACKs in flight, as (flow, marked), one per slot.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
     // Flow of each sent packet, and whether the packet is marked.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
@@ -278,8 +279,8 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     longest
 }
 
-/// Returns the number of microburst packets stored by a full port, of which the fraction `tau`
-/// belongs to large flows.
+/// Returns the number of microburst packets that a full port stores. The fraction `tau` of the
+/// port's packets belongs to large flows.
 fn absorbed(tau: f64) -> (u64, u64) {
     let mut bench = bench("losspass", &static_port(PORT_BUFFER), PORT_BUFFER, 1);
     let whole = PORT_BUFFER / u64::from(MTU);
@@ -288,8 +289,8 @@ fn absorbed(tau: f64) -> (u64, u64) {
     (pour(&mut bench.switch, SMALL, 2 * whole), large)
 }
 
-/// Returns the number of microburst packets stored by a port without eviction that has `stored`
-/// packets.
+/// Returns the number of microburst packets that a port without eviction stores if it already has
+/// `stored` packets.
 fn absorbed_by_headroom(stored: u64) -> u64 {
     let mut bench = bench("cs", &[], PORT_BUFFER, 1);
     pour(&mut bench.switch, LARGE, stored);
@@ -392,7 +393,7 @@ claims! {
             if event.evicted > 0 {
                 evictions += 1;
                 over += u64::from(event.after.0 > event.limit - RESERVE);
-                // Ql keeps its reserve, except for less than one MTU.
+                // Queue Ql keeps its reserve, except for less than one MTU.
                 taken += u64::from(event.after.1 + u64::from(MTU) < RESERVE.min(event.large));
             }
             beyond = beyond.max(event.after.0);

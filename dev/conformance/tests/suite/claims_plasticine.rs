@@ -1,6 +1,6 @@
-//! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, and ports that send one
-//! packet per unit of time. Each packet of the figures is sent as 100 small ones, so that rounding
-//! to whole packets does not matter.
+//! Plasticine's Figures 2 to 6, packet by packet. The buffer has 60 packets, and a port sends one
+//! packet per unit of time. Each packet of the figures is sent as 100 small packets, so that
+//! rounding to whole packets does not matter.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -15,13 +15,13 @@ const PACKET: u64 = 1_000;
 /// Size of the small packets that represent a packet of the figures (bytes).
 const GRAIN: u32 = 10;
 
-/// Converts units of time; a port sends one packet per unit.
+/// Converts a number of time units to a time; a port sends one packet per unit.
 fn units(count: f64) -> Time {
     Time((LINE.serialization(PACKET).0 as f64 * count).round() as u64)
 }
 
-/// A switch with a buffer of 60 packets. Queue 0 of a port is red (alpha 2), the others are yellow
-/// (alpha 1).
+/// A switch with a buffer of 60 packets. Queue 0 of a port is red (alpha 2), the other queues are
+/// yellow (alpha 1).
 struct Figure {
     bench: OpenLoop,
     queues_per_port: u16,
@@ -46,7 +46,7 @@ impl Figure {
         Self { bench, queues_per_port: queues as u16 }
     }
 
-    /// Sends `rate` packets per unit of time to `queue` from now on. Sources are slightly out of
+    /// Sends `rate` packets per unit of time to `queue`, starting now. Sources are slightly out of
     /// step, so that the order of simultaneous packets does not matter.
     fn load(&mut self, queue: u16, rate: u64) {
         let (port, priority) = (queue / self.queues_per_port, (queue % self.queues_per_port) as u8);
@@ -69,8 +69,8 @@ impl Figure {
         self.bench.switch.buffer().shared_free() as f64 / PACKET as f64
     }
 
-    /// Sends a burst to `queue`. Returns the time of its first drop (units) and the queue's length
-    /// then (packets).
+    /// Sends a burst to `queue`. Returns the time of the burst's first drop (units) and the queue's
+    /// length at this time (packets).
     fn burst(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         let start = self.bench.now;
         self.load(queue, rate);
@@ -85,14 +85,15 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 enum Scheme {
     Dt,
-    /// Plasticine with both factors: the yellow queues of a port are one priority.
+    /// Plasticine has both factors: the yellow queues of a port are one priority.
     Equation3,
-    /// Plasticine with the drain rate only: every queue of a port is a separate priority.
+    /// Plasticine has the drain rate only: every queue of a port is a separate priority.
     OneFactor,
 }
 
-/// Five yellow queues of port 0, and a 5:1 burst to the red queue of port 1. Returns yellow's
-/// length before, time and length at the first drop, and the final lengths of red and yellow.
+/// Sends a 5:1 burst to the red queue of port 1, while port 0 has five yellow queues. Returns
+/// yellow's length before the burst, time and length at the first drop, and the final lengths of
+/// red and yellow.
 fn five_to_one(scheme: Scheme) -> [f64; 5] {
     let mut figure = Figure::new(scheme, 2, 6);
     (1..6).for_each(|queue| figure.load(queue, 1));
@@ -111,7 +112,7 @@ claims! {
     Holds "PLA-HW-1" pla_hw_1_the_circuit_has_the_arrays_and_tables_of_the_figure ("four register arrays, two match-action tables") {
         let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/src/plasticine_pisa.sv"));
         let text = text.expect("the circuit is there");
-        // An array declaration has a range after the name.
+        // In an array declaration, a range follows the name.
         let arrays: Vec<&str> = text.lines().filter_map(|line| {
             let (declared, size) = line.trim().strip_prefix("logic ")?.rsplit_once('[')?;
             size.starts_with("2**").then(|| declared.rsplit(' ').next()).flatten()
@@ -165,7 +166,7 @@ claims! {
         let above = figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX);
         let start = figure.bench.now;
         let lost = figure.bench.queues[2].losses.len();
-        // t2: the yellow queue has drained to its threshold.
+        // At time t2, the yellow queue has drained to its threshold.
         while figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX) && figure.bench.step(Time::MAX) {}
         let t2 = t1 + (figure.bench.now - start).as_secs_f64() / units(1.0).as_secs_f64();
         let drops = figure.bench.queues[2].losses.len() > lost;

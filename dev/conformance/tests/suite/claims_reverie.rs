@@ -1,4 +1,4 @@
-//! Claims of Reverie (NSDI 2024) about accounting: every account is compared after each of a
+//! Claims of Reverie (NSDI 2024) about accounting. The tests compare every account after each of a
 //! million random events.
 
 use bufferlab_conformance::claims;
@@ -13,19 +13,19 @@ use std::collections::VecDeque;
 const PORTS: u16 = 4;
 const QUEUES: usize = PORTS as usize * 2;
 const MTU: u64 = 1_500;
-/// Events between a pause and the sender's reaction, with at most one packet each.
+/// Number of events between a pause and the sender's reaction, with at most one packet each.
 const LAG: u64 = 4;
 const HEADROOM: u64 = (LAG + 2) * MTU;
 const EVENTS: u64 = 1_000_000;
 
-/// Independent books of the switch's reports: bytes by ingress and by egress queue, and the
+/// Independent accounts of the switch's reports: bytes by ingress and by egress queue, and the
 /// headroom part of each ingress queue.
 #[derive(Default)]
 struct ReportLedger {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
-    /// If only some ports are lossless: which ingress queues are, and bytes of lossy packets by
+    /// Lossless ingress queues, if only some ports are lossless, and bytes of lossy packets by
     /// egress queue.
     is_lossless: [bool; QUEUES],
     lossy_egress: [u64; QUEUES],
@@ -82,17 +82,18 @@ impl Observer for ReportLedger {
     }
 }
 
-/// Results of a million events.
+/// Results of a million random events.
 struct Found {
     books: ReportLedger,
-    /// Number of events after which an identity was broken.
+    /// Number of events after which an accounting identity was broken.
     broken: u64,
     lossless_losses: u64,
     lossy_losses: u64,
     stored: u64,
 }
 
-/// Runs random events. Priority 0 is lossy, priority 1 lossless; senders react late to pauses.
+/// Runs random events. Priority 0 is lossy, priority 1 is lossless, and senders react late to
+/// pauses.
 fn fuzz(policy: &str, identities: impl Fn(&ReportLedger, &Buffer, &dyn Policy) -> bool) -> Found {
     fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
 }
@@ -180,7 +181,7 @@ fn probe(policy: &dyn Policy, buffer: &Buffer, wanted: &str) -> u64 {
     value
 }
 
-/// Equations 7 to 9 and the total hold in these books and in the switch.
+/// Whether Equations 7 to 9 and the total hold in the accounts of the test and in the switch.
 fn counted_twice(books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let headroom = sum(&books.headroom, 1);
     let (lossy_in, lossless_in) = (sum(&books.ingress, 0), sum(&books.ingress, 1) - headroom);
@@ -195,7 +196,7 @@ fn counted_twice(books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> 
         && (b_eo - 1..=b_eo).contains(&(probe(policy, buffer, "lossy_pool_free") + q_eo))
 }
 
-/// Only lossy egress queues and lossless ingress queues are counted.
+/// Whether the buffer counts only lossy egress queues and lossless ingress queues.
 fn counted_once(books: &ReportLedger, buffer: &Buffer, _: &dyn Policy) -> bool {
     let queues = sum(&books.egress, 0) + sum(&books.ingress, 1);
     let headroom = sum(&books.headroom, 1);
@@ -301,7 +302,8 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
     drawn
 }
 
-/// Equations 7 to 9 with reserves beside the pools. A packet has the class of its ingress port.
+/// Whether Equations 7 to 9 hold with reserves beside the pools. A packet has the class of its
+/// ingress port.
 fn counted_twice_with(drawn: &Drawn, books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()

@@ -1,7 +1,7 @@
-//! TDT (ToN 2022): statements about thresholds, states and single bursts, packet by packet on one
-//! switch: 16 ports of 1 Gb/s, 1 MB, packets of 1500 B.
+//! TDT (ToN 2022): statements about thresholds, states and single bursts, packet by packet. The
+//! switch has 16 ports of 1 Gb/s and 1 MB; packets have 1500 B.
 //!
-//! Statements that need random traffic are in `crates/sim/tests/suite/claims_tdt.rs`.
+//! The file `crates/sim/tests/suite/claims_tdt.rs` has statements that need random traffic.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -13,7 +13,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const MTU: u32 = 1_500;
 const BUFFER: u64 = 1_000_000;
 const PORTS: usize = 16;
-/// Start of the bursts; overloads start at 0.
+/// Start time of the bursts; overloads start at 0.
 const BURST: Time = Time::from_ms(150);
 const TDT: &[(&str, ParamValue)] = &[];
 
@@ -35,15 +35,15 @@ fn bench(policy: &str, params: &[(&str, ParamValue)], sources: &[Source]) -> Ope
     OpenLoop::new(&config, policy, params, sources).expect("it fits")
 }
 
-/// Overloads the first `n` ports with 2 Gb/s from the start, and sends a burst to each of the next
-/// `m` ports.
+/// Overloads the first `n` ports with 2 Gb/s from time 0, and sends a burst to each of the next `m`
+/// ports.
 fn overloads_and_bursts(n: u16, m: u16, mbps: u64, duration: Time) -> Vec<Source> {
     let mut sources: Vec<_> = (0..n).map(|port| overload(port, 2_000)).collect();
     sources.extend((n..n + m).map(|port| source(port, mbps, BURST, BURST + duration)));
     sources
 }
 
-/// Returns the first loss of any burst, and its time since the start of the bursts.
+/// Returns the first loss of any burst, and the time from the start of the bursts to this loss.
 fn first_loss(policy: &str, n: u16, m: u16, mbps: u64) -> (f64, Loss) {
     let mut bench = bench(policy, &[], &overloads_and_bursts(n, m, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -53,8 +53,8 @@ fn first_loss(policy: &str, n: u16, m: u16, mbps: u64) -> (f64, Loss) {
     ((loss.at - BURST).as_secs_f64(), loss)
 }
 
-/// A switch and a load: N overloaded ports, M bursts of rate R (bit/s), port rate C, B (bits),
-/// alpha, n ports.
+/// A switch and a load: N overloaded ports, M bursts of rate R (bit/s), port rate C, buffer B
+/// (bits), alpha, n ports.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     n: f64,
@@ -76,28 +76,29 @@ impl Load {
         self.c * (1.0 + (1.0 + self.a * self.n) / (self.a * self.m))
     }
 
-    /// Eq. 4: DT with a slow burst.
+    /// Time of the first loss under DT with a slow burst (Eq. 4).
     fn dt_slow(&self) -> f64 {
         self.a * self.b / ((1.0 + self.a * (self.m + self.n)) * (self.r - self.c))
     }
 
-    /// Eq. 7 and 8: DT with a fast burst.
+    /// Time of the first loss under DT with a fast burst (Eq. 7 and 8).
     fn dt_fast(&self) -> f64 {
         let drain = (1.0 + self.a * self.m) * (self.r - self.c) - self.a * self.n * self.c;
         self.a * self.b / ((1.0 + self.a * self.n) * drain)
     }
 
-    /// Eq. 5 and 6: EDT with a slow burst; also the ideal value.
+    /// Time of the first loss under EDT with a slow burst (Eq. 5 and 6), which is also the ideal
+    /// value.
     fn edt_slow(&self) -> f64 {
         self.b / (self.m * (self.r - self.c))
     }
 
-    /// Eq. 13: EDT with a fast burst.
+    /// Time of the first loss under EDT with a fast burst (Eq. 13).
     fn edt_fast(&self) -> f64 {
         self.b / ((1.0 + self.a * self.n) * (self.m * self.r - (self.m + self.n) * self.c))
     }
 
-    /// Eq. 14: time at which the old queues are empty.
+    /// Time at which the old queues are empty (Eq. 14).
     fn edt_empty(&self) -> f64 {
         self.a * self.b / ((1.0 + self.a * self.n) * self.c)
     }
@@ -130,7 +131,7 @@ fn us(seconds: f64) -> String {
     format!("{:.1} us", seconds * 1e6)
 }
 
-/// Offers packets to `port` without time passing, and returns the number stored.
+/// Offers packets to `port` without time passing, and returns the number of stored packets.
 fn pour(bench: &mut OpenLoop, port: u16, packets: u64) -> u64 {
     let packet = Packet { header: Header::new(MTU), egress_port: port, ..Packet::default() };
     let stored = (0..packets).filter(|_| {
@@ -146,8 +147,8 @@ fn send(bench: &mut OpenLoop, port: u16, packets: u64) {
     }
 }
 
-/// Returns the time at which a port under constant load first enters `state`; `None` if not within
-/// 20 ms.
+/// Returns the time at which a port under constant load first enters `state`; `None` if this takes
+/// more than 20 ms.
 fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time> {
     let mut bench = bench("tdt", params, &[overload(0, mbps)]);
     while bench.step(Time::from_ms(20)) {
@@ -158,8 +159,8 @@ fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time
     None
 }
 
-/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms to one port. Returns the delay of the second
-/// flow's first packet, and its mean delay (ms).
+/// Sends 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms to one port (Fig. 8). Returns the delay of the
+/// second flow's first packet, and the second flow's mean delay (ms).
 fn second_flow(policy: &str) -> (f64, f64) {
     let second = source(0, 800, Time::from_ms(200), Time::from_ms(210));
     let mut bench = bench(policy, &[], &[overload(0, 2_000), second]);
@@ -169,7 +170,7 @@ fn second_flow(policy: &str) -> (f64, f64) {
     (ms[0], ms.iter().sum::<f64>() / ms.len() as f64)
 }
 
-/// Returns the sequence of states of port 0.
+/// Returns the sequence of states that port 0 enters.
 fn states(bench: &mut OpenLoop, end: Time) -> Vec<u8> {
     let mut states = vec![0];
     while bench.step(end) {
@@ -211,7 +212,7 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 for N old queues and M new ones, all of weight a:
+        // ABM Eq. 28 and Plasticine Eq. 33 have N old queues and M new queues, all of weight a:
         // gamma + (1 + S) gamma / (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
@@ -219,7 +220,7 @@ claims! {
             let load = Load::random(&mut stream);
             let other = load.c * (1.0 + (1.0 + load.a * load.n) * (1.0 / load.a) / load.m);
             same &= near(load.boundary(), other, 1e-12);
-            // The formulas for slow and fast bursts agree at the boundary.
+            // The formulas for slow and fast bursts give equal values at the boundary.
             let at = Load { r: load.boundary(), ..load };
             same &= near(at.dt_slow(), at.dt_fast(), 1e-9);
         }
@@ -277,7 +278,7 @@ claims! {
     }
 
     Refuted "TDT-V6A-3" tdt_v6a_3_tdt_absorbs_1000_us_for_evacuated_ports_keep_their_share ("1.14 ms = B / (M(R - C))") {
-        // E-TDT-2: (B - N B/n) / (M (R - C)).
+        // Erratum E-TDT-2 gives (B - N B/n) / (M (R - C)).
         let (alone, beside) = (first_loss("tdt", 0, 1, 8_000).0, first_loss("tdt", 2, 1, 8_000).0);
         let met = near(alone, 1_142.9e-6, 0.03) && near(beside, 1_000e-6, 0.03) && !near(beside, 1_142.9e-6, 0.03);
         Finding::new(met, format!("{} beside two evacuated ports, which keep B/n each: (B - 2B/16)/(R - C) = 1000 us; {} alone", us(beside), us(alone)))
@@ -290,12 +291,12 @@ claims! {
 
     Refuted "TDT-V6A-5" tdt_v6a_5_the_counters_are_those_of_the_paper_but_oc2_which_is_twice_the_buffer ("NEC 42, DEC 3, DC 333, OC1 42, OC2 1344") {
         let state = |bench: &OpenLoop| bench.probe(0, "state");
-        // Measures NEC: the net arrivals until absorption begins.
+        // The test measures NEC: the net arrivals until absorption begins.
         let mut bench_nec = bench("tdt", TDT, &[]);
         let nec = (1..100).find(|_| { pour(&mut bench_nec, 0, 1); state(&bench_nec) == 1.0 }).unwrap_or(0);
-        // Measures DEC: the departures in a row that end absorption.
+        // The test measures DEC: the departures in a row that end absorption.
         let dec = (1..100).find(|_| { send(&mut bench_nec, 0, 1); state(&bench_nec) == 0.0 }).unwrap_or(0);
-        // Measures OC1: the departures after which 40 net arrivals are forgotten.
+        // The test measures OC1: the departures after which 40 net arrivals are forgotten.
         let forgotten = |sent: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             pour(&mut bench, 0, 40);
@@ -304,11 +305,12 @@ claims! {
             state(&bench) == 0.0
         };
         let oc1 = (1..100).find(|sent| forgotten(*sent)).unwrap_or(0);
-        // Measures OC2: the departures that end absorption although arrivals continue.
+        // The test measures OC2: the departures that end absorption although arrivals continue.
         let mut bench_oc2 = bench("tdt", TDT, &[]);
         pour(&mut bench_oc2, 0, 42);
         let oc2 = (1..3_000).find(|_| { pour(&mut bench_oc2, 0, 1); send(&mut bench_oc2, 0, 1); state(&bench_oc2) == 0.0 }).unwrap_or(0);
-        // Measures DC: the losses until evacuation, counted from the overflow that ends absorption.
+        // The test measures DC: the losses until evacuation, counted from the overflow that ends
+        // absorption.
         let mut bench_dc = bench("tdt", TDT, &[]);
         pour(&mut bench_dc, 0, 666);
         let dc = (1..1_000).find(|_| { pour(&mut bench_dc, 0, 1); state(&bench_dc) == 2.0 }).unwrap_or(0);
@@ -387,7 +389,7 @@ claims! {
     }
 
     Holds "TDT-CIR-1" tdt_cir_1_decisions_depend_on_the_order_of_events_and_not_on_time ("no timers: counters, triggers, comparators only") {
-        // Runs one sequence of events at stretched times.
+        // The closure runs one sequence of events at stretched times.
         let run = |stretch: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             let mut stream = RandomStream::new(3, "claims/cir", 0);
@@ -451,8 +453,8 @@ claims! {
     }
 
     Holds "TDT-F6-1" tdt_f6_1_a_burst_and_an_overload_pass_through_all_states_once ("normal, absorption, normal, evacuation, normal") {
-        // The paper does not state the rates: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A
-        // slower overload has too few losses in 20 ms.
+        // The paper does not state the rates. The test uses 2.2 Gb/s from 0 to 5 ms, and 1.5 Gb/s
+        // from 10 to 30 ms. A slower overload has too few losses in 20 ms.
         let sources = [source(0, 2_200, Time::ZERO, Time::from_ms(5)), source(0, 1_500, Time::from_ms(10), Time::from_ms(30))];
         let mut bench = bench("tdt", TDT, &sources);
         let states = states(&mut bench, Time::from_ms(60));
@@ -460,7 +462,7 @@ claims! {
     }
 }
 
-/// Erratum E-TDT-1, on which the corrected scheme above is based.
+/// The corrected scheme of the tests above is based on erratum E-TDT-1.
 #[test]
 fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     let literal = [("literal_dec", ParamValue::Flag(true))];

@@ -25,7 +25,7 @@ fn every_classifier_classifies_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Returns the cases that fail if their switch has this classifier.
+/// Returns the cases that fail if their switch has the given classifier.
 fn caught(make: impl Fn(usize) -> Option<Classifier>) -> Vec<String> {
     let fails = |case: &Case| {
         let mut case = case.clone();
@@ -40,7 +40,7 @@ fn trap(entries: usize, idle: Time, limit: ShortLimit, queue: Option<u8>) -> Opt
     Some(Classifier::identity(2).with_trap(trap))
 }
 
-/// A classifier that only applies the map: it counts nothing and keeps the given tags.
+/// A classifier that only applies the map: it counts no packets and keeps the given tags.
 #[derive(Clone, Debug)]
 struct Blind;
 
@@ -68,8 +68,8 @@ fn classifiers_that_are_wrong_in_one_way_are_caught_by_the_vector_that_names_it(
         caught(|_| None),
         "the map of the switch takes the place of the classifier that a policy brings along",
     );
-    // Three defects: it never forgets, it remembers every flow, it counts the packet before it
-    // compares.
+    // The classifier has three defects. It never forgets, it remembers every flow, and it counts
+    // the packet before it compares.
     is_caught(
         caught(|_| trap(64, Time::from_ms(9_000), one, Some(0))),
         "after silence an elephant is short again",

@@ -29,7 +29,7 @@ fn count(fates: &Fates) -> u64 {
     fates.sent.iter().filter(|&&sent| sent).count() as u64
 }
 
-/// All arrivals of `slots` slots with up to `most` packets each to two ports.
+/// Returns all arrivals of `slots` slots with up to `most` packets each to two ports.
 fn all_small(capacity_packets: u64, slots: u32, most: u32) -> impl Iterator<Item = Slotted> {
     let orders: Vec<Vec<u16>> = (0..=most)
         .flat_map(|packets| {
@@ -46,7 +46,7 @@ fn all_small(capacity_packets: u64, slots: u32, most: u32) -> impl Iterator<Item
     })
 }
 
-/// Random bursts to two to four ports, with a buffer of two to eight packets and up to twelve
+/// Draws random bursts to two to four ports, with a buffer of two to eight packets and up to twelve
 /// slots.
 fn random(seed: u64) -> Slotted {
     let mut stream = RandomStream::new(seed, "test/competitive", 0);
@@ -128,8 +128,8 @@ fn thresholds_of_followlqd_are_the_queues_of_longest_queue_drop() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// Runs Credence with the fates under Longest Queue Drop as predictions, every `flip`-th one
-/// inverted.
+/// Runs Credence with the fates under Longest Queue Drop as predictions. Every `flip`-th prediction
+/// is inverted.
 fn credence(arrivals: &Slotted, flip: Option<usize>) -> u64 {
     let fates = arrivals.run(&mut device(arrivals, "lqd", &[]).expect("it fits"));
     let mut drops = fates.drops();
@@ -164,7 +164,7 @@ fn bad_predictions_cost_credence_packets_but_no_more_than_a_factor_of_the_ports(
     assert!(perfect > some && some > wrong, "{perfect} {some} {wrong}");
 }
 
-/// One port takes the whole buffer and every freed space, so packets of the other ports find none.
+/// One port takes the whole buffer and all freed space, so packets of other ports find no space.
 #[test]
 fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let mut slots = vec![vec![0; 8]];
@@ -172,8 +172,8 @@ fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let arrivals = Slotted { ports: 4, capacity_packets: 8, slots };
     let (optimum, sharing) = (arrivals.optimum(), sent(&arrivals, "cs", &[]).expect("it fits"));
     assert_eq!(sharing, 48, "port 0 alone: 8 + 40");
-    // The optimum refuses 3 of the first 8 packets: one leaves, 4 wait, and the 4 of each later
-    // slot fit.
+    // The optimum refuses 3 of the first 8 packets: one packet leaves and 4 packets wait. The 4
+    // packets of each later slot fit.
     assert_eq!(optimum, 5 + 40 * 4);
     let lqd = sent(&arrivals, "lqd", &[]).expect("it fits");
     assert!(lqd as f64 > 0.95 * optimum as f64, "{lqd} of {optimum}");
@@ -202,7 +202,7 @@ fn the_optimum_of_instances_that_are_clear_by_hand() {
     assert_eq!(optimum(2, &[&[0, 0, 0]]), 2);
     // One packet must be refused despite free space, so that port 1 can send in all three slots.
     assert_eq!(optimum(2, &[&[0, 0, 1], &[1], &[1]]), 4);
-    // The buffer has room for 3; port 1's burst of two arrives after one packet has left.
+    // The buffer has room for 3 packets; port 1's burst of two arrives after one packet has left.
     assert_eq!(optimum(3, &[&[0, 0, 0], &[1, 1]]), 4);
 }
 
@@ -218,8 +218,8 @@ fn timed_packets_are_all_accounted_for_and_an_idle_port_sends_at_once() {
         tags: Tags::NONE,
         flow: 0,
     };
-    // The first packet leaves at once. Four of 1500 B fill the buffer, and after 1.2 us one of them
-    // has left.
+    // The first packet leaves at once. Four packets of 1500 B fill the buffer, and one of them
+    // leaves within 1.2 us.
     let mut packets = vec![at(0, 0, 1_500); 6];
     packets.extend([at(1_199, 1, 64), at(1_200, 1, 1_500)]);
     let fates = Timed { config: config.clone(), packets: packets.clone() }
@@ -227,7 +227,7 @@ fn timed_packets_are_all_accounted_for_and_an_idle_port_sends_at_once() {
     assert_eq!(fates.sent, [true, true, true, true, true, false, false, true]);
     assert_eq!((fates.offered_bytes, fates.sent_bytes), (10_564, 9_000));
     assert!((fates.lost_share() - 1_564.0 / 10_564.0).abs() < 1e-12);
-    // Longest Queue Drop evicts a packet for the small one.
+    // Longest Queue Drop evicts a large packet for the small packet.
     let standings = standings(&Timed { config, packets }, &[find_policy("lqd").expect("registered")]);
     let fates = &standings.expect("it fits")[0].fates;
     assert_eq!(fates.sent, [true, true, true, true, false, false, true, true]);

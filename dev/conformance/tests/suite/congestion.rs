@@ -34,25 +34,25 @@ fn every_file_belongs_to_a_registered_control() {
     }
 }
 
-/// Defects of an independent DCTCP.
+/// Defects of an independent DCTCP implementation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
     AnswersLossesLikeMarks,
     AnswersTimeoutsLikeMarks,
-    /// The observation window ends a segment early.
+    /// The observation window of the control ends a segment early.
     EndsEarly,
-    /// Every ACK is an observation window.
+    /// The control takes every ACK as an observation window.
     EndsAlways,
     /// The control counts ACKs instead of segments.
     CountsAcks,
-    /// The window grows even if it may not.
+    /// The control's window grows even if it may not.
     AlwaysGrows,
-    /// The window is cut by alpha instead of alpha / 2.
+    /// The control cuts the window by alpha instead of alpha / 2.
     CutsDeep,
-    /// The window falls below two segments.
+    /// The window of the control falls below two segments.
     HasNoFloor,
-    /// The gain ignores the parameter.
+    /// The gain of the control ignores its parameter.
     IgnoresItsGain,
 }
 
@@ -122,7 +122,7 @@ impl Controller for Other {
     }
 }
 
-/// Returns the cases of DCTCP, in the reading of the RFC, that a control with this defect fails.
+/// Returns the cases of DCTCP, in the reading of the RFC, that a control with a defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let own = cases("dctcp").into_iter().filter(|case| case.profile == bufferlab_core::Profile::Paper);
     let fails = |case: &ControlCase| case.run(|_, _| Other::new(case, defect)).is_err();
@@ -155,8 +155,8 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// A control fails some of its cases with other parameters: a case sets each parameter and checks
-/// it.
+/// A control with other parameters fails some of its cases: a case sets each parameter and checks
+/// its effect.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
     // DCQCN has a published set with all values; the transport's tests compare the sets.

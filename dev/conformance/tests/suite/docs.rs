@@ -1,4 +1,4 @@
-//! Every policy has a page, and the page agrees with the registry.
+//! Every policy has a page in docs, and the page agrees with the registry.
 //!
 //! `cargo xtask generate` rewrites the generated blocks.
 
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 const BEGIN: &str = "<!-- generated from the registry: begin; cargo xtask generate -->";
 const END: &str = "<!-- generated from the registry: end -->";
 
-/// Examples of values, which a table omits.
+/// Examples of values in descriptions of parameters, which a table omits.
 const EXAMPLES: [&str; 3] = [" such as \"100 KB\"", " such as \"80 us\"", " such as \"10 Gb/s\""];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policies")
 }
 
-/// Joins lines, because a table cell cannot contain a line break.
+/// Joins the lines of a text, because a table cell cannot contain a line break.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
@@ -28,12 +28,12 @@ fn parameter_row(param: &ParamInfo) -> String {
         _ => String::new(),
     };
     let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
-    // The default is an example, and the units are on the page of scenarios.
+    // The default is an example of a value, and the page of scenarios has the units.
     let expected = EXAMPLES.iter().fold(expected, |text, example| text.replace(example, ""));
     format!("| `{name}` | {expected} | `{}`{artifact} | {doc} |", param.default)
 }
 
-/// Generates the block between the markers.
+/// Generates the block of a policy's page between the markers.
 fn generated(info: &PolicyInfo) -> String {
     let mut text = String::new();
     let aliases: Vec<_> = info.aliases.iter().map(|alias| format!("`{alias}`")).collect();
@@ -80,7 +80,7 @@ fn every_page_belongs_to_a_registered_policy() {
     }
 }
 
-/// The items of a page's lists, each on one line.
+/// Returns the items of a page's lists, each on one line.
 fn items(page: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut open = false;
@@ -98,7 +98,7 @@ fn items(page: &str) -> Vec<String> {
     items
 }
 
-/// Pages cite tests and vectors by name; renaming one must not leave a dead reference.
+/// Pages cite tests and vectors by name. So renaming a test must not leave a dead reference.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
     let root = folder().join("../../..");

@@ -1,4 +1,4 @@
-//! The switch marks as the vectors of marking say, and the vectors catch wrong markers.
+//! The switch marks packets as the vectors of marking demand, and the vectors catch wrong markers.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
@@ -28,10 +28,10 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Falsifies a marker, if it has the rule in question.
+/// Function that falsifies a marker, if the marker has the rule in question.
 type Spoil = fn(&mut Marker);
 
-/// Returns the cases that a switch with another marker fails.
+/// Returns the cases that a switch with a falsified marker fails.
 fn caught(spoil: Spoil) -> Vec<String> {
     let fails = |case: &Case| {
         let mut config = case.config.clone();

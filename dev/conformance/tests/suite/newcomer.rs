@@ -1,6 +1,6 @@
-//! Do the walk-throughs in `docs/extend` work, followed to the letter?
+//! Tests whether the walk-throughs in `docs/extend` work if a reader follows them literally.
 //!
-//! The test follows every page with the title `# Add a …`, all of them in one copy of the
+//! The test follows every page with the title `# Add a …`. All pages share one copy of the
 //! repository, so that it is built once. A page has five kinds of instructions, each a bold
 //! paragraph with a fenced block below it:
 //!
@@ -13,15 +13,15 @@
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
-//! The first sentence of a page says how much it adds, and the test counts it: source files, lines
-//! in the registry, files of vectors, pages, scenarios.
+//! The first sentence of a page states the size of the addition, and the test counts it: source
+//! files, lines in the registry, files of vectors, pages, scenarios.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Build profile of the copy, for fast builds: most of the copy is built more often than it runs.
-/// Third-party libraries are built as in the workspace, so that the copy can reuse them.
+/// Build profile of the copy, for fast builds: most crates of the copy are built more often than
+/// they run. Third-party libraries are built as in the workspace, so that the copy can reuse them.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -59,7 +59,7 @@ opt-level = 2
 opt-level = 0
 "#;
 
-/// Content of files by path relative to the root.
+/// Content of files, by path relative to the root.
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,17 +71,17 @@ enum Instruction {
     Mistake { path: String, new: String, old: String, says: String },
 }
 
-/// An instruction with its block and its line in the page.
+/// Instruction of a page, with its block and its line in the page.
 type Step = (usize, Instruction, String);
 
-/// A page with steps.
+/// A page with steps that add a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// Path of the page, from the root.
+    /// Path of the page, relative to the root.
     page: String,
     /// Title of the page without "Add": "a policy".
     subject: String,
-    /// First sentence of the page.
+    /// First sentence of the page, which states the size of the addition.
     promise: String,
     steps: Vec<Step>,
 }
@@ -116,7 +116,7 @@ fn instruction(line: &str) -> Option<Instruction> {
     Some(Instruction::Insert { path: owned(path), below: owned(below) })
 }
 
-/// The walk-through of a page; `None` if the title is not `# Add …`.
+/// Reads the walk-through of a page; `None` if the title is not `# Add …`.
 fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
     let mut lines = page.lines().enumerate().map(|(index, line)| (index + 1, line)).peekable();
     let Some(subject) = lines.next().and_then(|(_, title)| title.strip_prefix("# Add ")) else {
@@ -164,7 +164,7 @@ fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     sources: usize,
-    /// Lines added to existing sources, comments not counted.
+    /// Number of lines added to existing sources, without comments.
     lines: usize,
     vectors: usize,
     pages: usize,
@@ -207,8 +207,8 @@ impl WalkThrough {
     }
 }
 
-/// "one source file", "two lines": how a sentence says what is added; of what is not added, the
-/// word alone.
+/// Formats the counts of added things: "one source file", "two lines". A count of zero gives the
+/// noun alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -227,7 +227,7 @@ fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     ]
 }
 
-/// Applies a step that changes files.
+/// Applies a step of a page that changes files.
 fn apply(files: &mut Files, what: &Instruction, block: &str) -> Result<(), String> {
     match what {
         Instruction::Create { path } => match files.insert(path.clone(), block.into()) {
@@ -253,8 +253,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Files of a clone if everything here were committed, without this test: the copy need not copy
-/// itself.
+/// Returns the files of a clone if all changes in this folder were committed, without this test:
+/// the copy need not copy itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -270,8 +270,8 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` hold exactly `files`. Files that are already equal stay untouched, so that cargo
-/// builds little the next time.
+/// Writes `files` to `folder` and removes all other files. Files that are already equal do not
+/// change, so that cargo builds little the next time.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -299,7 +299,7 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies third-party libraries, which are built for this test already, into the build folder of
+/// Copies third-party libraries, which are already built for this test, into the build folder of
 /// the copy. Cargo compares versions, features and profile, and rebuilds a library that does not
 /// match.
 fn take_libraries(to: &Path) {
@@ -323,7 +323,8 @@ fn take_libraries(to: &Path) {
             .filter(|name| !to.join(part).join(name).exists())
             .map(|name| from.join(part).join(name))
             .collect();
-        // Copy the files with their times: cargo rebuilds files that are younger than their build.
+        // Copy the files with their times: cargo rebuilds a crate if its files are younger than its
+        // build.
         for some in missing.chunks(100) {
             let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
             assert!(
@@ -336,13 +337,12 @@ fn take_libraries(to: &Path) {
     }
 }
 
-/// The repository after all walk-throughs.
+/// Copy of the repository after all walk-throughs.
 struct Copy {
     folder: PathBuf,
 }
 
 impl Copy {
-    /// Applies every step that changes files.
     fn new(walks: &[WalkThrough]) -> Self {
         let mut files = repository();
         for walk in walks {
@@ -366,7 +366,8 @@ impl Copy {
         String::from_utf8_lossy(&content).into_owned()
     }
 
-    /// Runs `script` at the root, without network; returns its output and whether it succeeded.
+    /// Runs `script` at the root of the copy, without network. Returns its output and whether the
+    /// script succeeded.
     fn shell(&self, script: &str) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-ec", script]).current_dir(self.folder.join("repository"));
@@ -376,7 +377,7 @@ impl Copy {
         (result.status.success(), String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// Runs the commands of all walk-throughs, each once; returns the output.
+    /// Runs the commands of all walk-throughs, each once, and returns the output.
     fn run(&self, walks: &[WalkThrough]) -> String {
         let (mut done, mut output) = (Vec::new(), String::new());
         for walk in walks {
@@ -419,8 +420,8 @@ impl Copy {
     }
 }
 
-/// The pages of `docs/extend` in the order in which they are followed; other walk-throughs follow
-/// them.
+/// Pages of `docs/extend` in the order in which the test follows them. Other walk-throughs come
+/// after these pages.
 const PAGES: &[&str] = &[
     "policy",
     "congestion-control",
@@ -434,7 +435,7 @@ const PAGES: &[&str] = &[
     "scenario-key",
 ];
 
-/// Every walk-through in `docs/extend`.
+/// Reads every walk-through in `docs/extend`.
 fn walk_throughs() -> Vec<WalkThrough> {
     let folder = std::fs::read_dir(root().join("docs/extend")).expect("the folder exists");
     let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -466,7 +467,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
         let (files, lines) = match walk.subject.as_str() {
             // The theory has no packets, so the replay of an answer is a file of another crate.
             "a calculator" => (2, 4),
-            // Four lines: the field, its column, and the two places where they get their values.
+            // The four lines are the field, its column, and the two places where they get their
+            // values.
             "a header field" => (0, 4),
             _ => (1, 2),
         };
@@ -489,7 +491,7 @@ fn the_walk_throughs_work() {
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
                 assert_eq!(copy.read(path), *block, "cargo fmt changes {path}");
             }
-            // The registry has the entry, and everything derived from the registry shows it.
+            // The registry has the entry, and everything derived from the registry shows the entry.
             Instruction::Expect { path } => {
                 let text = copy.read(path);
                 for part in block.lines() {

@@ -1,5 +1,5 @@
 //! Cost of stale registers in Plasticine's pipeline on a programmable switch: thresholds and bursts
-//! against the period of its passes.
+//! against the period of the pipeline's passes.
 //!
 //! `cargo xtask generate conformance` redraws `docs/concepts/figures/plasticine-pisa-staleness.svg`
 //! and the table of `docs/reference/policies/plasticine-pisa.md`.
@@ -16,9 +16,9 @@ const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// Length above which the pipeline treats a queue as congested: B / (2 × queues).
+/// Queue length above which the pipeline treats a queue as congested: B / (2 × queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
-/// Pass periods of the figure (ns).
+/// Pass periods on the figure's axis (ns).
 const PERIODS_NS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
 
 fn config() -> SwitchConfig {
@@ -44,7 +44,7 @@ fn pipeline(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> 
     )
 }
 
-/// Plasticine with the same criterion of congestion, but with current counters.
+/// Creates Plasticine with the pipeline's criterion of congestion, but with current counters.
 fn ideal() -> Switch<Box<dyn Policy>> {
     build(
         "plasticine",
@@ -63,7 +63,7 @@ fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     }
 }
 
-/// Alpha / (N n) of a queue, counted from the current state of `switch`.
+/// Returns alpha / (N n) of a queue, counted from the current state of `switch`.
 fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     let buffer = switch.buffer();
     let (port, priority) = buffer.port_and_priority(queue);
@@ -75,7 +75,7 @@ fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     ALPHAS[usize::from(priority)] / (congested.max(1) * active.max(1)) as f64
 }
 
-/// Runs random open-loop arrivals and calls `look` before every one.
+/// Runs random open-loop arrivals and calls `look` before every arrival.
 fn open_loop(
     switch: &mut Switch<Box<dyn Policy>>,
     slots: u64,
@@ -85,7 +85,7 @@ fn open_loop(
     let mut on = [false; PORTS * QUEUES];
     for slot in 1..=slots {
         for port in 0..PORTS as u16 {
-            // Ports are out of step.
+            // The ports send at different times within a slot.
             let now = Time(slot * SLOT.0 + u64::from(port) * SLOT.0 / PORTS as u64);
             advance(switch, now);
             let _ = switch.poll_transmit(now, port, &mut ());
@@ -108,14 +108,15 @@ fn open_loop(
     }
 }
 
-/// Error of the pipeline's thresholds.
+/// Error of the pipeline's thresholds, compared with Plasticine's current thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Error {
     /// Median and 90th percentile of the ratio between the pipeline's threshold and Plasticine's
-    /// current one; the larger divided by the smaller.
+    /// current threshold. The ratio is the larger divided by the smaller.
     median: f64,
     p90: f64,
-    /// Fraction of thresholds within one packet and a factor of √2, the error of the shift.
+    /// Fraction of thresholds whose error is at most one packet or a factor of √2, the error of the
+    /// shift.
     within_shift: f64,
 }
 
@@ -136,8 +137,8 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
     Error { median: at(0.5), p90: at(0.9), within_shift: within as f64 / factors.len() as f64 }
 }
 
-/// Returns the bytes (KB) that a lone burst of five times the port's rate stores before its first
-/// drop. Plasticine stores B/3.
+/// Returns the bytes (KB) that the buffer stores of a lone burst before its first drop. The burst
+/// has five times the port's rate. Plasticine stores B/3.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
     let packet =
@@ -155,11 +156,11 @@ fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     panic!("the burst is never refused");
 }
 
-/// Pass period for the freshest registers: a round of 24 queues in 24 ns, 50 rounds per packet
-/// time.
+/// Pass period for the freshest registers: a round of 24 queues takes 24 ns, and a packet time has
+/// 50 rounds.
 const FRESH: Time = Time::from_ns(1);
 
-/// `weight` and the policy `plasticine` give equal thresholds, so later tests compare with that
+/// `weight` and the policy `plasticine` give equal thresholds, so later tests compare with this
 /// policy.
 #[test]
 fn the_yardstick_is_the_policy_plasticine() {
@@ -177,9 +178,9 @@ fn the_yardstick_is_the_policy_plasticine() {
     assert!(total > 1_000 && same as f64 >= 0.95 * total as f64, "{same} of {total}");
 }
 
-/// Convergence: with each decade of the pass period, thresholds approach Plasticine's, until nearly
-/// all are within the error of the shift. The rest is due to the egress register, which only a
-/// departing packet writes.
+/// Thresholds converge: with each decade of the pass period, they approach Plasticine's thresholds,
+/// until nearly all are within the error of the shift. The remaining error is due to the egress
+/// register, which only a departing packet writes.
 #[test]
 fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_of_the_shift() {
     let decades = [100_000, 10_000, 1_000, 100, 10].map(|ns| threshold_error(Time::from_ns(ns), "dequeue"));
@@ -195,7 +196,7 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
 }
 
 /// If registers store the length that a packet found on arrival, the burst is never detected,
-/// whatever the period: five packets arrive for each departure.
+/// whatever the period. The reason is that five packets arrive for each departure.
 #[test]
 fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_what_packets_met() {
     let found = PERIODS_NS.map(|ns| absorbed_kb(Time::from_ns(ns), "dequeue"));
@@ -204,7 +205,7 @@ fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_w
     assert!(absorbed_kb(FRESH, "enqueue") > 590.0);
 }
 
-/// A line of the figure.
+/// A curve of the figure.
 struct Curve {
     name: &'static str,
     colour: &'static str,

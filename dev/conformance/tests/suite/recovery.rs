@@ -1,4 +1,5 @@
-//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch wrong ones.
+//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch wrong
+//! implementations.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -33,10 +34,10 @@ fn the_receiver_acknowledges_what_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Falsifies the parameters of a sender.
+/// Function that falsifies the parameters of a sender.
 type Spoil = fn(&mut TcpConfig);
 
-/// Returns the cases that a sender with other parameters fails.
+/// Returns the cases that a sender with falsified parameters fails.
 fn caught_with(spoil: Spoil) -> Vec<String> {
     let fails = |case: &SenderCase| {
         let mut other = case.clone();
@@ -67,7 +68,7 @@ fn assert_noticed(name: &str, caught: &[String]) {
     assert!(caught.iter().any(|case| case.starts_with(name)), "\"{name}\" did not notice; {caught:?} did");
 }
 
-/// Defects of a sender.
+/// Defects of a TCP sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -75,11 +76,11 @@ enum Defect {
     KeepsBackOff,
     IgnoresSacks,
     IgnoresMarks,
-    /// A SACK without new cumulative data restarts the timer.
+    /// A SACK without new cumulative data restarts the sender's timer.
     RestartsTimerOnSacks,
     /// The SYN-ACK gives no sample of the round-trip time.
     IgnoresSynAckRtt,
-    /// Every retransmission is sent twice.
+    /// The sender sends every retransmission twice.
     RepeatsRetransmissions,
     /// A timeout does not reduce the window.
     IgnoresTimeouts,
@@ -92,7 +93,7 @@ struct Defective {
     defect: Defect,
     lost_syns: u32,
     acknowledged: bool,
-    /// Deadline that replaces the sender's.
+    /// Deadline that replaces the sender's deadline.
     deadline: Option<Time>,
     again: Option<Segment>,
 }
@@ -185,19 +186,19 @@ fn senders_that_are_wrong_in_one_way_are_caught() {
     }
 }
 
-/// Defects of a receiver.
+/// Defects of a TCP receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deafness {
     None,
-    /// Every mark is echoed one ACK late.
+    /// The receiver echoes every mark one ACK late.
     EchoesLate,
-    /// No SACK block is reported.
+    /// The receiver reports no SACK block.
     TellsNoBlock,
     /// A delayed ACK has the mark of the segment that ended the delay.
     BlursMarks,
-    /// A duplicate is not acknowledged.
+    /// The receiver does not acknowledge a duplicate.
     IgnoresDuplicates,
-    /// The delayed ACK is due one microsecond late.
+    /// The receiver sends the delayed ACK one microsecond late.
     IsLate,
 }
 

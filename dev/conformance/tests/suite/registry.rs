@@ -8,15 +8,15 @@ use bufferlab_units::Time;
 /// consider the packet's flow, drop early, or use an old or filtered copy of the length.
 const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single", "reverie"];
 
-/// Parameters that replace slow defaults. A switch is built for every script (large flow tables are
-/// slow), and time advances in steps of 27 us (short periods are slow).
+/// Parameters that replace slow defaults. A switch is built for every script, so large flow tables
+/// are slow. Time advances in steps of 27 us, so short periods are slow.
 fn quick(info: &PolicyInfo) -> Vec<(&'static str, ParamValue)> {
     let quick =
         [("flow_entries", ParamValue::Count(64)), ("pass_period", ParamValue::Time(Time::from_us(10)))];
     quick.into_iter().filter(|(name, _)| info.params.iter().any(|param| param.name == *name)).collect()
 }
 
-/// Every policy with its defaults, and variants that run different code.
+/// Returns every policy with its defaults, and variants that run different code.
 fn subjects() -> Vec<Subject> {
     let defaults = POLICIES.iter().map(|info| {
         let subject = as_claimed(info, &quick(info));
@@ -121,7 +121,7 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // This limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
+        // The limit is so small that it applies even in the tiny buffer of the exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
@@ -160,10 +160,10 @@ fn requested_subjects() -> Vec<Subject> {
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {
-        // Section 3.2.2 of the paper evicts one packet per arrival at most.
+        // The scheme evicts at most one packet per arrival (section 3.2.2 of the paper).
         "losspass" => subject.with_at_most_evictions(1),
-        // The thresholds depend on the arrival itself, because it first adds its own bytes.
-        // Credence also drops by predictions.
+        // The thresholds depend on the arriving packet itself, because the policy first adds the
+        // packet's bytes. Credence also drops by predictions.
         "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }

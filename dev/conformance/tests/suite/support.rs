@@ -3,12 +3,12 @@
 use bufferlab_conformance::vectors::VectorFile;
 use std::path::{Path, PathBuf};
 
-/// Folder of a kind of vectors.
+/// Folder with one kind of vectors.
 pub(crate) fn folder(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind)
 }
 
-/// Path of a vector file.
+/// Path of a vector file of a kind.
 pub(crate) fn path(kind: &str, name: &str) -> PathBuf {
     folder(kind).join(format!("{name}.toml"))
 }
@@ -27,7 +27,7 @@ pub(crate) fn files(kind: &str) -> Vec<String> {
     names
 }
 
-/// Loads a file of cases for a switch.
+/// Loads a vector file with cases for a switch.
 pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
     let file = format!("testdata/{kind}/{name}.toml");
     let text = std::fs::read_to_string(path(kind, name))
@@ -35,7 +35,7 @@ pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
     VectorFile::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns a circuit of `rtl/`.
+/// Loads a circuit of the folder `rtl/`.
 pub(crate) fn circuit(name: &str) -> bufferlab_rtl::Circuit {
     bufferlab_rtl::circuit(name).unwrap_or_else(|error| panic!("{error}")).expect("it is listed")
 }

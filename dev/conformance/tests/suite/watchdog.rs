@@ -1,4 +1,4 @@
-//! The PFC watchdog detects storms as its vectors say, and the vectors catch wrong watchdogs.
+//! The PFC watchdog detects storms as its vectors demand, and the vectors catch wrong watchdogs.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,25 +34,25 @@ fn every_rule_has_a_file_and_every_action_a_case() {
     }
 }
 
-/// Defects of a watchdog.
+/// Defects of a PFC watchdog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
-    /// Interrupted waiting counts as continuous.
+    /// The watchdog counts interrupted waiting as continuous.
     RemembersInterruptions,
-    /// A pause in force does not prolong a storm.
+    /// A pause in force does not prolong a storm of the watchdog.
     RestoresWhilePaused,
-    /// Pause frames do not prolong a storm.
+    /// Pause frames do not prolong a storm of the watchdog.
     RestoresDespiteFrames,
-    /// An empty queue can be in a storm.
+    /// The watchdog sees a storm in an empty queue.
     SeesEmptyQueues,
-    /// A queue that sends can be in a storm.
+    /// The watchdog sees a storm in a queue that sends.
     SeesQueuesThatSend,
     /// The watchdog applies the other rule.
     TakesTheOtherRule,
-    /// A storm ends after the detection time instead of the restoration time.
+    /// The watchdog ends a storm after the detection time instead of the restoration time.
     TakesTheOtherTime,
-    /// A storm is detected one poll too early.
+    /// The watchdog detects a storm one poll too early.
     CountsOneMore,
     /// A link failure does not reset the watchdog.
     SurvivesTheLink,
@@ -112,7 +112,7 @@ impl Watchdog for Defective {
     }
 }
 
-/// Returns the cases that a watchdog with this defect fails.
+/// Returns the cases that a watchdog with a defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let fails = |case: &WatchdogCase| {
         let mut watchdog =

@@ -5,11 +5,11 @@ use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
 
-/// Packets of one flow, made at once. Some million take hundreds of megabytes, and at 4,194,304 the
-/// run ends.
+/// Number of packets of one flow, made at once, above which there is a warning. Some million
+/// packets take hundreds of megabytes, and at 4,194,304 the run ends.
 const PACKETS_MANY: u64 = 1_000_000;
 
-/// Cards that hold packets make all that a window allows at once.
+/// Warns of cards that store packets: a flow makes all packets of its window at once.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     let nic = check.scenario.host.nic;
     if nic == NicQueueing::Fair {
@@ -38,7 +38,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Packets that the first window allows.
+/// Number of packets that the first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
         // Packets of RDMA and of paced flows are sent by the clock, or made when they are sent.

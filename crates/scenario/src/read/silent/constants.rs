@@ -1,5 +1,5 @@
-//! Constants that do not fit the network or the run: delays compared with its round trip, timers
-//! compared with its length, and traffic that is too rare.
+//! Warns of constants that do not fit the network or the run. Delays are compared with the
+//! network's round trip, timers with the run's length. It also warns of traffic that is too rare.
 
 use super::ScenarioCheck;
 use super::idle::used;
@@ -12,19 +12,19 @@ use bufferlab_transport::find_congestion_control;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Delay thresholds above this number of base round trips keep a rate far below the link's for
+/// Number of base round trips above which a delay threshold keeps a rate far below the link's for
 /// long.
 const ROUND_TRIPS_MAX: u64 = 3;
-/// Largest factor between a written `base_rtt` and the network's.
+/// Largest factor between `base_rtt` in the file and the network's base round trip.
 const BASE_RTT_FACTOR: u64 = 2;
-/// Most ends of cables that a search for the longest round trip visits.
+/// Largest number of cable ends that a search for the longest round trip visits.
 const VISITS_MAX: usize = 20_000_000;
-/// A workload with fewer expected arrivals than this has none in many runs.
+/// Number of expected arrivals below which a workload sends no flow in many runs.
 const ARRIVALS_MIN: f64 = 1.0;
 
 /// Warns of constants that contradict the network or the run.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    // A public simulator's setup is kept as it is, even if a setting has no effect.
     if check.scenario.profile == Profile::Artifact {
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_rare_traffic(check);
 }
 
-/// Warns of a round trip that windows and rates are computed with, but that the network lacks.
+/// Warns if windows and rates are computed with a round trip that the network lacks.
 fn warn_about_base_rtt(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, longest: Time) {
     let Some(given) = transport.base_rtt.filter(|_| refers_to_round_trip(transport)) else { return };
     let (less, more) = (given.0.saturating_mul(BASE_RTT_FACTOR), longest.0.saturating_mul(BASE_RTT_FACTOR));
@@ -64,8 +64,8 @@ fn refers_to_round_trip(transport: &TransportSpec) -> bool {
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))
 }
 
-/// Delays that a control compares with round trips and that are far from the round trips of this
-/// network.
+/// Warns of delays that a control compares with round trips, if they are far from the round trips
+/// of this network.
 fn warn_about_delays(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, base: Time) {
     let time = |name: &str| match transport.control_params.iter().find(|(key, _)| key == name) {
         Some((_, ParamValue::Time(time))) => Some(*time),
@@ -162,7 +162,7 @@ fn warn_about_watchdogs(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Warns about workloads that most likely send nothing during the run.
+/// Warns about workloads that most likely send no flow during the run.
 fn warn_about_rare_traffic(check: &ScenarioCheck<'_>) {
     let seconds = check.scenario.duration.0 as f64 / 1e12;
     for (index, spec) in check.scenario.workloads.iter().enumerate() {
@@ -181,9 +181,9 @@ fn warn_about_rare_traffic(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Longest round trip of a full segment and its ACK between two hosts, without queues, along paths
-/// with the fewest hops. `None` if no two hosts reach each other, or if the network is too large to
-/// search.
+/// Returns the longest round trip of a full segment and its ACK between two hosts, without queues,
+/// along paths with the fewest hops. `None` if no two hosts reach each other, or if the network is
+/// too large to search.
 fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<Time> {
     let mut cables: Vec<Vec<(usize, usize)>> =
         vec![Vec::new(); topology.hosts.len() + topology.switches.len()];
@@ -209,7 +209,7 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
         reached[source] = Some((0, 0));
         while let Some(node) = queue.pop_front() {
             let (hops, time) = reached[node].unwrap_or_default();
-            // Hosts forward nothing.
+            // Hosts do not forward packets.
             if node < topology.hosts.len() && node != source {
                 continue;
             }
@@ -231,7 +231,7 @@ fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<
     longest
 }
 
-/// Number of a node: hosts come first, then switches.
+/// Number of a node in the search: hosts come first, then switches.
 fn place(topology: &Topology, node: Node) -> usize {
     match node {
         Node::Host(host) => host as usize,
@@ -239,7 +239,7 @@ fn place(topology: &Topology, node: Node) -> usize {
     }
 }
 
-/// One host of every switch and kind of cable: the other hosts have the same distances.
+/// Returns one host of every switch and kind of cable: the other hosts have equal distances.
 fn one_host_of_each_kind(topology: &Topology) -> Vec<usize> {
     let mut kinds = Vec::new();
     let mut sources = Vec::new();

@@ -1,5 +1,5 @@
-//! Mechanisms that nothing in the scenario sets in motion: lossless priorities without traffic,
-//! tags that no host writes, classes that no flow belongs to.
+//! Warns of mechanisms that no part of the scenario uses: lossless priorities without traffic, tags
+//! that no host writes, classes that no flow belongs to.
 
 use super::ScenarioCheck;
 use super::switches::key_at;
@@ -7,12 +7,12 @@ use crate::model::{SwitchSpec, TransportSpec, WorkloadSpec};
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_workload::WORKLOADS;
 
-/// The workload whose packets may have other priorities than the transport's.
+/// Name of the workload whose packets may have other priorities than the transport's.
 const TRACE: &str = "trace";
 
-/// Warns of priorities and tags that policies and flow control wait for in vain.
+/// Warns of priorities and tags that policies and flow control need, but no packet has.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    // A public simulator's setup is kept as it is, even if a setting has no effect.
     if check.scenario.profile == Profile::Artifact {
         return;
     }
@@ -22,13 +22,13 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_classes(check);
 }
 
-/// The transports that a workload uses, with their numbers.
+/// Returns the transports that a workload uses, with their numbers.
 pub(super) fn used<'a>(check: &'a ScenarioCheck<'_>) -> impl Iterator<Item = (usize, &'a TransportSpec)> {
     let transports = check.scenario.transports.iter().enumerate();
     transports.filter(|(index, _)| check.used[*index])
 }
 
-/// Bit p: data packets of the transport may have priority p.
+/// Returns the priorities of a transport's data packets as a mask: bit p is set for priority p.
 pub(super) fn data_mask(transport: &TransportSpec) -> u32 {
     let last = transport.pias_thresholds_bytes.len() as u32;
     let of = |priority: &u8| (0..=last).fold(0u32, |mask, step| mask | bit(u32::from(*priority) + step));
@@ -96,7 +96,7 @@ fn warn_about_lossless_priorities(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// The first switch that drops every priority of `mask` that another switch does not drop.
+/// Returns the first switch that drops every priority of `mask` that another switch does not drop.
 fn lossy_hop<'a>(check: &'a ScenarioCheck<'_>, mask: u32) -> Option<(usize, &'a str)> {
     let switches = &check.scenario.switches;
     let wanted = switches.iter().fold(0, |all, switch| all | switch.lossless()) & mask;
@@ -104,7 +104,7 @@ fn lossy_hop<'a>(check: &'a ScenarioCheck<'_>, mask: u32) -> Option<(usize, &'a 
     Some((at, &check.scenario.topology.switches[at]))
 }
 
-/// Queue pairs that wait for ever for an acknowledgement that a switch may drop.
+/// Warns of queue pairs that wait for ever for an acknowledgement that a switch may drop.
 fn warn_about_lossy_acknowledgements(check: &ScenarioCheck<'_>) {
     let lossless = check.scenario.switches.iter().fold(u32::MAX, |mask, switch| mask & switch.lossless());
     for (index, transport) in used(check) {
@@ -136,7 +136,7 @@ fn warn_about_tags(check: &ScenarioCheck<'_>) {
     check.note(&key_at(check, switch, "policy"), message, "one of its mechanisms is idle", help);
 }
 
-/// Whether a switch treats packets with the tag `unscheduled` otherwise than other packets.
+/// Whether a switch treats packets with the tag `unscheduled` differently from other packets.
 fn favours_unscheduled(switch: &SwitchSpec) -> bool {
     let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let Some(ParamValue::Ratio(favoured)) = param("unscheduled_alpha") else { return false };
@@ -169,7 +169,7 @@ fn warn_about_classes(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// The class of LossPass that has no packets, if there is one.
+/// Returns the class of LossPass that has no packets; `None` if all classes have packets.
 fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
     let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let count = |name: &str| match param(name) {
@@ -192,7 +192,7 @@ fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
     }
 }
 
-/// Words for a set of priorities: `priority 3`, or `priorities 3 and 4`.
+/// Phrase for a set of priorities: `priority 3`, or `priorities 3 and 4`.
 pub(super) fn priorities(mask: u32) -> String {
     let list: Vec<String> = (0..u32::BITS).filter(|p| mask & bit(*p) != 0).map(|p| p.to_string()).collect();
     match &list[..] {

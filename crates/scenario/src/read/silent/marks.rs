@@ -1,5 +1,5 @@
-//! Congestion marks that no packet ever gets: on unused priorities, or beyond the length at which
-//! the policy drops.
+//! Warns of congestion marks that no packet ever gets: on unused priorities, or beyond the length
+//! at which the policy drops.
 
 use super::ScenarioCheck;
 use super::idle::{data_mask, priorities, priorities_are_unknown, used};
@@ -13,16 +13,16 @@ use bufferlab_units::{BitRate, Time};
 
 /// Maximum number of packets that a trial offers to a switch; larger memories are not tried.
 const TRIAL_PACKETS: usize = 400_000;
-/// Packets that pass through the full queues of a trial: enough for a rule that marks one in a
-/// thousand.
+/// Number of packets that pass through the full queues of a trial, enough for a rule that marks one
+/// packet in a thousand.
 const PASSING: usize = 10_000;
-/// Packet size of a trial if no transport gives one (bytes).
+/// Packet size of a trial if no transport gives a size (bytes).
 const USUAL_PACKET: u32 = 1_500;
 
 /// Warns of marking rules that cannot mark the sent packets.
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     let scenario = check.scenario;
-    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    // A public simulator's setup is kept as it is, even if a setting has no effect.
     if scenario.profile == Profile::Artifact || priorities_are_unknown(&scenario.workloads) {
         return;
     }
@@ -35,10 +35,11 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_reach(check, sent);
 }
 
-/// Warns about marking on priorities that no capable transport uses.
+/// Warns about marking on priorities that no ECN-capable transport uses.
 fn warn_about_priorities(check: &ScenarioCheck<'_>, sent: u32) {
     let switches = &check.scenario.switches;
-    // Priorities of one switch that marks; no warning if other switches mark the sent packets.
+    // The list has the priorities of one switch that marks. No warning is given if other switches
+    // mark the sent packets.
     let marking: Vec<(usize, u32)> =
         switches.iter().enumerate().filter_map(|(at, switch)| Some((at, marked(switch)?))).collect();
     let Some(&(switch, mask)) = marking.first() else { return };
@@ -54,7 +55,8 @@ fn warn_about_priorities(check: &ScenarioCheck<'_>, sent: u32) {
     check.note(&key_at(check, switch, "ecn.priorities"), message, "marks nothing", help);
 }
 
-/// Bit p: a switch marks priority p; `None`: it marks nothing.
+/// Returns the marked priorities of a switch as a mask: bit p for priority p. `None` if the switch
+/// marks no packets.
 fn marked(switch: &SwitchSpec) -> Option<u32> {
     let ecn = switch.ecn.as_ref()?;
     Some(match &ecn.priorities {
@@ -64,7 +66,7 @@ fn marked(switch: &SwitchSpec) -> Option<u32> {
 }
 
 /// Warns of marking that begins at a length which no queue reaches, because the policy drops
-/// before.
+/// packets at shorter lengths.
 fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     let mut tried: Vec<&SwitchSpec> = Vec::new();
     for (at, switch) in check.scenario.switches.iter().enumerate() {
@@ -88,8 +90,9 @@ fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     }
 }
 
-/// Length at which the policy drops (bytes), if neither a lone full queue nor full queues at every
-/// port ever mark a packet. `None` if marks occur, or if a trial would take too long.
+/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor full
+/// queues at every port ever mark a packet. `None` if marks occur, or if a trial would take too
+/// long.
 fn longest_unmarked(
     check: &ScenarioCheck<'_>,
     switch: &SwitchSpec,
@@ -114,7 +117,7 @@ fn longest_unmarked(
     (!trial.any_marked_of(&ports)).then_some(longest)
 }
 
-/// A separate switch, filled with packets that may be marked.
+/// Trial of a separate switch, which is filled with ECN-capable packets.
 struct Trial {
     core: Switch<Box<dyn Policy>>,
     size: u32,
@@ -128,7 +131,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// `None` if the parts do not fit together, which other checks report.
+    /// Creates a trial. `None` if its parts do not fit together, which other checks report.
     fn new(check: &ScenarioCheck<'_>, spec: &SwitchSpec, rates: Vec<BitRate>, priority: u8) -> Option<Self> {
         let transports = check.scenario.transports.iter();
         let largest = transports.map(|t| t.segment_bytes + t.header_bytes).max().unwrap_or(USUAL_PACKET);
@@ -148,19 +151,19 @@ impl Trial {
             ..SwitchConfig::new(spec.buffer_bytes / slices, rates)
         };
         let marker = spec.ecn.as_ref()?.marker(&config.shape()).ok()?;
-        // If the whole buffer is too small, the reader of marking rules has warned already.
+        // If the whole buffer is too small, the reader of marking rules has already warned.
         if marker.rule.least_length() >= spec.buffer_bytes {
             return None;
         }
         config.marker = Some(marker);
         let core = config.build(&spec.policy, &spec.policy_params).ok()?;
-        // A policy stores more packets with a favoured tag, so try this tag.
+        // A policy stores more packets with a favoured tag, so the trial uses this tag.
         let is_tagged = used(check).any(|(_, transport)| transport.unscheduled_bytes > 0);
         let tags = if is_tagged { Tags::UNSCHEDULED } else { Tags::NONE };
         Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })
     }
 
-    /// Offers one arrival for `egress`; returns whether it was stored.
+    /// Offers one arrival for `egress`, and returns whether the switch stored it.
     fn arrive(&mut self, egress: u16) -> bool {
         let packet = Packet {
             id: self.sent,
@@ -188,8 +191,8 @@ impl Trial {
         }
     }
 
-    /// Fills the queues of these ports until each has refused a packet; the length of the first
-    /// (bytes).
+    /// Fills the queues of these ports until each queue has refused a packet. Returns the length of
+    /// the first queue (bytes).
     fn fill(&mut self, ports: &[u16]) -> Option<u64> {
         let mut open = ports.to_vec();
         let mut first = 0;
@@ -209,7 +212,7 @@ impl Trial {
         None
     }
 
-    /// Sends from the full queues and fills them again, as long as that may show a mark.
+    /// Sends from the full queues and fills them again, as long as this may show a mark.
     fn any_marked_of(&mut self, ports: &[u16]) -> bool {
         let gap = self.rate.serialization(u64::from(self.size));
         for _ in 0..PASSING.div_ceil(ports.len()) {

@@ -1,4 +1,4 @@
-//! Finds settings of switches that have no effect.
+//! Warns of settings of switches that have no effect.
 
 use super::{ScenarioCheck, find};
 use crate::model::SwitchSpec;
@@ -27,12 +27,12 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_overrides(check);
 }
 
-/// Check of a switch and its name for a suspicious setting.
+/// Function that checks a switch with a name for a suspicious setting.
 type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
-/// A suspicious setting of a switch.
+/// Note about a suspicious setting of a switch.
 struct Note {
-    /// Key below the table of the switch.
+    /// Dotted key of the setting below the table of the switch.
     key: &'static str,
     message: String,
     label: &'static str,
@@ -41,7 +41,7 @@ struct Note {
 
 /// Warns of marking without a transport that reacts to marks.
 fn warn_about_marks(check: &ScenarioCheck<'_>) {
-    // A public simulator's setup is kept as it is, whatever it sets in vain.
+    // A public simulator's setup is kept as it is, even if a setting has no effect.
     if check.scenario.profile == Profile::Artifact {
         return;
     }
@@ -51,7 +51,7 @@ fn warn_about_marks(check: &ScenarioCheck<'_>) {
         return;
     }
     // An author who replaces the transports of an extended file, or on the command line, compares
-    // transports on the same switches.
+    // transports on equal switches.
     let key = key_at(check, switch, "ecn");
     if check.rank(&key) < check.rank("transport.0.congestion_control") {
         return;
@@ -62,7 +62,7 @@ fn warn_about_marks(check: &ScenarioCheck<'_>) {
     check.note(&key, message, "marks nothing", help);
 }
 
-/// Warns of a ramp of RED that no queue climbs to its end.
+/// Finds a ramp of RED whose end no queue reaches.
 fn long_ramp(switch: &SwitchSpec, name: &str) -> Option<Note> {
     let ecn = switch.ecn.as_ref().filter(|ecn| ecn.kind == "red")?;
     let kmax = ecn.params.given_bytes("kmax").filter(|&kmax| kmax > switch.buffer_bytes)?;
@@ -74,7 +74,7 @@ fn long_ramp(switch: &SwitchSpec, name: &str) -> Option<Note> {
     Some(Note { key: "ecn.kmax", message, label: "above any queue", help: "check the unit, or lower kmax" })
 }
 
-/// Finds a policy for lossless traffic on a switch without such traffic.
+/// Finds a policy for lossless traffic on a switch without lossless traffic.
 fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
     if switch.pfc.is_some() || !PAUSING.contains(&switch.policy.as_str()) {
         return None;
@@ -121,7 +121,7 @@ fn warn_about_overrides(check: &ScenarioCheck<'_>) {
     }
 }
 
-/// Patterns and table of every `[[switch_override]]`.
+/// Returns the patterns and the table of every `[[switch_override]]`.
 fn overrides<'a>(check: &ScenarioCheck<'a>) -> Vec<(Vec<&'a str>, &'a Item)> {
     let Some(Value::Array(entries)) = find(check.root, "switch_override").map(|item| &item.value) else {
         return Vec::new();
@@ -141,7 +141,7 @@ fn matches_any(patterns: &[&str], name: &str) -> bool {
     patterns.iter().any(|pattern| matches_glob(pattern, name))
 }
 
-/// Dotted keys of everything in a table that is no table.
+/// Returns the dotted keys of all values in a table that are no tables.
 fn leaves(item: &Item, path: &str) -> Vec<String> {
     match &item.value {
         Value::Table(table) => {
@@ -155,14 +155,15 @@ fn leaves(item: &Item, path: &str) -> Vec<String> {
     }
 }
 
-/// Whether a table sets this key: directly, or by a value at the place of a table above the key.
+/// Whether a table sets a key: directly, or by a value at the place of a table above the key.
 fn says(table: &Item, key: &str) -> bool {
     let above = key.match_indices('.').map(|(at, _)| &key[..at]);
     let is_value = |key: &str| find(table, key).is_some_and(|item| !matches!(item.value, Value::Table(_)));
     find(table, key).is_some() || above.into_iter().any(is_value)
 }
 
-/// Path of a key of a switch: in the last override that has it, else in `[switch]`.
+/// Returns the path of a key of a switch: in the last override that has the key, else in
+/// `[switch]`.
 pub(super) fn key_at(check: &ScenarioCheck<'_>, switch: usize, key: &str) -> String {
     let name = &check.scenario.topology.switches[switch];
     let entries = overrides(check);

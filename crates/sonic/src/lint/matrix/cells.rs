@@ -1,4 +1,4 @@
-//! The columns of the matrix, with the consequence of an empty cell.
+//! Columns of the matrix, with the consequence of an empty cell.
 
 use super::{Column, Gap, Numbers, Traffic, error, hint, warning};
 use crate::config::{Assigned, Config, MapKind, Model, Profile};
@@ -43,12 +43,12 @@ fn names_map(config: &Config, port: &PortName, kind: MapKind) -> bool {
     config.port_qos.get(port).is_some_and(|qos| qos.maps.contains_key(&kind))
 }
 
-/// Whether the port has no entry in `PORT_QOS_MAP`, which the column of the entry reports.
+/// Whether the port has no entry in `PORT_QOS_MAP`; another column reports this gap.
 fn has_no_qos(config: &Config, port: &PortName) -> bool {
     !config.port_qos.contains_key(port)
 }
 
-/// Whether all ports share a map of this kind.
+/// Whether all ports have a common map of this kind.
 fn is_global(config: &Config, kind: MapKind) -> bool {
     config.global_qos.as_ref().is_some_and(|qos| qos.maps.contains_key(&kind))
 }
@@ -57,7 +57,7 @@ fn is_paused(traffic: &Traffic<'_>, port: &PortName) -> bool {
     !traffic.reach(port).pfc.is_empty()
 }
 
-/// The columns. Fields of an entry that is missing are not reported again.
+/// All columns of the matrix. The fields of a missing entry are not reported again.
 pub(super) const COLUMNS: &[Column] = &[
     Column {
         table: "PORT",
@@ -293,7 +293,8 @@ pub(super) const COLUMNS: &[Column] = &[
     },
 ];
 
-/// A warning, or a hint if the port has no queue although others have: it is probably not in use.
+/// Returns a warning. If the port has no queue but other ports have queues, returns a hint: the
+/// port is probably not in use.
 fn unless_idle(traffic: &Traffic<'_>, port: &PortName, consequence: &'static str) -> Option<Gap> {
     let queues = &traffic.config.queues;
     let within = (port.clone(), 0)..=(port.clone(), u8::MAX);
@@ -301,7 +302,7 @@ fn unless_idle(traffic: &Traffic<'_>, port: &PortName, consequence: &'static str
     if is_idle { hint(consequence) } else { warning(consequence) }
 }
 
-/// Whether the switch makes lossless profiles for this port, because no entry assigns one.
+/// Whether the switch makes lossless profiles for this port, because no entry assigns a profile.
 fn makes_profiles(config: &Config, port: &PortName) -> bool {
     let is_made = |group: u8| match config.groups.get(&(port.clone(), group)) {
         None => config.model() == Model::Traditional,
@@ -310,8 +311,8 @@ fn makes_profiles(config: &Config, port: &PortName) -> bool {
     config.lossless_priorities(port).into_iter().any(is_made)
 }
 
-/// Whether a group has a profile, or one is made for it. SB005, SB007 and the columns of speed and
-/// cable judge profiles that the switch makes.
+/// Whether a group has a profile, or the switch makes one. SB005, SB007 and the columns of speed
+/// and cable judge profiles that the switch makes.
 fn has_group(config: &Config, port: &PortName, group: u8) -> bool {
     if config.groups.contains_key(&(port.clone(), group)) {
         return true;
@@ -320,7 +321,7 @@ fn has_group(config: &Config, port: &PortName, group: u8) -> bool {
         && (config.model() == Model::Traditional || !config.groups.is_empty())
 }
 
-/// Whether the list has a profile of the pool of this profile.
+/// Whether a profile list of a port has a profile of the same pool as `profile`.
 fn covers(config: &Config, list: &[String], profile: Option<&Profile>) -> bool {
     let Some(pool) = profile.and_then(|profile| profile.pool.as_ref()) else { return true };
     let of_pool = |name: &String| match config.profiles.get(name) {
