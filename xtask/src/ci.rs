@@ -21,7 +21,7 @@ pub struct Step {
     run: fn() -> Result<Outcome, String>,
 }
 
-/// All steps, quick ones first.
+/// All steps of CI, quick steps first.
 pub const STEPS: &[Step] = &[
     Step { name: "fmt", run: || passed(spawn(&mut cargo(&["fmt", "--all", "--check"]))) },
     Step { name: "deny", run: deny },
@@ -37,43 +37,42 @@ pub const STEPS: &[Step] = &[
     Step { name: "site", run: || passed(site::build()) },
 ];
 
-/// Outcome of a step that is never skipped as a whole.
+/// Outcome of a step of CI that always runs.
 fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }
 
-/// Scenario of the smoke run, with which the documentation starts.
+/// Scenario of the smoke run: the first one in the documentation.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// Searches of the step `fuzz`: a fixed number of fixed cases on every machine, so that the step is
-/// repeatable; …
+/// Searches of the step `fuzz` with fixed cases, so that every machine repeats them.
 const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
 ];
-/// New cases with a fresh seed, which is printed, and with faults of the system.
+/// Searches of the step `fuzz` with a fresh seed, which is printed, and with system faults.
 const FUZZ_FRESH: &[&[&str]] = &[
     &["--fresh", "--budget", "20s"],
     &["--subject", "parsers", "--fresh", "--budget", "10s"],
     &["--fresh", "--budget", "15s", "faults"],
 ];
 
-/// Returns the step called `name`.
+/// Returns the step of CI called `name`.
 #[must_use]
 pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step, and stops at the first failure. Ends with a list of the steps and of everything
-/// skipped.
+/// Runs every step of CI, and stops at the first failure. At the end, lists the steps and all
+/// skipped parts.
 ///
 /// # Errors
-/// The failed step, and how to repeat it.
+/// Names the failed step and the command that repeats it.
 pub fn all() -> Result<(), String> {
     run_steps(STEPS)
 }
 
-/// Runs one step; prints its duration and what it skipped.
+/// Runs one step of CI; prints its duration and the parts that it skipped.
 ///
 /// # Errors
 /// Returns the errors of [`all`].
@@ -104,12 +103,12 @@ fn run_steps(steps: &[Step]) -> Result<(), String> {
     result
 }
 
-/// A completed step.
+/// A completed step of CI.
 struct Done {
     name: &'static str,
     seconds: f64,
     outcome: Result<Outcome, String>,
-    /// Skipped parts, with reasons.
+    /// Parts of the step that were skipped, with reasons.
     left_out: Vec<String>,
 }
 
@@ -126,7 +125,7 @@ impl Done {
     }
 }
 
-/// Lists all steps, then all skipped parts.
+/// Lists all steps of CI, then all skipped parts.
 fn summary(steps: &[Step], done: &[Done]) -> String {
     let mut text = String::from("\n== steps\n");
     for one in done {
@@ -147,7 +146,7 @@ fn summary(steps: &[Step], done: &[Done]) -> String {
     text
 }
 
-/// Checks the dependencies of every system, if cargo-deny is installed.
+/// Checks the dependencies for every operating system, if cargo-deny is installed.
 fn deny() -> Result<Outcome, String> {
     if !cargo(&["deny", "--version"]).output().is_ok_and(|found| found.status.success()) {
         skips::note(
@@ -163,19 +162,19 @@ fn clippy() -> Result<(), String> {
     spawn(cargo(&["clippy"]).args(of).args(features()).args(["--", "-D", "warnings"]))
 }
 
-/// All tests except the test of DCTCP, which needs a quiet machine and is the next step.
+/// Runs all tests except the test of DCTCP, which needs a quiet machine and is the next step.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked"]);
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))
 }
 
-/// The feature `dctcp`, if this machine can build it. Every step of the development build uses it,
-/// so that nothing is built twice.
+/// Returns the feature `dctcp` if this machine can build it. Every step of the development build
+/// enables this feature, so that no crate is built twice.
 fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
 
-/// Missing requirements of the feature `dctcp`.
+/// Requirements of the feature `dctcp` that this machine lacks.
 fn dctcp_lacks() -> Vec<&'static str> {
     FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
 }
@@ -189,7 +188,7 @@ const FOR_DCTCP: [(&str, &str); 3] = [
 
 /// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
 /// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
-/// the feature; the other steps build without it.
+/// the feature `dctcp`; the other steps then build without this feature.
 fn dctcp() -> Result<Outcome, String> {
     let missing = dctcp_lacks();
     if !missing.is_empty() {
@@ -199,13 +198,13 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Most users build the program without this feature, so check this build, too.
+    // Most users build the program without the feature `dctcp`, so check this build, too.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
-/// Includes private items, because developers read their documentation.
+/// Builds the documentation with private items, because developers read it.
 fn doc() -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
@@ -217,7 +216,7 @@ fn doc() -> Result<(), String> {
 /// take as long as all tests.
 ///
 /// # Errors
-/// The program's wrong answer to the check.
+/// Describes the program's wrong answer.
 pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {
@@ -251,24 +250,24 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// Searches with the fixed seeds and with a fresh seed.
+/// Searches for failures with the fixed seeds and with a fresh seed.
 fn fuzz_step() -> Result<(), String> {
     program(Build::Dev)?;
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Runs the search in a build of this profile: "dev", which the tests have built, or "search",
-/// which is much faster.
+/// Searches for failures in a build of this profile: "dev", which the tests have built, or
+/// "search", which is much faster.
 ///
 /// # Errors
-/// If a case fails.
+/// If a case of the search fails.
 pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     let run = ["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--profile", profile, "--"];
     spawn(cargo(&run).args(options))
 }
 
-/// Runs all searches in turn, for a given time, with the program and the search in the profile of
-/// searches.
+/// Runs all searches in turn for a given time. The program and the searches are built with the
+/// profile of searches.
 ///
 /// # Errors
 /// If a search finds a failure.
@@ -290,7 +289,7 @@ pub fn soak(options: &[&str]) -> Result<(), String> {
     spawn(Command::new(search).arg("soak").arg("--program").arg(program).args(options).current_dir(root()))
 }
 
-/// The program, built if necessary.
+/// Returns the path of the program, which is built if necessary.
 ///
 /// # Errors
 /// If the build fails.

@@ -2,8 +2,8 @@
 //! menu. Reading the site needs no network.
 //!
 //! The sources are gathered in `target/site/source` under their paths in the repository, so links
-//! work in both. MkDocs builds strictly: a link without a target, or a page without a menu entry,
-//! ends the build.
+//! work in the repository and on the site. MkDocs builds strictly: a link without a target, or a
+//! page without a menu entry, ends the build.
 
 use crate::python::Environment;
 use crate::{cargo, output, read, root, run as spawn, target};
@@ -55,8 +55,8 @@ pub fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every page can be read without a network: scripts, styles and pictures of other
-/// hosts are refused.
+/// Checks that every page of the site can be read without a network. Refuses scripts, styles and
+/// pictures of other hosts.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -72,7 +72,7 @@ fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies the tracked files of the sources.
+/// Copies the site's sources, as far as git tracks them.
 fn gather(into: &Path) -> Result<(), String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
@@ -101,8 +101,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The gallery: all computed figures, and the figures of recorded runs, each with the command that
-/// creates it. Charts are written next to the page.
+/// Creates the gallery: all computed figures, and the figures of recorded runs. Each figure has the
+/// command that creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
@@ -157,7 +157,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Values of an experiment's recorded runs, and their scale.
+/// Path of an experiment's recorded values, and the scale of its runs.
 fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
@@ -167,13 +167,13 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }
 
-/// The program as built by the tests.
+/// Path of the program that the tests have built.
 fn program() -> Result<PathBuf, String> {
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli"]))?;
     Ok(target()?.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The papers' experiments: by paper and, within it, `fig9` before `fig10`.
+/// Paths of the papers' experiments, sorted by paper and figure: `fig9` before `fig10`.
 fn experiments() -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for paper in files(&root().join("experiments"))? {
@@ -187,7 +187,7 @@ fn experiments() -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// Files in a folder, by name.
+/// Paths of the files in a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;
