@@ -145,8 +145,8 @@ fn description(scenario: &str) -> Option<String> {
     Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
-/// Formats a JSON schema with sorted keys. Their order in `serde_json` depends on the features
-/// that other packages enable.
+/// Formats a JSON schema with sorted keys. Their order in `serde_json` depends on the features that
+/// other packages enable.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")

@@ -109,8 +109,7 @@ impl Environment {
     }
 
     /// Packs the source distribution, and checks that it can be compiled. The distribution must
-    /// contain
-    /// all included files and a usable lock file.
+    /// contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -124,8 +123,7 @@ impl Environment {
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
         // All files of a source distribution have one constant old date, so cargo would reuse
-        // crates
-        // of an earlier distribution.
+        // crates of an earlier distribution.
         make_new(&unpacked)?;
         // Reuses built dependencies. The workspace's crates are compiled, because their folder is
         // new.

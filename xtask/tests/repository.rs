@@ -26,8 +26,7 @@ fn built_with(arguments: &[&str]) -> BTreeSet<String> {
 }
 
 /// All builds must enable equal features. Otherwise cargo would rebuild half of the dependencies
-/// for
-/// the program, the Python package, xtask, and the walk-throughs in `docs/extend`.
+/// for the program, the Python package, xtask, and the walk-throughs in `docs/extend`.
 #[test]
 fn tests_and_programs_share_what_is_built() {
     let tests = built_with(&["--workspace", "--edges", "normal,build,dev"]);

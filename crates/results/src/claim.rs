@@ -13,8 +13,8 @@ const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// Exclusive right to write to a path, until the claim is dropped. The claim excludes other
-/// threads and other processes.
+/// Exclusive right to write to a path, until the claim is dropped. The claim excludes other threads
+/// and other processes.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -79,8 +79,7 @@ impl Claim {
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
             // The previous owner may remove the lock file after we open it and before we lock it.
-            // Then
-            // other processes cannot see this lock, so check the content of the file.
+            // Then other processes cannot see this lock, so check the content of the file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -101,8 +100,8 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // Remove the lock file before the lock is released. A process that then locks the removed
-        // file
-        // notices this and tries again. If the file cannot be removed, the next claim reuses it.
+        // file notices this and tries again. If the file cannot be removed, the next claim reuses
+        // it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {

@@ -228,8 +228,8 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`. A policy for
-/// single switches counts, too.
+/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`. A policy for single
+/// switches counts, too.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }

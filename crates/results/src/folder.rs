@@ -80,8 +80,7 @@ impl Staging {
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
         // Remove the marker file only now. Without the marker, nobody could know that a run created
-        // the
-        // hidden folder.
+        // the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;

@@ -63,8 +63,7 @@ pub struct PolicyHead {
     /// Title of the policy in the registry.
     pub title: String,
     /// Every parameter of the policy in the registry's order, also defaults. Values have the syntax
-    /// of
-    /// a scenario file.
+    /// of a scenario file.
     pub params: Vec<(String, String)>,
 }
 

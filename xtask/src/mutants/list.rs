@@ -16,8 +16,7 @@ pub(super) struct Mutant {
     /// Package whose code the mutant changes.
     pub(super) package: String,
     /// Name of the mutant without line and column, with the text of the changed line. Changes
-    /// elsewhere
-    /// in the file do not affect the key. Equal keys are numbered.
+    /// elsewhere in the file do not affect the key. Equal keys are numbered.
     pub(super) key: String,
     /// Changed line of the source, trimmed.
     pub(super) line: String,

@@ -122,8 +122,7 @@ impl<'a> Known<'a> {
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
             // A program may mention a file that it writes. The name of a page, or a capitalised
-            // name,
-            // means an existing file.
+            // name, means an existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
@@ -131,10 +130,8 @@ impl<'a> Known<'a> {
     }
 
     /// The file to which the reference `word` in the file `path` refers. The reference may be a
-    /// path
-    /// from the root, from the folder of `path`, or from its crate. Pages may be named without
-    /// folder.
-    /// A pattern with `*` matches any file.
+    /// path from the root, from the folder of `path`, or from its crate. Pages may be named without
+    /// folder. A pattern with `*` matches any file.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -202,8 +199,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether the text of `file` declares `name`: as a function, as an entry of `claims!`
-/// (`Holds "ID" name (`), or as a case of vectors.
+/// Whether the text of `file` declares `name`: as a function, as an entry of `claims!` (`Holds "ID"
+/// name (`), or as a case of vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));
