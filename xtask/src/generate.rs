@@ -185,17 +185,17 @@ fn python_names() -> String {
     };
     let policies = literal(
         "PolicyName",
-        "The buffer policies, as `bufferlab policy list` has them.",
+        "The names of buffer policies that `bufferlab policy list` prints.",
         &mut POLICIES.iter().map(|info| info.name),
     );
     let controls = literal(
         "CongestionControlName",
-        "The congestion controls of `[[transport]]`.",
+        "The names of congestion controls for `[[transport]]`.",
         &mut CONGESTION_CONTROLS.iter().map(|info| info.name),
     );
     let tables = literal(
         "TableName",
-        "The tables of a run; `docs/reference/tables.md` has their columns.",
+        "The names of a run's tables; `docs/reference/tables.md` has their columns.",
         &mut Table::ALL.iter().map(|table| table.name()),
     );
     format!(
