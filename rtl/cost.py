@@ -1,11 +1,13 @@
 """Measures the cost of the circuits: synthesis with yosys, place and route with nextpnr.
 
-There are two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories,
-multipliers, and the clock after routing. Generic gates (AND, OR, XOR, NOT, two-input multiplexers,
-by ABC): number of gates and logic depth in gates, without memories, which are counted in bits.
+The targets are an FPGA and generic gates. The FPGA is an ECP5 (LFE5U-85F, speed grade 6), for which
+the script reports LUTs, flip-flops, block memories, multipliers, and the clock after routing. The
+generic gates are AND, OR, XOR, NOT and two-input multiplexers, mapped by ABC. For these, the script
+reports the number of gates and the logic depth in gates. Memories are not mapped to gates, but
+counted in bits.
 
-The depth depends on the mapping as much as on the circuit, so there are two mappings: ABC's default
-recipe optimises area, and ``map`` after ``dch`` optimises delay. Circuits are placed out of
+The depth depends on the mapping as much as on the circuit, so the script uses two mappings: ABC's
+default recipe optimises area, and ``map`` after ``dch`` optimises delay. Circuits are placed out of
 context, so the cost excludes pins.
 """
 
@@ -24,20 +26,20 @@ HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_me
 DEPTH_HEAD = ["circuit", "ports", "queues", "gates_area", "depth_area", "gates_delay", "depth_delay",
               "flip_flops", "memory_bits", "yosys"]
 GATES = "AND,OR,XOR,MUX"
-# Options of ABC, by mapping.
+# Options of ABC for each mapping.
 RECIPES = {"area": "", "delay": " -script +strash;dch;map"}
-# A 12.8 Tb/s chip with packets of 64 B: 84 B on the wire each.
+# Packet rate of a 12.8 Tb/s chip with packets of 64 B, each of which takes 84 B on the wire.
 PACKETS_PER_S = 12.8e12 / (84 * 8)
 
 
 def cost(wanted: list[str]) -> None:
-    """Measures every circuit at every size; a size that does not fit the device has no clock."""
+    """Measures every circuit at every size. A size that does not fit the device has no clock."""
     prove.toolbox()
     for circuit in flow.circuits(wanted):
         for ports, queues in circuit["sizes"]:
             row = [circuit["name"], ports, queues, *measure(circuit, ports, queues)]
             print("cost", dict(zip(HEAD, row, strict=True)), flush=True)
-            # Large sizes take many minutes, so each result is stored at once, in the order of
+            # Large sizes take many minutes. So each result is stored immediately, in the order of
             # `circuits.toml`.
             order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
             flow.renew("cost", HEAD, row, 3, order)
@@ -57,7 +59,8 @@ def depth(wanted: list[str]) -> None:
 
 
 def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
-    """Creates a folder with a circuit's files; returns it, the read commands, and the top."""
+    """Creates a folder with a circuit's files. Returns it, the commands to read them, and the
+    top."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])
@@ -72,7 +75,7 @@ def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str
 
 
 def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
-    """Measures one circuit at one size."""
+    """Measures the cost of one circuit at one size."""
     folder, read, top = prepare(circuit, ports, queues)
     synthesis = f"synth_ecp5 -noabc9 -top {top} -json ecp5.json"
     (folder / "ecp5.ys").write_text(f"{read}{synthesis}\ntee -o ecp5.stat stat -json\n")
@@ -85,7 +88,7 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
 
 
 def place(folder: Path) -> float | None:
-    """Returns the clock after routing (MHz); None if the circuit does not fit."""
+    """Returns the clock after routing (MHz); None if the circuit does not fit the device."""
     files = ["--json", "ecp5.json", "--report", "report.json"]
     options = ["--85k", "--out-of-context", "--freq", "100", "--timing-allow-fail", "--lpf-allow-unconstrained", "-q"]
     try:
@@ -98,7 +101,7 @@ def place(folder: Path) -> float | None:
 
 
 def gates(folder: Path, read: str, top: str) -> list[int]:
-    """Returns gates and depth by area and by delay, flip-flops and memory bits."""
+    """Returns the gates and depth of both mappings, the flip-flops and the memory bits."""
     mapped = "".join(
         f"design -load before\nabc -g {GATES}{recipe}\nopt_clean\ntee -o {name}.stat stat -json\n"
         f"tee -o {name}.depth ltp -noff\n"

@@ -1,7 +1,7 @@
 """Checks the circuits and measures their cost: the steps of ``cargo xtask rtl``.
 
-Build files go to ``target/rtl``, results to ``rtl/results``. The circuits, their sizes
-and the mutations are data: ``circuits.toml``, ``mutations.toml``.
+Build files are stored in ``target/rtl``, results in ``rtl/results``. The circuits and their sizes
+are data in ``circuits.toml``, the mutations are data in ``mutations.toml``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TOTALS = re.compile(r"operations (\d+) packets (\d+) clocks (\d+) differences (\
 
 
 class Failed(Exception):
-    """An error message for the user."""
+    """An error with a message for the user."""
 
 
 def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] = (0,)) -> str:
-    """Runs ``command`` and returns its stdout; after an accepted nonzero exit code, also stderr."""
+    """Runs ``command`` and returns its stdout. After an accepted nonzero exit code, adds stderr."""
     words = [str(word) for word in command]
     result = subprocess.run(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if result.returncode not in accepted:
@@ -41,7 +41,7 @@ def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] =
 
 
 def circuits(wanted: list[str]) -> list[dict[str, Any]]:
-    """Returns the circuits of ``circuits.toml`` with these names; all circuits without names."""
+    """Returns the circuits of ``circuits.toml`` with these names, or all circuits without names."""
     everything = tomllib.loads((RTL / "circuits.toml").read_text())["circuit"]
     unknown = set(wanted) - {circuit["name"] for circuit in everything}
     if unknown:
@@ -56,12 +56,12 @@ def sources(circuit: dict[str, Any], folder: Path = RTL / "src") -> list[Path]:
 
 
 def generics(circuit: dict[str, Any]) -> list[str]:
-    """Returns a circuit's parameters for the comparison, as options of Verilator."""
+    """Returns the parameters of a circuit in the comparison, as options of Verilator."""
     return [f"-G{name}={value}" for name, value in circuit.get("cosim", {}).items()]
 
 
 def lint(wanted: list[str]) -> None:
-    """Checks for Verilator warnings, with default parameters and with those of the comparison."""
+    """Checks circuits for Verilator warnings, with default parameters and those of comparisons."""
     for circuit in circuits(wanted):
         for parameters in [[], generics(circuit)]:
             top = ["--top-module", circuit["top"]]
@@ -102,7 +102,7 @@ def reuse(source: Path, folder: Path) -> None:
 
 
 def recorder() -> Path:
-    """Builds the program that writes sheets with the policy's answers."""
+    """Builds the program that writes sheets of operations with the policy's answers."""
     cargo = os.environ.get("CARGO", "cargo")
     run([cargo, "build", "--quiet", "--locked", "--package", "bufferlab-circuits"])
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
@@ -110,7 +110,7 @@ def recorder() -> Path:
 
 
 def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) -> tuple[Path, str]:
-    """Writes the operations of ``source`` to a sheet; returns its path and the program's output."""
+    """Writes the operations of ``source`` to a sheet. Returns the sheet's path and the output."""
     folder = WORK / "sheets"
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{scheme}-{source}.txt"
@@ -119,7 +119,8 @@ def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) 
 
 
 def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str]]:
-    """Writes the sheets: vectors, random operations, and the first switch of the ABM scenario."""
+    """Writes sheets: vectors, random operations, and operations of the ABM scenario's first
+    switch."""
     operations, packets = ("100000", "20000") if quick else ("1000000", "100000")
     wanted: list[tuple[str, list[str | Path]]] = [
         ("vectors", [VECTORS / f"{scheme.removesuffix('-shift')}.toml"]),
@@ -130,7 +131,7 @@ def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str
 
 
 def cosim(wanted: list[str], quick: bool) -> None:
-    """Compares every circuit with its policy; a single difference is an error."""
+    """Compares every circuit with its policy. A single difference is an error."""
     program = recorder()
     head = ["circuit", "source", "operations", "packets", "clocks", "differences", "notes", "sheet_sha256"]
     order = [(one["name"], source) for one in circuits([]) for source in ("vectors", "random", "run")]
@@ -155,9 +156,9 @@ def cosim(wanted: list[str], quick: bool) -> None:
 
 
 def digest(path: Path) -> str:
-    """Returns the digest of a sheet.
+    """Returns the digest of a sheet's content.
 
-    A test compares it with the digest of the current vectors, to detect an outdated table.
+    A test compares this digest with the digest of the current vectors, to detect an outdated table.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
@@ -172,10 +173,10 @@ def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
 
 
 def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
-    """Puts a row into a table of ``rtl/results``.
+    """Adds a row to a table of ``rtl/results``.
 
-    It replaces the row with equal first ``keys`` cells. Rows with a key not in ``order`` are
-    removed.
+    The row replaces the row whose first ``keys`` cells are equal. Rows whose key is not in
+    ``order`` are removed.
     """
     path = RTL / "results" / f"{name}.csv"
     rows: dict[tuple[str, ...], list[Any]] = {}
@@ -191,13 +192,13 @@ def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tup
 
 
 def stamp() -> tuple[str, str]:
-    """Returns the date and the commit."""
+    """Returns the present date and commit."""
     commit = run(["git", "rev-parse", "--short", "HEAD"]).strip()
     return datetime.datetime.now(datetime.UTC).date().isoformat(), commit
 
 
 def mutants(wanted: list[str]) -> None:
-    """Inserts small mistakes into the circuits; lint or the comparison must detect each one."""
+    """Inserts small mistakes into the circuits. Lint or the comparison must detect each mistake."""
     program = recorder()
     listed = tomllib.loads((RTL / "mutations.toml").read_text())["mutation"]
     known = {circuit["name"]: circuit for circuit in circuits([])}
@@ -226,7 +227,7 @@ def mutants(wanted: list[str]) -> None:
 
 
 def caught_by(circuit: dict[str, Any], folder: Path, program: Path) -> str | None:
-    """Returns what detects the mistake in a circuit: ``lint`` or the name of a sheet."""
+    """Returns the check that detects a mistake in a circuit: ``lint`` or the name of a sheet."""
     try:
         replay = build(circuit, folder / "cosim", folder / "rtl")
     except Failed:

@@ -1,7 +1,7 @@
-"""Proofs of the circuits: SymbiYosys by induction, with z3.
+"""Proves properties of the circuits with SymbiYosys by induction, with the solver z3.
 
-The circuits include the properties in ``rtl/formal``. Sizes are small: the proofs do not
-depend on the number of ports, and larger widths only slow the solver down.
+The circuits include the properties in ``rtl/formal``. The proofs use small sizes, because they do
+not depend on the number of ports, and larger widths only slow the solver.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import flow
 
-# name, top, files, parameters, depth of the induction, depth of the search for traces that must
-# exist
+# Columns: name, top, files, parameters, depth of the induction, and depth of the search for traces
+# that must exist.
 PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
     ("abm-shift", "nearest_power", ["nearest_power"], {}, 1, 0),
@@ -28,7 +28,7 @@ HEAD = ["circuit", "top", "result", "mode", "depth", "seconds"]
 
 
 def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, depth: int) -> str:
-    """Returns the script for SymbiYosys. It copies the properties beside the sources."""
+    """Returns the script for SymbiYosys, which copies the properties beside the sources."""
     names = " ".join(file.name for file in files)
     sets = "".join(f"chparam -set {name} {value} {top}\n" for name, value in parameters.items())
     listed = "\n".join(str(file) for file in [*files, *sorted((flow.RTL / "formal").glob("*.properties"))])
@@ -39,7 +39,7 @@ def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, d
 
 
 def prove(wanted: list[str]) -> None:
-    """Runs every proof. A property that fails stops the run with a counterexample trace."""
+    """Runs every proof. If a property fails, the run stops with a counterexample trace."""
     tools = toolbox()
     for name, top, files, parameters, depth, reach in PROOFS:
         if wanted and name not in wanted:
@@ -53,7 +53,7 @@ def prove(wanted: list[str]) -> None:
             file = folder / f"{name}-{mode}.sby"
             file.write_text(script(top, paths, parameters, mode, length))
             begun = time.monotonic()
-            # The tools cannot access files above their working folder.
+            # The tools cannot access files outside their working folder.
             flow.run([tools / "sby", "-f", file.name], cwd=folder)
             seconds = round(time.monotonic() - begun, 1)
             row = [name, top, "holds" if mode == "prove" else "reached", mode, length, seconds]
@@ -63,7 +63,7 @@ def prove(wanted: list[str]) -> None:
 
 
 def toolbox() -> Path:
-    """Creates a folder with the tools under the names by which they call each other."""
+    """Creates a folder with the proof tools under the names by which they call each other."""
     import os
     import sys
 

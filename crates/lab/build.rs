@@ -1,5 +1,5 @@
-//! Passes the git commit of the sources to the program: that of the variable `BUFFERLAB_COMMIT`,
-//! which builds from an archive set, or else the one that git knows.
+//! Passes the git commit of the sources to the program. Builds from an archive set the commit in
+//! the variable `BUFFERLAB_COMMIT`. Otherwise git gives the commit.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,11 +7,11 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-env-changed=BUFFERLAB_COMMIT");
     if std::env::var_os("BUFFERLAB_COMMIT").is_some() {
-        // If the variable is set, the compiler reads it.
+        // If the variable is set, the program reads it at compile time.
         return;
     }
     // The log of HEAD grows with every commit and checkout. Git names the files, because a linked
-    // worktree has its own. A missing file would make cargo run this script in every build.
+    // worktree has separate files. A missing file would make cargo run this script in every build.
     for name in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name])
             && Path::new(&path).exists()

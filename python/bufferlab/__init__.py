@@ -1,7 +1,7 @@
 """bufferlab: a laboratory for the shared packet buffer of datacenter switches.
 
-Typed calls that run the same code as the command line: the same scenario and seed give the same
-bytes.
+The package runs the same code as the command line. A scenario and a seed give the same bytes in
+both.
 
 >>> import bufferlab
 >>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})
@@ -168,7 +168,7 @@ if not TYPE_CHECKING:
     }
 
     def __getattr__(name: str) -> Any:
-        """Finds names of the previous release, with a warning."""
+        """Finds names of the previous release, and issues a warning."""
         if name not in _FORMER_NAMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         new = _FORMER_NAMES[name]

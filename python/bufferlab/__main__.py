@@ -1,7 +1,7 @@
 """``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
 Python.
 
-A policy may be ``FILE.py:CLASS``. The options are those of the program::
+A policy may be ``FILE.py:CLASS``. The options are those of the program ``bufferlab``::
 
     python -m bufferlab compare scenario.toml --seeds 5 \\
         --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)'
@@ -145,7 +145,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _policies(args: argparse.Namespace) -> list[Any]:
-    """Splits the typed names. The caller checks that they are policies."""
+    """Splits the names of policies. The caller checks that the policies exist."""
     return [name.strip() for name in args.policies.split(",") if name.strip()]
 
 

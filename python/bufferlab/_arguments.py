@@ -1,7 +1,7 @@
 """Checks of arguments.
 
 Each check raises an :class:`ArgumentError` with the name of the argument, its value and the
-expected value.
+values that are allowed.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def shown(value: object) -> str:
 
 
 def refuse(argument: str, value: object, expected: str, help: str = "") -> ArgumentError:
-    """The error for an argument with an unexpected value."""
+    """Returns the error for an argument with an unexpected value."""
     kind = "" if value is None else f" ({type(value).__name__})"
     return ArgumentError(f"{argument} is {shown(value)}{kind}, expected {expected}", help, argument)
 
 
 def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: str = "") -> UnknownNameError:
-    """The error for an unknown name, with the most similar known name."""
+    """Returns the error for an unknown name; its help suggests the most similar known name."""
     names = list(known)
     near = _bufferlab.suggestion(str(name), names) if _is_text(name) else None
     if near is not None:
@@ -82,7 +82,7 @@ def metric_id(id: str) -> str:
 
 
 def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
-    """Checks for a whole number, also of NumPy; booleans are refused."""
+    """Checks that an argument is a whole number, also of NumPy; refuses booleans."""
     expected = f"a whole number, {least} or more" if most >= (1 << 32) - 1 else f"a whole number from {least} to {most}"
     try:
         number = operator.index(value)
@@ -98,12 +98,12 @@ def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 
 
 
 def optional_whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int | None:
-    """Checks for a whole number or ``None``."""
+    """Checks that an argument is a whole number or ``None``."""
     return None if value is None else whole(argument, value, least=least, most=most)
 
 
 def number(argument: str, value: Any, *, least: float = -math.inf, most: float = math.inf) -> float:
-    """Checks for a finite number between two bounds, also of NumPy; refuses booleans and text."""
+    """Checks that an argument is a finite number within bounds; refuses booleans and text."""
     if math.isinf(most):
         expected = "a finite number" if math.isinf(least) else f"a number, {least:g} or more"
     else:
@@ -120,26 +120,26 @@ def number(argument: str, value: Any, *, least: float = -math.inf, most: float =
 
 
 def flag(argument: str, value: Any) -> bool:
-    """Checks for ``True`` or ``False``, also of NumPy."""
+    """Checks that an argument is ``True`` or ``False``, also of NumPy."""
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     raise refuse(argument, value, "True or False")
 
 
 def text(argument: str, value: Any, expected: str = "text") -> str:
-    """Checks for text that UTF-8 can represent."""
+    """Checks that an argument is text that UTF-8 can represent."""
     if not _is_text(value):
         raise refuse(argument, value, expected)
     return str(value)
 
 
 def optional_text(argument: str, value: Any, expected: str = "text") -> str | None:
-    """Checks for text or ``None``."""
+    """Checks that an argument is text or ``None``."""
     return None if value is None else text(argument, value, expected)
 
 
 def choice(argument: str, value: Any, known: Sequence[str]) -> str:
-    """Checks for one of several words; the error suggests the most similar one."""
+    """Checks that an argument is a known word; the error suggests the most similar word."""
     expected = ", ".join(f'"{word}"' for word in known[:-1]) + f' or "{known[-1]}"'
     if isinstance(value, str) and value in known:
         return value
@@ -148,7 +148,7 @@ def choice(argument: str, value: Any, known: Sequence[str]) -> str:
 
 
 def path(argument: str, value: Any, expected: str = "the path of a file or folder") -> Path:
-    """Checks for a path: text or ``os.PathLike``."""
+    """Checks that an argument is a path: text or ``os.PathLike``."""
     try:
         found = os.fspath(value)
     except TypeError:
@@ -159,12 +159,12 @@ def path(argument: str, value: Any, expected: str = "the path of a file or folde
 
 
 def optional_path(argument: str, value: Any, expected: str = "the path of a folder") -> Path | None:
-    """Checks for a path or ``None``."""
+    """Checks that an argument is a path or ``None``."""
     return None if value is None else path(argument, value, expected)
 
 
 def items(argument: str, value: Any, example: str) -> list[Any]:
-    """The elements of an iterable. Text, which Python iterates by character, is refused."""
+    """Returns the elements of an iterable; refuses text, which Python iterates by character."""
     expected = f"a list, such as {argument.rpartition('.')[2]}={example}" if argument.isidentifier() else f"a list, such as {example}"
     if isinstance(value, (str, bytes, bytearray)):
         parts = [part.strip() for part in value.split(",")] if isinstance(value, str) and "(" not in value else [value]
@@ -175,19 +175,19 @@ def items(argument: str, value: Any, example: str) -> list[Any]:
     try:
         return list(value)
     except TypeError:
-        # A zero-dimensional NumPy array has `__iter__`, which raises.
+        # A zero-dimensional NumPy array has `__iter__`, which raises an exception.
         raise refuse(argument, value, expected) from None
 
 
 def mapping(argument: str, value: Any, example: str) -> dict[Any, Any]:
-    """Checks for a mapping and copies it into a dictionary."""
+    """Checks that an argument is a mapping, and copies it into a dictionary."""
     if not isinstance(value, Mapping):
         raise refuse(argument, value, f"a dictionary, such as {argument}={example}")
     return dict(value)
 
 
 def instance(argument: str, value: Any, kind: type | tuple[type, ...], expected: str) -> Any:
-    """Checks for an instance of a class."""
+    """Checks that an argument is an instance of a class."""
     if not isinstance(value, kind):
         raise refuse(argument, value, expected)
     return value

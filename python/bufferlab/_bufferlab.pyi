@@ -1,4 +1,4 @@
-"""The extension module; its Rust is crates/python."""
+"""Types of the extension module, whose Rust code is in crates/python."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Columns of varied keys: numbers as numbers, quantities also in base units."""
+"""Columns of varied keys in tables: numeric columns, and quantities in base units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIMENSIONS = (("size", "bytes", pa.int64()), ("rate", "bps", pa.int64()), ("tim
 
 
 def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]:
-    """The columns for values in the syntax of scenarios, with or without quotes.
+    """The columns of a varied key for its values in the syntax of scenarios.
 
     >>> columns_of("alpha", ["0.5", "2", None])["alpha"].to_pylist()
     [0.5, 2.0, None]
@@ -38,7 +38,7 @@ def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]
 
 
 def base_units(words: list[str]) -> tuple[str, list[float]] | None:
-    """The name of the base unit (bytes, bits per second, seconds) and the quantities in it.
+    """The name of the base unit (bytes, bits per second, seconds), and the converted quantities.
 
     ``None`` if the quantities do not all have the same dimension.
     """
@@ -66,7 +66,7 @@ def _plain(written: list[str | None]) -> pa.Array[Any] | None:
 
 
 def _unquoted(value: str) -> str:
-    """Text without the quotes of TOML."""
+    """Removes the quotes of a TOML string."""
     if value.startswith('"'):
         try:
             return str(json.loads(value))

@@ -42,10 +42,10 @@ def param(
 ) -> Any:
     """Declares a parameter of a custom class that needs more than a plain default.
 
-    Values with ``unit="bytes"`` or ``unit="time"`` have their unit in the class and in scenarios
-    (``"100 KB"``, ``"80 us"``); the class reads bytes and picoseconds. A word needs ``choices``.
-    The default of ``min`` is 0. ``min`` and ``max`` of a size are in bytes, those of a time in
-    picoseconds.
+    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class and in scenarios
+    (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds. A word needs
+    ``choices``. The default of ``min`` is 0. ``min`` and ``max`` are in bytes for a size, and in
+    picoseconds for a time.
     """
     if not isinstance(default, (float, int, str)):
         raise _arguments.refuse("default", default, "a number, a truth value or text")
@@ -62,21 +62,21 @@ _PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], l
 
 
 class Custom:
-    """Base class of :class:`~bufferlab.Policy` and the other kinds of custom classes."""
+    """Base class of custom policies, congestion controls, marking rules and workloads."""
 
     name: ClassVar[str]
     """Name of the class in scenarios."""
     title: ClassVar[str] = ""
-    """Full name; by default the name of the class."""
+    """Full name of the class in reports; by default the name of the class."""
     summary: ClassVar[str] = ""
-    """Summary in one line; by default the first line of the docstring."""
+    """Summary of the class in one line; by default the first line of the docstring."""
 
     _kind: ClassVar[str] = ""
-    """Kind of the class, such as "policy"."""
+    """Kind of the custom class, such as "policy"."""
     _base: ClassVar[type[Custom]]
-    """Base class of the kind."""
+    """Base class of all custom classes of the kind."""
     _example: ClassVar[str] = ""
-    """An example of a name of the kind."""
+    """An example of a name for a custom class of the kind."""
     _required: ClassVar[tuple[str, str]] = ("", "")
     """The method that a subclass must define, and its arguments."""
     _hooks: ClassVar[tuple[str, ...]] = ()
@@ -96,15 +96,16 @@ _registered: dict[tuple[str, str], type[Custom]] = {}
 def register(own: CustomClass) -> CustomClass:
     """Registers a custom policy, congestion control, marking rule or workload under its name.
 
-    A class decorator: scenarios, comparisons and sweeps can then use the name. A class that is
-    defined again (in a notebook, after a reload) replaces its earlier definition.
+    As a class decorator, it makes the name available to scenarios, comparisons and sweeps. A class
+    that is defined again (in a notebook, after a reload) replaces its earlier definition.
 
     Raises
     ------
     ArgumentError
-        If the class is of no such kind, has no name or lacks its required method; if a method has
-        nearly the name of a method of the kind; if the name is taken or invalid; or if a parameter
-        is declared incorrectly. (The error is also a ``TypeError`` and a ``ValueError``.)
+        If the class has no kind or no name, or lacks the required method of its kind. Also if a
+        method's name is nearly the name of a method of the kind, if the name of the class is taken
+        or invalid, or if a parameter is declared incorrectly. (The error is also a ``TypeError``
+        and a ``ValueError``.)
     """
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise ArgumentError(
@@ -143,8 +144,8 @@ def register(own: CustomClass) -> CustomClass:
 def _written(own: type[Custom]) -> float:
     """Time of the last change of the files of a class and its custom base classes (Unix time, s).
 
-    The current time if there is no file. Scenarios and manifests do not identify the version of a
-    class, so runs from before this time are not reused.
+    Returns the current time if the class is not in a file. Scenarios and manifests do not identify
+    the version of a class, so runs from before this time are not reused.
     """
     times = []
     for owner in own.__mro__:
@@ -180,7 +181,8 @@ def registered(kind: str) -> dict[str, type[Custom]]:
 
 
 def named(argument: str, own: str | type[Custom]) -> str:
-    """The name of a class, or ``own`` if it is a name. Registers the class if necessary."""
+    """Returns the name of a class, or ``own`` itself if it is a name. Registers an unknown
+    class."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
@@ -189,7 +191,7 @@ def named(argument: str, own: str | type[Custom]) -> str:
 
 
 def _parameters(own: type[Custom]) -> list[_PlainParameter]:
-    """The parameters: annotated attributes with a default, those of base classes first."""
+    """The parameters of a class: annotated attributes with a default, base classes first."""
     found: dict[str, _PlainParameter] = {}
     for owner in reversed(own.__mro__):
         if not issubclass(owner, own._base) or owner is own._base:
@@ -202,7 +204,7 @@ def _parameters(own: type[Custom]) -> list[_PlainParameter]:
             try:
                 hint = get_type_hints(owner).get(name)
             except NameError:
-                # The type exists only for type checkers, so the default determines the kind.
+                # The annotation is only for type checkers, so the default determines the kind.
                 hint = None
             if get_origin(hint) is ClassVar:
                 continue
@@ -211,7 +213,7 @@ def _parameters(own: type[Custom]) -> list[_PlainParameter]:
 
 
 def _annotated(owner: type) -> Iterable[str]:
-    """The names that the class annotates, without those of base classes."""
+    """The names that the class itself annotates, without annotations of base classes."""
     if sys.version_info >= (3, 14):
         # Annotations are evaluated lazily and may name types that exist only for type checkers.
         import annotationlib

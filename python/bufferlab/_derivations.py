@@ -13,30 +13,30 @@ Quantity = Union[str, float]
 
 @dataclass(frozen=True)
 class Line:
-    """One step of a derivation."""
+    """One step of a calculator's derivation."""
 
     name: str
     """The quantity that this step computes."""
     formula: str
-    """The formula in words and symbols."""
+    """The formula of the step in words and symbols."""
     substituted: str
-    """The formula with the numbers in it; empty if there is nothing to compute."""
+    """The formula with numbers for the symbols; empty without a computation."""
     result: str
-    """The result with its unit."""
+    """The result of the step with its unit."""
     source: str
-    """The paper and equation, or the standard; empty for arithmetic."""
+    """The source of the formula: paper and equation, or standard; empty for arithmetic."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A final answer."""
+    """A final answer of a calculator."""
 
     name: str
     """The quantity."""
     value: float
-    """The value in the base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
+    """The answer in its base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
     text: str
-    """The value with its unit, for people."""
+    """The answer with its unit, for people."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Check:
     """A quantity as stated by a calculator, and as measured with simulated packets."""
 
     quantity: str
-    """Name of the quantity."""
+    """Name of the compared quantity."""
     stated: float
     """The calculator's answer in its base unit."""
     measured: float
-    """The value measured with packets, in the base unit."""
+    """The value measured with simulated packets, in the base unit."""
     relation: str
     """The expected relation: measured is ``equal`` to, ``at least`` or ``at most`` stated."""
     bound: float
@@ -67,7 +67,7 @@ class Verification:
     checks: tuple[Check, ...]
     """The compared quantities."""
     left_out: tuple[str, ...]
-    """Answers that were not replayed, with the reason."""
+    """Answers without a check by packets, with the reason."""
     text: str
     """The whole comparison as text."""
 
@@ -82,14 +82,14 @@ class Verification:
 
 @dataclass(frozen=True)
 class Derivation:
-    """The derivation of an answer; ``print`` shows the text of the command line."""
+    """The derivation of an answer; ``print`` shows it as the command line does."""
 
     title: str
     """The question that the calculator answers."""
     lines: tuple[Line, ...]
     """The steps."""
     columns: tuple[str, ...]
-    """Column headers of the table; empty without a table."""
+    """Column headers of the derivation's table; empty without a table."""
     rows: tuple[tuple[str, ...], ...]
     """Rows of the table."""
     answers: tuple[Answer, ...]
@@ -125,7 +125,7 @@ class Derivation:
 
 
 def calculate(name: str, values: dict[str, Any]) -> Derivation:
-    """Runs the calculator ``name`` with these inputs; an input that is ``None`` is not given."""
+    """Runs the calculator ``name`` with these inputs; skips an input that is ``None``."""
     title, lines, table, answers, notes, text = _bufferlab.calculate(name, values)
     columns, rows = table or ([], [])
     return Derivation(

@@ -1,4 +1,4 @@
-"""Folders of results: temporary folders with automatic removal, and folders in pickled objects."""
+"""Folders of results: temporary folders that are removed, and folders of pickled objects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .exceptions import ResultsError
 __all__ = ["BYTES_MAX", "Parcel", "TemporaryFolder"]
 
 BYTES_MAX = 256 << 20
-"""Largest temporary folder in a pickled object (bytes). Pickling holds two copies in memory."""
+"""Largest temporary folder that is pickled (bytes). Pickling needs twice its size in memory."""
 
 
 class TemporaryFolder:
     """A folder that is removed when the last reference to this object is gone.
 
-    Removal is silent, unlike that of ``tempfile.TemporaryDirectory``.
+    Failures of the removal are silent, unlike with ``tempfile.TemporaryDirectory``.
     """
 
     __slots__ = ("__weakref__", "path")
@@ -30,11 +30,11 @@ class TemporaryFolder:
 
 
 class Parcel:
-    """A folder in the state of an object that is pickled or copied.
+    """The folder of an object that is pickled or copied.
 
-    For a folder that the caller chose, the pickle has its absolute path, which the other process
-    must see. For a temporary folder, the pickle has the content, because the folder is removed with
-    the process that made it. A copy within one process shares the folder.
+    If the caller chose the folder, the pickle has the folder's absolute path, which the other
+    process must see. The pickle of a temporary folder has the folder's content, because the folder
+    is removed when its process ends. A copy within one process shares the folder.
     """
 
     __slots__ = ("keep", "path")
@@ -50,7 +50,7 @@ class Parcel:
         return self
 
     def fits(self) -> bool:
-        """Whether the folder can be pickled: it is not temporary, or not too large."""
+        """Whether the folder can be pickled: a temporary folder must be small enough."""
         try:
             return self.keep is None or _size(self.path) <= BYTES_MAX
         except OSError:
@@ -67,7 +67,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files below a folder."""
+    """Total size of all files below a folder (bytes)."""
     return sum(path.stat().st_size for path in _files(folder))
 
 
@@ -96,7 +96,7 @@ def _pack(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def _unpack(name: str, files: list[tuple[str, bytes]]) -> Parcel:
-    """Writes the files into a new temporary folder of this process."""
+    """Writes files into a new temporary folder of this process."""
     keep = TemporaryFolder()
     for place, content in files:
         path = keep.path / name / place

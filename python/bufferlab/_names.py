@@ -33,7 +33,7 @@ PolicyName = Literal[
     "reverie",
     "sonic-abm",
 ]
-"""The buffer policies, as `bufferlab policy list` has them."""
+"""The names of buffer policies that `bufferlab policy list` prints."""
 
 CongestionControlName = Literal[
     "newreno",
@@ -47,7 +47,7 @@ CongestionControlName = Literal[
     "theta-powertcp",
     "dcqcn",
 ]
-"""The congestion controls of `[[transport]]`."""
+"""The names of congestion controls for `[[transport]]`."""
 
 TableName = Literal[
     "flows",
@@ -67,4 +67,4 @@ TableName = Literal[
     "packets",
     "schedule",
 ]
-"""The tables of a run; `docs/reference/tables.md` has their columns."""
+"""The names of a run's tables; `docs/reference/tables.md` has their columns."""

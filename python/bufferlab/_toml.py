@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Value", "dumps", "key", "value"]
 
 class Array(Protocol):
-    """An array of NumPy, a column of pandas."""
+    """An array with a method ``tolist``, such as an array of NumPy or a column of pandas."""
 
     def tolist(self) -> Any:
-        """The elements as a list."""
+        """The elements of the array as a list."""
 
 
 Value = Union[
@@ -30,26 +30,26 @@ Value = Union[
 ]
 """A value for a key of a scenario.
 
-The class of a custom policy, congestion control or workload is written as its name, an array as a
-list.
+The class of a custom policy, congestion control or workload is written as its name. An array is
+written as a list.
 """
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 _DEPTH_MAX = 64
-"""Maximum nesting depth of lists and tables."""
+"""Maximum nesting depth of lists and tables in a value."""
 
 
 def key(name: str, at: str = "the scenario") -> str:
-    """A key, with quotes if TOML needs them."""
+    """Writes a key of TOML, with quotes if necessary."""
     if not isinstance(name, str):
         raise refuse(at, name, "keys that are text")
     return name if _BARE.fullmatch(name) else _string(name, at)
 
 
 def _string(text: str, at: str) -> str:
-    # TOML has the same escapes as JSON, but also requires one for DEL.
+    # TOML has the escapes of JSON, and also requires an escape for DEL.
     return json.dumps(_text(at, text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -64,7 +64,7 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
     Raises
     ------
     ArgumentError
-        If a scenario cannot have such a value.
+        If the value cannot be part of a scenario.
     """
     if _depth > _DEPTH_MAX:
         raise ArgumentError(f"{at} has more than {_DEPTH_MAX} lists and tables inside each other", "", at)
@@ -98,7 +98,7 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
 def _plain(item: Any) -> Any:
     """Converts arrays and scalars of NumPy, pandas or Arrow to lists and numbers.
 
-    Anything else is returned unchanged.
+    Returns any other item unchanged.
     """
     if isinstance(item, (str, int, float, Mapping, Sequence)):
         return item
@@ -113,7 +113,7 @@ def _plain(item: Any) -> Any:
 
 
 def dumps(tables: Mapping[str, Value], at: str = "tables") -> str:
-    """Writes a document, one line per top-level key.
+    """Writes a TOML document, one line per top-level key.
 
     >>> print(dumps({"name": "x", "switch": {"policy": "abm"}}), end="")
     name = "x"

@@ -16,34 +16,34 @@ __all__ = ["Check", "Conformance", "conformance"]
 
 @dataclass(frozen=True)
 class Check:
-    """A claim about a policy, and the result of the check."""
+    """A claim about a policy, and the result of checking the claim."""
 
     claim: str
     """The claim in plain words."""
     scripts: int
-    """Number of scripts that were tried."""
+    """Number of scripts that the check tried."""
     finding: Literal["holds", "fails", "not claimed"]
-    """Result of the check."""
+    """Result of the check of the claim."""
     why: str
-    """The violation, or the reason why the policy does not make the claim."""
+    """The violation of the claim, or the reason why the policy does not make the claim."""
     counterexample: str | None
     """The shortest script of arrivals and departures that violates the claim."""
 
 
 @dataclass(frozen=True)
 class Conformance:
-    """Every claim of a policy. ``print`` shows a line per claim, then the first counterexample."""
+    """The checks of a policy. ``print`` shows a line per claim, then the first counterexample."""
 
     policy: str
-    """Name of the policy."""
+    """Name of the checked policy."""
     checks: tuple[Check, ...]
     """The claims for all policies, then the golden vectors of the policy."""
     text: str
-    """The report as text."""
+    """The report of all checks as text."""
 
     @property
     def holds(self) -> bool:
-        """Whether no claim failed."""
+        """Whether the policy satisfies every claim."""
         return not self.failures
 
     @property
@@ -52,7 +52,7 @@ class Conformance:
         return tuple(check for check in self.checks if check.finding == "fails")
 
     def raise_for_failures(self) -> None:
-        """Raises :class:`ConformanceError`, with the report, if a claim failed."""
+        """Raises :class:`ConformanceError` with the report, if a claim failed."""
         if not self.holds:
             raise ConformanceError(self.text)
 
@@ -76,19 +76,20 @@ def conformance(
     Parameters
     ----------
     policy
-        A name, or the class of a custom policy.
+        The name of a policy, or the class of a custom policy.
     parameters
-        Parameters that differ from their defaults: sizes in bytes, times in picoseconds.
+        Parameters of the policy that differ from their defaults: sizes in bytes, times in
+        picoseconds.
     effort
         ``"full"`` runs the checks that every built-in policy must pass, in a second or two;
         ``"quick"`` runs a twentieth of them.
     other_limits
-        Whether the policy has further reasons to admit or drop than its ``threshold`` and the size
-        of the buffer.
+        Whether the policy has reasons to admit or drop other than its ``threshold`` and the size of
+        the buffer.
     most_evictions
-        Check that an arrival never evicts more stored packets than this.
+        Maximum number of stored packets that one arrival may evict; the suite checks this number.
     vectors
-        A file of golden vectors (the format of ``testdata/policy/``), each of which is checked as a
+        A file of golden vectors in the format of ``testdata/policy/``. Each vector is checked as a
         claim.
 
     >>> print(conformance("dt", effort="quick").failures)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Caveat", "Cell", "Change", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
 PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
-"""The name of a policy, the class of a custom policy, or ``"all"`` for all that fit."""
+"""A policy's name, the class of a custom policy, or ``"all"`` for all policies that fit."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Estimate:
     mean: float
     """Mean over the seeds, in the unit of the metric."""
     half_width: float | None
-    """Half the width of the interval, in the unit of the metric; ``None`` with a single seed."""
+    """Half the width of the interval, in the metric's unit; ``None`` with a single seed."""
 
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if self.half_width is None else f"{self.mean:.6g} ± {self.half_width:.3g}"
@@ -48,7 +48,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Change:
-    """A change against the baseline, paired by seed, as a fraction of the baseline's mean."""
+    """A policy's change against the baseline, paired by seed, as a fraction of the baseline."""
 
     seeds: int
     """Number of seeds that both policies have."""
@@ -66,7 +66,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Cell:
-    """One metric of one policy."""
+    """Values of one metric for one policy."""
 
     policy: str
     """Name of the policy or label of the variant."""
@@ -75,18 +75,18 @@ class Cell:
     estimate: Estimate | None
     """Mean over the seeds with its interval; ``None`` without values."""
     change: Change | None
-    """Change against the baseline.
+    """Change of the policy against the baseline.
 
-    ``None`` for the baseline, without common seeds, and if the mean of the baseline is zero.
+    The change is ``None`` for the baseline, without common seeds, and for a baseline of zero.
     """
 
 
 @dataclass(frozen=True)
 class Caveat:
-    """Something to check before you trust the numbers."""
+    """A warning to check before you trust the numbers."""
 
     id: str
-    """Short name for programs, such as ``few-samples``."""
+    """Short name of the warning for programs, such as ``few-samples``."""
     message: str
     """Description of the problem."""
     advice: str
@@ -96,8 +96,8 @@ class Caveat:
 class Comparison:
     """A comparison of the runs in a folder; the first policy is the baseline.
 
-    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle. The
-    pickle of a comparison with ``out`` has only the path of its folder.
+    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle. If the
+    comparison has ``out``, the pickle has only the path of its folder.
 
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
@@ -116,21 +116,21 @@ class Comparison:
         _write: bool = False,
     ) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Folder of the runs."""
+        """Folder with the runs of the comparison."""
         self._keep = keep
         order = _arguments.items("policies", policies, '["dt", "abm"]')
         order = [_arguments.text(f"policies[{place}]", name) for place, name in enumerate(order)]
         report = _bufferlab.report(self.folder, order, _write)
         self.policies: tuple[str, ...] = tuple(report[0])
-        """The policies in order, the baseline first."""
+        """The compared policies in order, the baseline first."""
         self.seeds: tuple[int, ...] = tuple(report[1])
         """The seeds of all policies, ascending."""
         self.metrics: tuple[Metric, ...] = tuple(Metric(*plain) for plain, _ in report[2])
-        """The metrics, in the order of reports."""
+        """The compared metrics, in the order of reports."""
         self.caveats: tuple[Caveat, ...] = tuple(Caveat(*plain) for plain in report[3])
-        """Caveats, the most serious first; read them before the numbers."""
+        """Caveats of the comparison, the most serious first; read them before the numbers."""
         self.text: str = report[4]
-        """The headline numbers and the caveats, as the command line prints them."""
+        """The headline numbers and the caveats as text, as the command line prints them."""
         self.left_out: Mapping[str, str] = {}
         """With ``policies="all"``: policies that cannot run in this scenario, with the reason."""
         self.kept = 0
@@ -150,7 +150,8 @@ class Comparison:
         vars(self).update(state)
 
     def __eq__(self, other: object) -> bool:
-        """Whether policies, seeds and numbers are equal, regardless of the folders."""
+        """Whether policies, seeds and numbers of two comparisons are equal, whatever the
+        folders."""
         if not isinstance(other, Comparison):
             return NotImplemented
         return (self.policies, self.seeds, self._cells) == (other.policies, other.seeds, other._cells)
@@ -159,7 +160,7 @@ class Comparison:
         return hash((self.policies, self.seeds, self.text))
 
     def metric(self, id: str) -> Metric:
-        """The description of the metric ``id``.
+        """The description of the metric with the name ``id``.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class Comparison:
         return self._cells[_arguments.metric_id(metric)]
 
     def run(self, policy: str, seed: int) -> Run:
-        """The run of a policy with a seed.
+        """The run of a policy with one of the seeds.
 
         Raises
         ------
@@ -193,12 +194,12 @@ class Comparison:
         return runs[policy, seed]
 
     def runs(self) -> dict[tuple[str, int], Run]:
-        """The runs by policy and seed.
+        """The runs of the comparison by policy and seed.
 
         Raises
         ------
         ResultsError
-            If the runs were removed, or are on another machine.
+            If the runs were removed, or their folder is on another machine.
         """
         found: dict[tuple[str, int], Run] = {}
         for manifest in sorted(self.folder.glob("**/manifest.json")):
@@ -216,8 +217,8 @@ class Comparison:
         return found
 
     def table(self) -> Table:
-        """One row per metric and policy: mean, interval, change against the baseline with its
-        interval.
+        """A data table with one row per metric and policy: mean, interval, and the change against
+        the baseline with its interval.
 
         >>> from bufferlab import compare
         >>> table = compare("scenarios/star-incast.toml", policies=["dt", "cs"]).table()
@@ -230,7 +231,7 @@ class Comparison:
         return Table.from_parquet(path, name="comparison")
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the report, one HTML file that works offline, and returns its path.
+        """Writes the report, an HTML file that needs no network, and returns its path.
 
         By default, the report is in the folder of the comparison.
         """
@@ -271,22 +272,23 @@ def compare(
 ) -> Comparison:
     """Compares buffer policies on the same traffic, paired by seed.
 
-    The policy of the scenario keeps the parameters of the scenario; other policies have their
-    defaults.
+    The scenario's policy keeps its parameters; all other policies have their defaults.
 
     Parameters
     ----------
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     policies
-        The policies, the baseline first. ``"all"``: the policy of the scenario, then every other
-        built-in policy that fits. The default without variants: ``dt``, ``cs`` and ``abm``.
+        Names of the policies, the baseline first. ``"all"`` means the policy of the scenario, then
+        every other built-in policy that fits. The default without variants is ``dt``, ``cs`` and
+        ``abm``.
     variants
-        Policies with parameters and other changes to the scenario, after ``policies``:
-        ``"dt(alpha=0.5)"``, ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``,
-        or classes of custom policies. ``docs/reference/scenarios.md`` has the grammar.
+        Policies with parameters and other changes to the scenario, such as ``"dt(alpha=0.5)"``,
+        ``"deep: dt + switch.buffer=2 MB"`` or ``"mine.py:FairShare(part=0.5)"``. Classes of custom
+        policies are variants, too. Variants follow ``policies`` in the comparison.
+        ``docs/reference/scenarios.md`` has the grammar.
     seeds
-        Number of seeds, from the seed of the scenario upwards.
+        Number of seeds, counted from the seed of the scenario upwards.
     out
         Folder of the results, in the format of the command line: ``<policy>/seed-<n>`` and the
         report. Finished runs in the folder are reused, except runs from before the last change of a
@@ -295,7 +297,7 @@ def compare(
     replace
         First remove runs of a different scenario from ``out``.
     executor
-        Where runs execute, as for :func:`sweep`.
+        Place where runs execute, as for :func:`sweep`.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
         cores.
@@ -308,16 +310,16 @@ def compare(
     Raises
     ------
     ArgumentError
-        If an argument is wrong.
+        If an argument of the call is wrong.
     ScenarioError
         If the scenario cannot be read.
     RunError
         If a run fails. The other runs are complete and in the attribute ``comparison`` of the
-        error; a repeated call with the same ``out`` executes only missing runs. The error of a
-        variant with an invalid scenario has this attribute, too.
+        error. A repeated call with the same ``out`` executes only missing runs. If a variant has an
+        invalid scenario, the error has this attribute, too.
     ResultsError
-        If ``out`` has other content, or, without ``replace``, runs of a different scenario; or if a
-        policy is given twice.
+        If ``out`` has content other than runs of this scenario; ``replace`` allows runs of a
+        different scenario. Also if a policy is given twice.
 
     Examples
     --------
@@ -377,9 +379,9 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "runs" if keep else Path()
-    # The folder of a single run is replaced atomically, so only several runs need a claim.
+    # A single run replaces its folder atomically, so only several runs need a claim.
     with _bufferlab.Claim(folder) if policies or variants or how.seeds > 1 else nullcontext():
-        # With `verify`, finished runs are not reused: only a new run checks its identities.
+        # With `verify`, finished runs are not reused, because only a new run checks its identities.
         planned, order, kept, left_out, refused = _bufferlab.plan(
             scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None
         )

@@ -1,4 +1,4 @@
-"""Custom congestion controls: a class with ``on_ack``, usable like a registered name.
+"""Custom congestion controls: a class with ``on_ack``, which scenarios use by its name.
 
 >>> import bufferlab
 >>> from bufferlab import Ack, CongestionControl, Window
@@ -39,22 +39,22 @@ __all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "custom_congesti
 
 @dataclass(frozen=True)
 class Path:
-    """Transport and path of a flow as its congestion control sees them."""
+    """The flow's transport and path, for its congestion control."""
 
     line_rate_bps: int
     """Rate of the sender's link (bits per second)."""
     base_rtt_ps: int
-    """Round trip of a full segment and its ACK on an empty network (ps)."""
+    """Round-trip time of a full segment and its ACK on an empty network (ps)."""
     segment_bytes: int
     """Size of a full segment as windows count it (bytes)."""
     initial_window: int
-    """The first window (segments)."""
+    """Congestion window of a new flow (segments)."""
 
 
 class CongestionControl(Custom):
     """Base class of custom congestion controls. A subclass has a :attr:`name` and :meth:`on_ack`.
 
-    Every flow has its own instance.
+    Every flow has a separate instance of the class.
 
     Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`:
     ``congestion_control = { name = "mine", gain = 0.1 }`` below ``[[transport]]``.
@@ -65,11 +65,12 @@ class CongestionControl(Custom):
     """
 
     name: ClassVar[str]
-    """Name in scenarios: lower-case letters and digits joined by ``-``."""
+    """Name of the congestion control in scenarios: lower-case letters and digits joined by
+    ``-``."""
     uses_ecn: ClassVar[bool] = False
-    """Whether packets of the flow are ECN-capable: marked instead of dropped."""
+    """Whether the flow's packets are ECN-capable, so that switches mark instead of drop them."""
     wants_telemetry: ClassVar[bool] = False
-    """Whether every switch on the path reports its queue (:attr:`Ack.telemetry`)."""
+    """Whether every switch on the path reports its queue length (:attr:`Ack.telemetry`)."""
     governs_window: ClassVar[bool] = False
     """Whether the control alone sets the window, also during recovery from losses.
 
@@ -80,7 +81,7 @@ class CongestionControl(Custom):
     """Whether flows start with one bandwidth-delay product in flight by default."""
 
     path: Path
-    """Transport and path of the flow."""
+    """Transport and path of the controlled flow."""
 
     def __init__(self, path: Path, window: Window, **parameters: Any) -> None:
         self.path = path
@@ -108,15 +109,16 @@ class CongestionControl(Custom):
         """
 
     def on_ack(self, ack: Ack, window: Window) -> None:
-        """Called for every ACK. The window may grow only if ``ack.may_grow``."""
+        """Called for every ACK of the flow. The window may grow only if ``ack.may_grow``."""
         raise NotImplementedError(f"{type(self).__name__} has no on_ack")
 
     def on_congestion(self, event: Literal["loss", "mark", "timeout"], flight: int, now_ps: int, window: Window) -> None:
-        """Called when the flow must slow down, with ``flight`` segments in the network.
+        """Called when the flow must slow down while ``flight`` segments are in the network.
 
         The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
-        unless the class :attr:`governs_window`. The default is that of NewReno: half the flight
-        after a loss or timeout, half the window after a mark, and at least two segments.
+        unless the class :attr:`governs_window`. By default, the threshold follows NewReno. After a
+        loss or a timeout it is half the flight, after a mark half the window. It is at least two
+        segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)

@@ -31,12 +31,12 @@ __all__ = [
 
 
 class BufferlabError(Exception):
-    """Base of every error of this package.
+    """Base class of every error of this package.
 
     Attributes
     ----------
     message
-        What is wrong.
+        Description of the problem.
     help
         Advice to the user; may be empty.
     """
@@ -51,7 +51,7 @@ class BufferlabError(Exception):
 
 
 class ArgumentError(BufferlabError, TypeError, ValueError):
-    """An argument has a wrong type, is out of range or is an unknown name. Nothing was started.
+    """An argument has a wrong type, is out of range or is an unknown name. No run has started.
 
     >>> import bufferlab
     >>> try:
@@ -65,7 +65,7 @@ class ArgumentError(BufferlabError, TypeError, ValueError):
         super().__init__(message, help)
         self.args = (message, help, argument)
         self.argument = argument
-        """Name of the argument."""
+        """Name of the wrong argument."""
 
 
 class UnknownNameError(ArgumentError, KeyError):
@@ -83,23 +83,23 @@ class UnknownNameError(ArgumentError, KeyError):
 
 @dataclass(frozen=True)
 class Problem:
-    """A mistake in a scenario, or something to check before you trust its numbers."""
+    """A mistake in a scenario, or a warning to check before you trust its numbers."""
 
     message: str
-    """The problem, without the key."""
+    """Description of the problem, without the key."""
     key: str
-    """The dotted key (``switch.policy``, ``workload.0.load``); empty if no key is at fault."""
+    """The dotted key at fault (``switch.policy``, ``workload.0.load``); empty without a key."""
     file: str | None
     """The file with the problem; ``None`` if :meth:`Scenario.set` set the key.
 
-    For a scenario from a dictionary or text: the name of the scenario in angle brackets.
+    The name of the scenario in angle brackets, for a scenario from a dictionary or text.
     """
     line: int | None
-    """The line in :attr:`file`, from 1."""
+    """The line of the problem in :attr:`file`, from 1."""
     help: str | None
-    """Advice to the user."""
+    """Advice to the user, or ``None``."""
     unknown: str | None = None
-    """The kind of the unknown name (``policy``), if the problem is an unknown name."""
+    """The kind of the unknown name (``policy``); ``None`` for other problems."""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
@@ -108,7 +108,7 @@ class Problem:
 
 
 class ScenarioError(BufferlabError):
-    """A scenario cannot be read. The error lists all mistakes of one pass, with their places.
+    """A scenario cannot be read. The error lists all mistakes of the scenario, with their places.
 
     >>> import bufferlab
     >>> try:
@@ -122,7 +122,7 @@ class ScenarioError(BufferlabError):
         super().__init__(message, help)
         self.args = (message, help, problems)
         self.problems = problems
-        """All mistakes, in the order of the file."""
+        """All mistakes of the scenario, in the order of the file."""
 
     @classmethod
     def _of(
@@ -155,9 +155,9 @@ class RunError(BufferlabError):
 
 
 class PolicyError(RunError):
-    """A custom policy failed during a run: it raised, or returned an invalid value or request.
+    """A custom policy failed during a run: it raised an exception, or returned an invalid value.
 
-    The exception of the policy is the ``__cause__``, so Python shows its traceback first.
+    The ``__cause__`` is the exception of the policy, so Python shows its traceback first.
     """
 
     def __init__(
@@ -175,25 +175,26 @@ class PolicyError(RunError):
         super().__init__(message, help)
         self.args = (message, help, policy, switch, port, priority, time_ps, method, traceback)
         self.policy = policy
-        """Name of the policy."""
+        """Name of the failed policy."""
         self.switch = switch
-        """Name of the switch."""
+        """Name of the switch with the policy."""
         self.port = port
-        """Egress port of the queue in the call; ``None`` if the call was not about a queue."""
+        """Egress port of the queue in the call; ``None`` for a call without a queue."""
         self.priority = priority
-        """Priority of the queue in the call; ``None`` if the call was not about a queue."""
+        """Priority of the queue in the call; ``None`` for a call without a queue."""
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.method = method
-        """Name of the method that failed."""
+        """Name of the policy's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty if the policy raised nothing."""
+        """Traceback as text, also from another process; empty without an exception of the
+        policy."""
 
 
 class MarkingError(RunError):
-    """A custom marking rule failed during a run: it raised, or did not return a boolean.
+    """A custom marking rule failed during a run: it raised an exception, or returned no boolean.
 
-    The exception of the rule is the ``__cause__``, so Python shows its traceback first.
+    The ``__cause__`` is the exception of the rule, so Python shows its traceback first.
     """
 
     def __init__(
@@ -210,7 +211,7 @@ class MarkingError(RunError):
         super().__init__(message, help)
         self.args = (message, help, rule, switch, port, priority, time_ps, traceback)
         self.rule = rule
-        """Name of the marking rule."""
+        """Name of the failed marking rule."""
         self.switch = switch
         """Name of the switch."""
         self.port = port
@@ -220,13 +221,13 @@ class MarkingError(RunError):
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty if the rule raised nothing."""
+        """Traceback as text, also from another process; empty without an exception of the rule."""
 
 
 class ControlError(RunError):
     """A custom congestion control failed during a run: it raised, or set an invalid window.
 
-    The exception of the control is the ``__cause__``, so Python shows its traceback first.
+    The ``__cause__`` is the exception of the control, so Python shows its traceback first.
     """
 
     def __init__(
@@ -244,7 +245,7 @@ class ControlError(RunError):
         super().__init__(message, help)
         self.args = (message, help, control, flow, src, dst, time_ps, method, traceback)
         self.control = control
-        """Name of the congestion control."""
+        """Name of the failed congestion control."""
         self.flow = flow
         """Number of the flow, as in the table ``flows``."""
         self.src = src
@@ -254,24 +255,25 @@ class ControlError(RunError):
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.method = method
-        """Name of the method that failed."""
+        """Name of the control's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty if the control raised nothing."""
+        """Traceback as text, also from another process; empty without an exception of the
+        control."""
 
 
 class WorkloadError(RunError):
-    """A custom workload failed: it raised, or yielded an invalid flow.
+    """A custom workload failed: it raised an exception, or yielded an invalid flow.
 
-    The exception of the workload is the ``__cause__``.
+    The ``__cause__`` is the exception of the workload.
     """
 
     def __init__(self, message: str, help: str = "", workload: str = "", traceback: str = "") -> None:
         super().__init__(message, help)
         self.args = (message, help, workload, traceback)
         self.workload = workload
-        """Name of the workload."""
+        """Name of the failed workload."""
         self.traceback = traceback
-        """Traceback as text; empty if the workload raised nothing."""
+        """Traceback as text; empty without an exception of the workload."""
 
 
 class ConformanceError(BufferlabError):
@@ -283,15 +285,15 @@ class ResultsError(BufferlabError):
 
 
 class SweepError(BufferlabError):
-    """Some or all runs of a sweep failed; the other runs are complete."""
+    """Some or all runs of a sweep failed; all other runs are complete."""
 
     def __init__(self, failed: Sequence[str], sweep: Sweep | None = None, help: str = "") -> None:
         super().__init__(f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed), help)
         self.args = (tuple(failed), None, help)
         self.failed = tuple(failed)
-        """The failed runs, with the reason."""
+        """The failed runs of the sweep, with the reason."""
         self.sweep = sweep
-        """The sweep with the complete runs; ``None`` in a pickled error with too many results."""
+        """The sweep with its complete runs; ``None`` in a pickled error with too many results."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An error must always be picklable, so results that are too large are left out.
@@ -300,17 +302,17 @@ class SweepError(BufferlabError):
 
 
 class DomainError(BufferlabError, ValueError):
-    """An input is outside the range for which the theory has an answer."""
+    """An input of a calculator is outside the range for which the theory has an answer."""
 
     def __init__(self, input: str, value: float, valid: str) -> None:
         super().__init__(f"{input} is {value:g}, expected {valid}")
         self.args = (input, value, valid)
         self.input = input
-        """Name of the argument."""
+        """Name of the calculator's argument."""
         self.value = value
         """Value of the argument in the base unit."""
         self.valid = valid
-        """The valid values."""
+        """The valid values of the argument."""
 
 
 class ConfigurationError(BufferlabError):
@@ -326,4 +328,4 @@ class MissingExtraError(BufferlabError, ImportError):
 
 
 class BufferlabWarning(UserWarning):
-    """Something to check before you trust the numbers."""
+    """A warning to check before you trust the numbers."""

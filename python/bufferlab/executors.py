@@ -1,4 +1,4 @@
-"""Execution of runs: in this process, in processes of this machine, or on an executor.
+"""Execution of runs: in this process, in other processes of this machine, or on an executor.
 
 An executor is any object with ``submit(function, *arguments)`` that returns a future with
 ``result()``, ``cancel()`` and ``add_done_callback(function)``. Examples are the executors of
@@ -36,10 +36,10 @@ __all__ = ["Executor", "ExecutorOption", "Future", "Unit", "run_unit"]
 
 
 class Future(Protocol):
-    """A result that is not available yet."""
+    """A result of an executor that may not be available yet."""
 
     def result(self) -> Any:
-        """Waits for the result and returns it, or raises the exception of the call."""
+        """Waits for the result and returns it, or raises the call's exception."""
 
     def cancel(self) -> Any:
         """Cancels the call, whose result is no longer needed."""
@@ -56,34 +56,35 @@ class Executor(Protocol):
 
 
 ExecutorOption = Union[Executor, Literal["threads", "processes"]]
-"""Place of execution of runs.
+"""The place where runs execute.
 
-``"threads"``: in this process, one thread per run. Threads wait for the interpreter only for the
-decisions of custom classes in Python. ``"processes"``: in new processes of this machine; a script
-then needs ``if __name__ == "__main__":``. An executor: the caller creates and closes it.
+``"threads"`` means this process, with one thread per run. Threads wait for the interpreter only
+for the decisions of custom classes in Python. ``"processes"`` means new processes of this
+machine; a script then needs ``if __name__ == "__main__":``. The caller creates and closes an
+executor.
 """
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One run, with all its inputs."""
+    """One run for a worker, with all inputs of the run."""
 
     scenario: str
-    """The resolved scenario."""
+    """The resolved scenario as text."""
     inputs: tuple[tuple[str, bytes], ...]
     """Names and contents of the files that the scenario refers to."""
     caveats: tuple[tuple[str, str, str], ...]
-    """Caveats of the numbers: id, message, advice."""
+    """Caveats of the run's numbers: id, message, advice."""
     verify: bool
-    """Check every identity after every event."""
+    """Whether to check every identity after every event."""
     own: bytes | None
-    """Custom classes that the scenario names, pickled."""
+    """Pickled custom classes that the scenario names."""
     version: tuple[str, str | None]
-    """Version and source revision of the caller; a worker with another version refuses the unit."""
+    """Version and source revision of the caller; a worker of another version refuses the unit."""
     folder: str | None
     """Folder where the worker writes the result; ``None`` without a shared file system."""
     variant: tuple[str, str] | None = None
-    """Label of the run in a comparison and text of the variant; ``None`` for a plain policy."""
+    """Label of the variant in a comparison, and its text; ``None`` for a plain policy."""
 
     def __repr__(self) -> str:
         return f"Unit({self.scenario[:40]!r}…)"
@@ -94,7 +95,7 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
     Returns ``None`` if the worker wrote the files to ``unit.folder``.
 
-    ``attempt`` makes the arguments of every retry different, for executors that cache results and
+    ``attempt`` makes the arguments of every retry different. Some executors cache results and
     failures by argument.
     """
     with _desk(unit) as (desk, loaded):
@@ -108,7 +109,7 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
 
 def take_unit(unit: Unit, wanted: str, attempt: int = 0) -> bytes:
-    """Executes a run on a worker and returns only the numbers that ``wanted`` selects, encoded."""
+    """Executes a run on a worker and returns only the encoded numbers that ``wanted`` selects."""
     with _desk(unit) as (desk, loaded):
         return bytes(_bufferlab.take(loaded, wanted, desk / "run"))
 
@@ -138,12 +139,12 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 class _Processes:
     """A pool of processes on this machine.
 
-    When a process dies, the whole pool of the standard library is unusable; the next submission
-    makes a new pool.
+    When one process dies, the whole pool of the standard library is unusable. The next submission
+    then makes a new pool.
     """
 
-    #: Time for an interrupted worker to end its run and remove its files (s). After it, the worker
-    #: is killed, because a custom class may never return.
+    #: Time in which an interrupted worker must end its run and remove its files (s). Then the
+    #: worker is killed, because a custom class may never return.
     GRACE = 2.0
 
     def __init__(self, workers: int | None) -> None:
@@ -169,7 +170,7 @@ class _Processes:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def abort(self) -> None:
-        """Ends active runs: a signal to this process alone does not reach the workers."""
+        """Ends active runs, because a signal to this process alone does not reach the workers."""
         # The pool deletes its list of processes at shutdown.
         workers = list((getattr(self._pool, "_processes", None) or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -185,27 +186,27 @@ class _Processes:
 
 
 def _interrupt(worker: Any) -> None:
-    """Sends Ctrl-C to a process; on Windows, which has no such signal, terminates it."""
+    """Sends Ctrl-C to a process; terminates the process on Windows, which lacks this signal."""
     try:
         if sys.platform == "win32":
             worker.terminate()
         else:
             os.kill(worker.pid, signal.SIGINT)
     except (OSError, TypeError):
-        # The process has already ended, or has not started.
+        # The process has already ended, or has not started yet.
         pass
 
 
 _is_busy = False
-"""Whether this worker executes a run; otherwise an interruption raises nothing."""
+"""Whether this worker executes a run. Otherwise an interruption raises no exception."""
 _is_interrupted = False
-"""Whether this worker was interrupted; it then refuses all queued runs."""
+"""Whether this worker was interrupted. An interrupted worker refuses all queued runs."""
 
 
 def _heed_interruptions() -> None:
     """Installs a signal handler that raises only while a run executes.
 
-    An idle worker ends with its pool; an exception there would only print a traceback.
+    An idle worker ends with its pool. An exception in an idle worker would only print a traceback.
     """
 
     def interrupt(number: int, frame: object) -> None:
@@ -218,7 +219,7 @@ def _heed_interruptions() -> None:
 
 
 def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
-    """Executes a call in a worker so that Ctrl-C interrupts it."""
+    """Executes a call in a worker in such a way that Ctrl-C interrupts the call."""
     global _is_busy
     _is_busy = True
     try:
@@ -247,7 +248,7 @@ class How:
     retries: int
     shared: bool
     tell: Callable[[float, int, int, int], None] | None
-    """Callback for the progress; ``None`` without progress."""
+    """Function that receives the progress; ``None`` without progress."""
 
     @classmethod
     def checked(
@@ -263,12 +264,12 @@ class How:
         shared: bool = False,
         progress: ProgressOption = None,
     ) -> How:
-        """Checks the arguments.
+        """Checks the arguments that several calls share.
 
         Raises
         ------
         ArgumentError
-            If an argument is wrong.
+            If an argument of the call is wrong.
         """
         return cls(
             seeds=_arguments.whole("seeds", seeds, least=1, most=_U32_MAX),
@@ -313,7 +314,7 @@ def _executor(option: Any) -> ExecutorOption:
 
 @contextmanager
 def _opened(how: How) -> Iterator[Executor]:
-    """Yields the executor; a pool of processes is created and closed here."""
+    """Yields the executor of runs; creates and closes a pool of processes if necessary."""
     if not isinstance(how.executor, str):
         yield how.executor
         return
@@ -332,8 +333,8 @@ def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException |
     """Executes all jobs and stores their results as they arrive.
 
     Returns the error of each job, or ``None``, in the order of the jobs. Errors of the scenario or
-    of the simulation are not retried. Other failures (a dead worker, a full disk) are retried up to
-    ``retries`` times.
+    of the simulation are not retried. Other failures, such as a dead worker or a full disk, are
+    retried up to ``retries`` times.
     """
     if how.executor == "threads":
         return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
@@ -389,9 +390,10 @@ def _unit(
 
 
 class _Courier:
-    """Submits jobs to an executor, stores the results, and retries failures."""
+    """Submits jobs to an executor, stores their results, and retries failed jobs."""
 
-    #: Maximum number of submitted units: enough for a large cluster, few enough results in memory.
+    #: Maximum number of submitted units: enough for a large cluster, and their results fit in
+    #: memory.
     WINDOW = 1024
 
     def __init__(
@@ -406,8 +408,8 @@ class _Courier:
     ) -> None:
         """Makes a courier for ``count`` jobs.
 
-        A worker calls ``work`` with the ``arguments`` of an index and the number of the attempt;
-        ``store`` receives the index and the result.
+        A worker calls ``work`` with the ``arguments`` of the job's index and the number of the
+        attempt. The courier calls ``store`` with the index and the result.
         """
         self._executor = executor
         self._work = work
@@ -429,7 +431,7 @@ class _Courier:
                 while waiting and len(self._under_way) < self.WINDOW:
                     self._send(waiting.pop())
                 try:
-                    # With a time limit, so that Ctrl-C is handled.
+                    # The wait has a time limit, so that Ctrl-C is handled.
                     index = self._arrived.get(timeout=0.2)
                 except queue.Empty:
                     continue
@@ -452,7 +454,7 @@ class _Courier:
         try:
             future = self._executor.submit(self._work, *self._arguments(index), self._attempts[index])
         except Exception as error:
-            # The executor accepts nothing more, but earlier units may still arrive.
+            # The executor accepts no more units, but results of earlier units may still arrive.
             self._under_way[index] = _Failed(error)
             self._arrived.put(index)
             return
@@ -460,14 +462,15 @@ class _Courier:
         future.add_done_callback(lambda _: self._arrived.put(index))
 
     def _receive(self, index: int) -> BaseException | None:
-        """Stores a result and drops the future, to release its memory."""
+        """Stores a result and deletes the future, to release its memory."""
         future = self._under_way.pop(index)
         try:
             self._store(index, future.result())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is not an `Exception`, and a scheduler may cancel units itself.
+            # `CancelledError` is not an `Exception`. A scheduler may cancel units without a
+            # request.
             return error
         return None
 
@@ -477,7 +480,7 @@ class _Courier:
 
 
 class _Failed:
-    """The future of a call that could not be submitted."""
+    """The future of a call that could not be submitted to the executor."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -486,4 +489,4 @@ class _Failed:
         raise self._error
 
     def cancel(self) -> None:
-        """Does nothing: the call was never submitted."""
+        """Does nothing, because the call was never submitted."""

@@ -29,35 +29,36 @@ def explain(
     nth: int = 1,
     count: int = 1,
 ) -> list[dict[str, Any]]:
-    """Runs a scenario up to an event and explains the event; the same seed gives the same packets.
+    """Runs a scenario up to an event and explains the event. A seed always gives the same packets.
 
     Parameters
     ----------
     scenario
-        A scenario, or a run whose scenario is used.
+        A scenario, or a finished run with its scenario.
     variant
-        A policy with parameters and other changes to the scenario, as :func:`compare` takes it:
-        ``"mine.py:FairShare(part=0.5)"``.
+        A policy with parameters and other changes to the scenario, in the syntax of
+        :func:`compare`: ``"mine.py:FairShare(part=0.5)"``.
     event
-        Kind of event; ``"loss"`` is a drop or an eviction.
+        Kind of the explained event; ``"loss"`` is a drop or an eviction.
     switch, port
-        Explain events of this switch or port only.
+        Switch and port of the events; by default all switches and ports.
     after
-        Skip events before this time: text with a unit, or seconds.
+        Time before which events are skipped: text with a unit, or seconds.
     nth, count
-        Start with the n-th such event; explain ``count`` events.
+        Number of the first explained event, and number of explained events.
 
     Returns
     -------
     list of dict
         A dictionary per event, with the keys of ``explanations.json``: the packet, the exceeded
         limit, the occupancy of the buffer by queue, and the ``opinions`` of every registered
-        policy. ``left_out`` has the policies that cannot be built for this switch, with the reason.
+        policy. ``left_out`` lists the policies that cannot be built for the switch, with the
+        reason.
 
     Raises
     ------
     ArgumentError
-        If an argument is wrong.
+        If an argument of the call is wrong.
     BufferlabError
         If the run has no such event.
 
@@ -79,10 +80,10 @@ EVENTS = ("drop", "mark", "eviction", "loss", "pause")
 """Kinds of events that can be explained."""
 
 COUNT_MAX = 100_000
-"""Maximum number of events per call; each event has the opinion of every policy."""
+"""Maximum number of events per call. Every event has an opinion of every policy."""
 
 _SECONDS_MAX = 1e9
-"""Largest time that is accepted (s): more than 30 years."""
+"""Largest accepted time (s), which is more than 30 years."""
 
 
 def seconds(argument: str, value: str | float) -> float:

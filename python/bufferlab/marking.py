@@ -1,4 +1,4 @@
-"""Custom marking rules: a class with ``marks``, usable like a registered kind.
+"""Custom marking rules: a class with ``marks``, which scenarios use by its name.
 
 >>> import bufferlab
 >>> from bufferlab import Buffer, Markable, MarkingRule
@@ -35,15 +35,16 @@ __all__ = ["Markable", "MarkingRule", "custom_marking_rules"]
 class MarkingRule(Custom):
     """Base class of custom marking rules. A subclass has a :attr:`name` and :meth:`marks`.
 
-    Every switch has one instance, or one per memory if it has several memories.
+    Every switch has one instance of the class, or one per memory if the switch has several
+    memories.
 
-    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`: keys of
-    ``[switch.ecn]`` in addition to ``kind`` and ``priorities``. A rule must be deterministic: no
-    clock, and no random numbers except from ``self.switch.seed``.
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`. In
+    scenarios, they are keys of ``[switch.ecn]`` beside ``kind`` and ``priorities``. A rule must be
+    deterministic: no clock, and no random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
-    """Name (``kind``) in scenarios: lower-case letters and digits joined by ``_``."""
+    """Name (``kind``) of the rule in scenarios: lower-case letters and digits joined by ``_``."""
 
     switch: Switch
     """The switch whose packets the rule marks."""
@@ -59,14 +60,14 @@ class MarkingRule(Custom):
         _bufferlab.register_marking_rule(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once, when the switch is built. Parameters and :attr:`switch` are already set."""
+        """Called once when the switch is built. Parameters and :attr:`switch` are already set."""
 
     def marks(self, packet: Markable, buffer: Buffer) -> bool:
         """Whether the switch marks ``packet``.
 
-        Called for every packet of an ECN-capable transport that has no mark yet. The first call is
-        on arrival, when ``buffer`` does not contain the packet yet. The second is when the
-        transmission starts (``packet.departing``), when ``buffer`` no longer contains it.
+        Called for every unmarked packet of an ECN-capable transport. The first call is on arrival,
+        when ``buffer`` does not contain the packet yet. The second call is when the transmission
+        starts (``packet.departing``), when ``buffer`` no longer contains the packet.
         """
         raise NotImplementedError(f"{type(self).__name__} has no marks")
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["cdf", "compare", "occupancy", "slowdown_by_size", "sweep", "theory_figure"]
 
 Runs = Union[Run, Comparison, Mapping[str, Run], Sequence[Run]]
-"""One run, a list of runs, runs by label, or a comparison (one line per policy, with all seeds)."""
+"""One run, several runs, runs by label, or a comparison (a line per policy, with all seeds)."""
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -49,7 +49,7 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _numpy() -> Any:
-    """NumPy, a dependency of matplotlib."""
+    """Imports NumPy, on which matplotlib depends."""
     try:
         import numpy
     except ImportError as error:
@@ -58,7 +58,7 @@ def _numpy() -> Any:
 
 
 def _lines(runs: Runs) -> dict[str, list[Run]]:
-    """The runs of every line, by label."""
+    """The runs of every line of a plot, by label of the line."""
     if isinstance(runs, Run):
         return {runs.policy: [runs]}
     lines: dict[str, list[Run]] = {}
@@ -78,7 +78,7 @@ def _lines(runs: Runs) -> dict[str, list[Run]]:
 
 
 def _where(table: Any, column: str, value: str) -> Any:
-    """The rows of an Arrow table with this value in a column of words."""
+    """The rows of an Arrow table whose column of words has this value."""
     import pyarrow
     import pyarrow.compute
 
@@ -88,7 +88,7 @@ def _where(table: Any, column: str, value: str) -> Any:
 
 
 def _column(runs: Iterable[Run], table: Literal["flows", "queries"], column: str, only: str | None) -> NDArray[Any]:
-    """A numeric column of several runs without nulls; ``only`` selects a traffic class."""
+    """Values of a numeric column of several runs, without nulls; ``only`` selects a class."""
     numpy = _numpy()
     parts = []
     for run in runs:
@@ -133,16 +133,16 @@ def cdf(
     Parameters
     ----------
     runs
-        Runs to draw: :data:`Runs`.
+        Runs to draw, of the type :data:`Runs`.
     column
-        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or any other
-        numeric column.
+        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or another
+        numeric column of the table.
     table
-        ``flows`` or ``queries``.
+        Name of the table: ``flows`` or ``queries``.
     traffic_class
         Traffic class; by default all classes.
     tail
-        Draw the fraction that took *longer*, on a logarithmic scale, which shows tails.
+        Whether to draw the fraction of *longer* values, on a logarithmic scale that shows tails.
 
     >>> import bufferlab
     >>> run = bufferlab.run("scenarios/star-incast.toml")
@@ -186,11 +186,11 @@ def slowdown_by_size(
     Parameters
     ----------
     runs
-        Runs to draw: :data:`Runs`.
+        Runs to draw, of the type :data:`Runs`.
     percentile
         Percentile, from 0 to 100.
     bins
-        Number of bins.
+        Number of bins of the flow size.
     traffic_class
         Traffic class; by default all classes.
     """
@@ -232,12 +232,12 @@ def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax:
     Parameters
     ----------
     run
-        The run. The scenario selects the sampled switches and the interval
+        The run to draw. Its scenario selects the sampled switches and the interval
         (``output.sample_interval``).
     switch
         Name of a switch; by default all sampled switches.
     percent
-        Draw percent of the buffer instead of kilobytes.
+        Whether to draw percent of the buffer instead of kilobytes.
     """
     _arguments.instance("run", run, Run, "a Run")
     percent = _arguments.flag("percent", percent)
@@ -266,7 +266,7 @@ def _title(metric: Metric) -> str:
 
 
 def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> Axes:
-    """A bar per policy with its 95 % confidence interval.
+    """A bar per policy, with the 95 % confidence interval of the metric.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> A
 def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = None) -> Axes:
     """A metric over a varied key, with 95 % confidence intervals.
 
-    There is a line for every policy and every combination of values of the other keys.
+    The plot has a line for every policy and every combination of values of the other keys.
 
     Parameters
     ----------
@@ -299,8 +299,8 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
     metric
         Stable name of the metric.
     x
-        Key of the horizontal axis; by default the first key. Values such as ``"10 Gb/s"`` are
-        placed by their number.
+        Key of the horizontal axis; by default the first varied key. Values such as ``"10 Gb/s"``
+        are placed by their number.
     """
     from .sweeps import Sweep as Grid
 
@@ -334,15 +334,15 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
 
 
 def _word(value: Any) -> str:
-    """The axis label of a value of a varied key."""
+    """The label of a varied key's value on an axis."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _places(words: list[str]) -> tuple[list[float], bool]:
     """Positions of values on an axis, and whether the positions are the numbers of the values.
 
-    Positions are the numbers if all values have the same unit, base units if all values have the
-    same dimension, and otherwise the indices.
+    If all values have one unit, positions are the numbers. If all values have one dimension,
+    positions are in the base unit. Otherwise, positions are the indices of the values.
     """
     numbers = [_number(word) for word in words]
     known = [number for number in numbers if number is not None]
@@ -397,7 +397,7 @@ def _finish(ax: Axes) -> Axes:
 
 
 def _plain_ticks(ax: Axes) -> None:
-    """Labels 1, 2 and 5 in plain digits on logarithmic axes of less than three decades.
+    """Labels a logarithmic axis of less than three decades at 1, 2 and 5, in plain digits.
 
     Powers of ten alone would give such an axis too few labels.
     """

@@ -1,4 +1,4 @@
-"""Custom buffer policies: a class with ``admit``, usable like a registered name.
+"""Custom buffer policies: a class with ``admit``, which scenarios use by its name.
 
 >>> import bufferlab
 >>> from bufferlab import Arrival, Buffer, Policy, Verdict
@@ -50,18 +50,18 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Switch:
-    """The switch as a policy sees it when the switch is built."""
+    """The properties of a switch that a policy sees when the switch is built."""
 
     capacity: int
     """The shared buffer B (bytes)."""
     port_rates: tuple[int, ...]
-    """Rate of every port (bits per second)."""
+    """Rate of every port of the switch (bits per second)."""
     queues_per_port: int
-    """Number of queues (priorities) per port."""
+    """Number of queues (priorities) per port of the switch."""
     max_packet: int
-    """Largest charge of a packet (bytes)."""
+    """Largest number of bytes that the buffer charges for a packet."""
     profile: Literal["paper", "artifact"]
-    """Interpretation of details that the papers do not specify."""
+    """Reading of details that the policies' papers leave open."""
     seed: int
     """Seed for a policy that draws random numbers."""
     lossless: tuple[bool, ...]
@@ -73,31 +73,31 @@ class Switch:
 
     @property
     def ports(self) -> int:
-        """Number of ports."""
+        """Number of ports of the switch."""
         return len(self.port_rates)
 
     @property
     def queues(self) -> int:
-        """Number of egress queues; queue = port * queues per port + priority."""
+        """Number of egress queues; the number of a queue is port * queues per port + priority."""
         return self.ports * self.queues_per_port
 
 
 class Policy(Custom):
     """Base class of custom policies. A subclass has a :attr:`name` and :meth:`admit`.
 
-    All other methods are optional; a method that is not defined is never called.
+    All other methods are optional; a method that the class does not define is never called.
 
     Annotated attributes with a default are parameters. A scenario sets ``alpha: float = 0.5`` with
     ``policy = { name = "mine", alpha = 1.0 }``; the loader checks the value, and the policy reads
     it as ``self.alpha``. See :func:`param` for sizes, times, words and ranges.
 
-    ``buffer`` shows the state before the reported event unless the method states otherwise. It can
-    be read only during the call. A policy must be deterministic: no clock, and no random numbers
-    except from ``self.switch.seed``.
+    ``buffer`` shows the state before the reported event unless the method states otherwise.
+    ``buffer`` can be read only during the call. A policy must be deterministic: no clock, and no
+    random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
-    """Name in scenarios: lower-case letters and digits joined by ``-``."""
+    """Name of the policy in scenarios: lower-case letters and digits joined by ``-``."""
 
     switch: Switch
     """The switch whose packets the policy admits."""
@@ -113,12 +113,13 @@ class Policy(Custom):
         _bufferlab.register_policy(cls, cls.name, title, summary, parameters, hooks)
 
     def start(self) -> None:
-        """Called once, when the switch is built. Parameters and :attr:`switch` are already set."""
+        """Called once when the switch is built. Parameters and :attr:`switch` are already set."""
 
     def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
-        """Decides on one arrival.
+        """Decides on one arriving packet.
 
-        Called again after each eviction that the policy requested (``arrival.evictions``).
+        The method is called again after each eviction that the policy requested
+        (``arrival.evictions``).
         """
         raise NotImplementedError(f"{type(self).__name__} has no admit")
 
@@ -129,7 +130,7 @@ class Policy(Custom):
         """Called after a packet was dequeued for transmission; ``buffer`` no longer contains it."""
 
     def on_drop(self, arrival: Arrival, reason: str, buffer: Buffer) -> None:
-        """Called after ``arrival`` was dropped, with the reason."""
+        """Called after ``arrival`` was dropped; ``reason`` is the reason of the drop."""
 
     def on_evict(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
         """Called after an eviction or expulsion; ``buffer`` no longer contains the packet."""
@@ -140,8 +141,8 @@ class Policy(Custom):
     def next_timeout(self) -> int | None:
         """The time of the next call of :meth:`handle_timeout` (ps); ``None`` without a timeout.
 
-        Called when the switch is built, after every ``handle_timeout``, and, while the result is
-        ``None``, after every arrival.
+        The method is called when the switch is built and after every ``handle_timeout``. While the
+        result is ``None``, it is also called after every arrival.
         """
         return None
 
@@ -154,19 +155,19 @@ class Policy(Custom):
     def poll_expulsion(self, now_ps: int, buffer: Buffer) -> tuple[int, str] | None:
         """The next packet to expel without an arrival: a queue and an end (``"head"``, ``"tail"``).
 
-        Called until the result is ``None``.
+        The method is called until the result is ``None``.
         """
         return None
 
     def pause_demand(self, now_ps: int, ingress: int, buffer: Buffer) -> bool | None:
         """Whether to pause the sender of an ingress queue.
 
-        ``True`` pauses, ``False`` resumes, ``None`` keeps the current state.
+        ``True`` pauses the sender, ``False`` resumes it, ``None`` keeps the current state.
         """
         return None
 
     def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
-        """The queue (from 0) of its port that a packet joins; by default its priority.
+        """The queue (from 0) of the egress port that a packet joins; by default its priority.
 
         Called before :meth:`admit`.
         """
@@ -175,7 +176,7 @@ class Policy(Custom):
     def threshold(self, queue: int, tags: list[str], buffer: Buffer) -> int | None:
         """The limit of ``queue`` for a packet with these tags (bytes); ``None`` without a limit.
 
-        Used by traces, reports and the conformance suite; never called for packets.
+        Traces, reports and the conformance suite call this method; the switch never calls it.
         """
         return None
 
@@ -197,10 +198,10 @@ Policy._hooks = (
 )
 
 ARRIVALS_MAX = 1 << 32
-"""Maximum number of arrivals of a :func:`trial`; each takes one byte of memory."""
+"""Maximum number of arrivals of a :func:`trial`; each arrival takes one byte of memory."""
 
 PolicyLike = Union[str, "type[Policy]"]
-"""A registered name, or the class of a custom policy."""
+"""The name of a registered policy, or the class of a custom policy."""
 
 
 def custom_policies() -> dict[str, type[Policy]]:
@@ -209,7 +210,7 @@ def custom_policies() -> dict[str, type[Policy]]:
 
 
 def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ()) -> str:
-    """The name of a policy. Registers the class if necessary; ``others`` are further valid words.
+    """Returns the name of a policy, and registers a class; ``others`` are further valid words.
 
     Raises
     ------
@@ -224,19 +225,19 @@ def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ())
 
 
 def policy_names(policies: Sequence[PolicyLike]) -> list[str]:
-    """The names of several policies; ``"all"`` is valid, too."""
+    """Returns the names of several policies; ``"all"`` is valid, too."""
     given = _arguments.items("policies", policies, '["dt", "abm"]')
     return [policy_name(f"policies[{place}]", policy, ("all",)) for place, policy in enumerate(given)]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The verdicts of a policy on random arrivals, and their cost."""
+    """The verdicts of a policy on random arrivals, and the CPU time of the verdicts."""
 
     verdicts: bytes
-    """One byte per arrival: 0 if it was stored, otherwise a number for the reason of the drop."""
+    """One byte per arrival: 0 if the packet was stored, otherwise a number for the drop reason."""
     seconds: float
-    """CPU time, including the work of the switch (s)."""
+    """CPU time of the trial, including the work of the switch (s)."""
 
     @property
     def ns_per_decision(self) -> float:

@@ -15,7 +15,7 @@ __all__ = ["Progress", "ProgressOption"]
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of one or several runs."""
+    """Progress of the runs that one call executes."""
 
     done: float
     """Finished fraction of all work, 0 to 1."""
@@ -26,18 +26,19 @@ class Progress:
     packet_hops: int
     """Packet-hops of all runs so far: packets that crossed a link, once per link."""
     elapsed_seconds: float
-    """Time since the start (s)."""
+    """Time since the start of the call (s)."""
 
 
 ProgressOption = Union[bool, Callable[[Progress], object], None]
-"""``True``: a bar on stderr. ``None``: a bar if stderr is a terminal. ``False``: no progress.
+"""Kind of progress: ``True`` is a bar on stderr, ``None`` a bar if stderr is a terminal.
 
-A function is called about ten times a second with a :class:`Progress`.
+``False`` shows no progress. A function is called about ten times a second with a
+:class:`Progress`.
 """
 
 
 class _Bar:
-    """A progress bar that redraws one line."""
+    """A progress bar that redraws one line of the terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -54,7 +55,7 @@ class _Bar:
 
 
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
-    """Makes a callback for the extension module, or ``None`` without progress.
+    """Makes the callback that reports progress; returns ``None`` without progress.
 
     The arguments of the callback are the sum of the finished fractions, the number of complete
     runs, the packet-hops and the number of runs.

@@ -18,7 +18,7 @@ class Parameter:
     default: str
     """Default value in the syntax of scenarios."""
     expected: str
-    """Possible values, in words."""
+    """Possible values of the parameter, in words."""
     doc: str
     """Meaning of the parameter."""
 
@@ -30,15 +30,15 @@ class PolicyInfo:
     name: str
     """Name of the policy in scenarios."""
     title: str
-    """Full name."""
+    """Full name of the policy."""
     summary: str
     """The policy in one sentence."""
     source: str
     """The paper or vendor document that defines the policy."""
     cost: str
-    """Work per decision."""
+    """Work of the policy per decision."""
     aliases: tuple[str, ...]
-    """Other names that scenarios may use."""
+    """Other names of the policy that scenarios may use."""
     parameters: tuple[Parameter, ...]
     """Parameters of the policy."""
 
@@ -53,7 +53,7 @@ def policies() -> dict[str, PolicyInfo]:
 
 
 def policy_info(name: str) -> PolicyInfo:
-    """The policy with a name or an alias.
+    """The description of the policy with a name or an alias.
 
     Raises
     ------

@@ -33,22 +33,22 @@ class Experiment:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """The verdict on a statement."""
+    """The verdict on a statement of a paper."""
 
     claim: str
-    """Id of the statement."""
+    """Id of the judged statement."""
     verdict: str
     """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``, ``NULL``,
     ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
     measured: str
-    """The measured values."""
+    """The measured values on which the verdict depends."""
     note: str | None
     """A remark on the verdict; ``None`` without a remark."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The result of an experiment."""
+    """The result of a reproduced experiment."""
 
     name: str
     """Name of the experiment, such as ``abm/fig6``."""
@@ -57,18 +57,18 @@ class Reproduction:
     title: str
     """Subject of the figure or table."""
     folder: Path
-    """Folder with ``figure.html``, the panels and ``values.csv``."""
+    """Folder with ``figure.html``, the charts of the panels and ``values.csv``."""
     verdicts: tuple[JudgedClaim, ...]
-    """The verdicts on the statements."""
+    """The verdicts on the statements that the experiment judges."""
     failures: tuple[str, ...]
-    """Failed runs, with the reason."""
+    """Failed runs of the experiment, with the reason."""
 
 
 _U32_MAX = (1 << 32) - 1
 
 
 def experiments() -> dict[str, Experiment]:
-    """The experiments by name.
+    """The experiments of the papers, by name.
 
     >>> from bufferlab import experiments
     >>> experiments()["abm/fig6"].figure
@@ -94,30 +94,29 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduces figures and tables of the papers and judges the statements of the papers.
 
-    ``bufferlab reproduce`` does the same on the command line.
+    The command ``bufferlab reproduce`` runs the same code.
 
     Parameters
     ----------
     names
         Experiments (``"abm/fig6"``), papers (``"tdt"``), or ``"all"``.
     out
-        Folder of the results; finished runs in it are reused.
+        Folder of the results; finished runs in the folder are reused.
     scale
-        ``"quick"`` takes minutes; ``"paper"`` has the size of the papers' experiments and takes
+        ``"quick"`` takes minutes. ``"paper"`` has the size of the papers' experiments and takes
         hours.
     profile
-        Interpretation of details that the paper does not specify; by default that of the
-        experiment.
+        Reading of details that the paper leaves open; by default the profile of the experiment.
     seeds
-        Number of seeds per point; by default that of the experiment.
+        Number of seeds per point; by default the number that the experiment sets.
     registry
-        A folder of custom experiments.
+        Path of a folder with custom experiments.
     first_seed
-        Offset of the first seed from the seeds of the scenarios. Verdicts with an offset are shown
-        but not recorded.
+        Offset that is added to the seeds of the scenarios. Verdicts with an offset are shown but
+        not recorded.
     executor
-        Where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or any
-        object with ``submit``, such as a ``dask.distributed.Client``. Workers return only the
+        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or
+        any object with ``submit``, such as a ``dask.distributed.Client``. Workers return only the
         required numbers, which are stored as they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
@@ -130,7 +129,7 @@ def reproduce(
 
     Examples
     --------
-    The size of the papers on a cluster, with the same bytes as on one machine::
+    A reproduction at the size of the papers, on a cluster. The results equal those of one machine::
 
         with dask.distributed.Client("scheduler:8786") as client:
             reproduce("abm/fig6", scale="paper", executor=client)

@@ -27,7 +27,7 @@ class Metric:
     """Description of a number in the summary of a run."""
 
     id: str
-    """Stable name, such as ``short.slowdown_p99`` or ``class.incast.qct_mean_ms``."""
+    """Stable name of the number, such as ``short.slowdown_p99``."""
     group: str
     """Heading of the number in reports."""
     label: str
@@ -35,13 +35,13 @@ class Metric:
     unit: str
     """Unit of the number: ``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
     better: int
-    """-1: less is better. 1: more is better. 0: neither."""
+    """-1: smaller values are better. 1: larger values are better. 0: neither."""
     headline: bool
     """Whether the short table on the terminal shows the metric."""
 
 
 class Summary(Mapping[str, "float | None"]):
-    """The numbers of a run by stable name; ``None`` if a number does not exist (no flow finished).
+    """The numbers of a run by stable name; ``None`` for a number that does not exist.
 
     >>> from bufferlab import run
     >>> summary = run("scenarios/star-incast.toml").summary
@@ -54,7 +54,8 @@ class Summary(Mapping[str, "float | None"]):
         self.metrics = metrics
         """Descriptions of the numbers, in the order of reports."""
         self.details: dict[str, Any] = details
-        """All details, nested: flows by group, queries, bursts, ports, occupancy, links."""
+        """All details of the run, nested: flows by group, queries, bursts, ports, occupancy,
+        links."""
 
     def metric(self, id: str) -> Metric:
         """The description of the number ``id``."""
@@ -102,7 +103,7 @@ class Run:
 
     Tables are read when they are first used, and cached. A run without ``out`` has a temporary
     folder, which is removed with the last object that refers to it. Pickling such a run copies its
-    files (at most 256 MiB) into the pickle. The pickle of a run with ``out`` has only the path of
+    files (at most 256 MiB) into the pickle. If the run has ``out``, the pickle has only the path of
     its folder.
     """
 
@@ -110,7 +111,7 @@ class Run:
         self, folder: str | os.PathLike[str], *, keep: TemporaryFolder | None = None
     ) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Folder of the run."""
+        """Folder with the files of the run."""
         self._keep = keep
         self._tables: dict[str, Table] = {}
         self._summary: Summary | None = None
@@ -143,7 +144,7 @@ class Run:
         self._tables, self._summary = {}, None
 
     def __eq__(self, other: object) -> bool:
-        """Whether scenario, version and tables are equal, regardless of the folders."""
+        """Whether scenario, version and tables of two runs are equal, whatever the folders."""
         return self.manifest == other.manifest if isinstance(other, Run) else NotImplemented
 
     def __hash__(self) -> int:
@@ -156,12 +157,12 @@ class Run:
 
     @property
     def policy(self) -> str:
-        """The buffer policy."""
+        """Name of the run's buffer policy."""
         return str(self.manifest["policy"]["name"])
 
     @property
     def label(self) -> str:
-        """Name in comparisons: the label of the variant, or the name of the policy."""
+        """Name of the run in comparisons: the label of the variant, or the name of the policy."""
         variant = self.manifest.get("variant")
         return self.policy if variant is None else str(variant["label"])
 
@@ -172,11 +173,12 @@ class Run:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables."""
+        """Names of the run's tables."""
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName | str) -> Table:
-        """The table with a name; ``packets`` exists only if the scenario has ``output.packets``.
+        """The table called ``name``; ``packets`` exists only if the scenario has
+        ``output.packets``.
 
         Raises
         ------
@@ -197,12 +199,12 @@ class Run:
 
     @property
     def flows(self) -> Table:
-        """One row per flow."""
+        """Table of flows, with one row per flow."""
         return self.table("flows")
 
     @property
     def queries(self) -> Table:
-        """One row per query."""
+        """Table of queries, with one row per query."""
         return self.table("queries")
 
     @property
@@ -222,7 +224,7 @@ class Run:
 
     @property
     def drops(self) -> Table:
-        """Lost packets by queue, class and reason."""
+        """Numbers of lost packets by queue, class and reason."""
         return self.table("drops")
 
     @property
@@ -265,25 +267,27 @@ def run(
 ) -> Run:
     """Runs a scenario and returns the finished run.
 
-    Other Python threads continue during the run, and Ctrl-C ends it.
+    Other Python threads continue during the run. Ctrl-C ends the run.
 
     Parameters
     ----------
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     seed
-        Seed of the run; by default that of the scenario.
+        Seed of the run; by default the seed of the scenario.
     variant
-        A policy with parameters and other changes to the scenario, as :func:`compare` takes it:
-        ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``, or the class of a custom policy.
+        A policy with parameters and other changes to the scenario, in the syntax of
+        :func:`compare`: ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``, or the class of a
+        custom policy.
     out
         Folder of the results, in the format of the command line, with ``report.html``. An earlier
         run of the same scenario in the folder is overwritten. By default, results are in a
         temporary folder that is removed with the returned run.
     replace
-        Also overwrite results of a different scenario in ``out``.
+        Whether to overwrite results of a different scenario in ``out``, too.
     verify
-        Check packet conservation and the ledger after every event, not only at the end (slow).
+        Whether to check packet conservation and the ledger after every event, not only at the end
+        (slow).
     progress
         A bar (``True``), no progress (``False``), or a function that is called with a
         :class:`Progress`; by default a bar on a terminal.
@@ -293,9 +297,9 @@ def run(
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If the scenario cannot run, or the run failed.
+        If the scenario cannot run, or its run fails.
     ResultsError
-        If ``out`` has anything other than a run of this scenario. Nothing is deleted in this case.
+        If ``out`` has content other than a run of this scenario. No file is deleted in this case.
 
     Examples
     --------
@@ -330,13 +334,13 @@ def run(
 
 
 def warn(scenario: Scenario) -> None:
-    """Issues the warnings of a scenario."""
+    """Issues the warnings of a scenario as Python warnings."""
     for problem in scenario.warnings:
         warnings.warn(str(problem), BufferlabWarning, stacklevel=_outside())
 
 
 def _outside() -> int:
-    """The ``stacklevel``, for the caller of this function, of the code that called the package."""
+    """The ``stacklevel`` of the code that called the package, as seen by this function's caller."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1

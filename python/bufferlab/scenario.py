@@ -24,11 +24,11 @@ __all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 
 
 class Scenario:
-    """A network, its switches and its traffic. Immutable; a change makes a new scenario.
+    """A network, its switches and its traffic. A scenario is immutable; a change makes a new one.
 
-    The keys are those of scenario files (``docs/reference/scenarios.md``): quantities are text with
-    a unit, tables are dictionaries, ``[[workload]]`` is a list of dictionaries. The scenario is
-    read when it is first needed, or by :meth:`check`.
+    The keys are the keys of scenario files (``docs/reference/scenarios.md``). Quantities are text
+    with a unit, tables are dictionaries, and ``[[workload]]`` is a list of dictionaries. The
+    scenario is read when it is first needed, or by :meth:`check`.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Scenario:
     name
         Name of the scenario, if ``tables`` has none.
     folder
-        Folder that relative paths (``extends``, ``flows``) start from; by default the current
-        folder.
+        Folder to which paths in the scenario (``extends``, ``flows``) are relative; by default the
+        current folder.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Scenario:
         self._text = text
         self._overrides = overrides
         self._keep = keep
-        """The temporary folder with the file."""
+        """The temporary folder that contains the scenario's file."""
         self._loaded: _bufferlab.Loaded | None = None
 
     @classmethod
@@ -88,7 +88,7 @@ class Scenario:
     ) -> Scenario:
         """The scenario in a TOML file, or the scenario of the package with this name.
 
-        ``changes`` and ``top`` are those of :meth:`with_`.
+        ``changes`` and ``top`` have the meaning of the arguments of :meth:`with_`.
 
         >>> Scenario.from_file("star-incast").name
         'star-incast'
@@ -101,7 +101,7 @@ class Scenario:
 
     @classmethod
     def _of_run(cls, path: Path, keep: TemporaryFolder | None) -> Scenario:
-        """The scenario in the folder of a run. The scenario keeps a temporary folder alive."""
+        """Loads the scenario from the folder of a run, and keeps a temporary folder alive."""
         scenario = cls.__new__(cls)
         scenario._place(path, None, (), keep)
         return scenario
@@ -114,7 +114,7 @@ class Scenario:
         name: str = "scenario",
         folder: str | os.PathLike[str] | None = None,
     ) -> Scenario:
-        """The scenario in a TOML text, as if it were the file ``folder/name.toml``.
+        """The scenario in a TOML text, which is read like the file ``folder/name.toml``.
 
         >>> mine = Scenario.from_toml('extends = "scenarios/star-incast.toml"', name="mine")
         >>> mine.set("seed", 7).seed
@@ -129,10 +129,10 @@ class Scenario:
     @overload
     def set(self, key: str, value: Value) -> Scenario: ...
     def set(self, key: str, value: Value) -> Scenario:
-        """A scenario with another value of ``key``, like ``--set`` on the command line.
+        """A copy of the scenario with another value of ``key``, like ``--set`` on the command line.
 
-        ``key`` is dotted. A list entry is given by number or name: ``workload.0.load``,
-        ``workload.web_search.load``. A table is merged with the existing one; a different policy
+        ``key`` is a dotted key. A list entry is given by number or name: ``workload.0.load``,
+        ``workload.web_search.load``. A table is merged with the existing table. A different policy
         starts from its defaults.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
@@ -150,7 +150,7 @@ class Scenario:
         return changed
 
     def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
-        """A scenario with several changes: dotted keys in a dictionary, top-level keys as keywords.
+        """A copy of the scenario with several changes: dotted keys, or top-level keys as keywords.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
         >>> star.with_({"switch.policy": "cs"}, seed=3, duration="1 ms").seed
@@ -184,7 +184,8 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            With all mistakes: file, line, key and advice.
+            If the scenario has mistakes. The error lists all of them with file, line, key and
+            advice.
         RunError
             If the scenario can be read, but its network cannot be built.
         """
@@ -193,7 +194,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Name of the scenario, for folders and titles."""
+        """Name of the scenario, for folders and titles of pages."""
         return self._load().name
 
     @property
@@ -203,12 +204,12 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """The seed from which every random stream derives."""
+        """The seed of the scenario, from which every random stream derives."""
         return self._load().seed
 
     @property
     def duration_seconds(self) -> float:
-        """Time during which traffic arrives (s)."""
+        """Duration in which traffic arrives (s)."""
         return self._load().duration_seconds
 
     @property
@@ -218,17 +219,17 @@ class Scenario:
 
     @property
     def resolved(self) -> str:
-        """The scenario as TOML with all defaults, as stored with the results."""
+        """The scenario as TOML with all defaults, which is stored with the results."""
         return self._load().resolved
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Warnings: what to check before you trust the numbers."""
+        """Warnings of the scenario, to check before you trust the numbers."""
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # The pickle refers to files by absolute path. It also has their content, for a process that
-        # cannot find the files, and the custom classes.
+        # The pickle names files by absolute path. It also contains their content, for a process
+        # that cannot find the files, and the custom classes.
         packed, resolved = None, None
         try:
             loaded = self._load()
@@ -258,7 +259,7 @@ class Scenario:
     def _content(self) -> object:
         """The content that equality compares: all keys and all files.
 
-        For a scenario that cannot be read: the path, the text and the changes.
+        A scenario that cannot be read has the path, the text and the changes as its content.
         """
         try:
             loaded = self._load()
@@ -267,7 +268,7 @@ class Scenario:
         return (loaded.resolved, tuple(loaded.inputs))
 
     def __eq__(self, other: object) -> bool:
-        """Whether all keys, defaults included, and all files are equal."""
+        """Whether all keys (defaults included) and all files of two scenarios are equal."""
         return self._content() == other._content() if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
@@ -286,7 +287,7 @@ _State = tuple[
     Union[Parcel, None],
     Union[tuple[str, list[tuple[str, bytes]]], None],
 ]
-"""Path, text, changes, custom classes, temporary folder, and content of the file and its inputs."""
+"""State of a pickled scenario: path, text, changes, custom classes, temporary folder, files."""
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
 """A scenario, the path of its file, the name of a scenario of the package, or its tables."""
@@ -308,7 +309,7 @@ def as_scenario(scenario: ScenarioLike) -> Scenario:
 
 
 def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
-    """The path that the file of a scenario without a file would have."""
+    """The path of the file that a scenario from text or tables would have."""
     name = _arguments.text("name", name, "a name")
     if not name or "/" in name or "\0" in name:
         raise _arguments.refuse("name", name, "a name without a slash")
@@ -317,7 +318,7 @@ def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
 
 
 def _file_of(argument: str, path: str | os.PathLike[str]) -> Path:
-    """The file at a path, or, if there is none, the scenario of the package with this name."""
+    """The file at a path, or else the scenario of the package with this name."""
     found = _arguments.path(argument, path, "a Scenario, the path of its file, a name of bufferlab.scenarios(), or a dictionary")
     if _is_name(found) and not found.exists():
         return scenarios().get(str(found), found)
@@ -329,7 +330,7 @@ def _is_name(path: Path) -> bool:
 
 
 def _demand(path: Path) -> None:
-    """Raises an error with a suggestion if the file does not exist."""
+    """Raises an error with a suggestion if the scenario's file does not exist."""
     if path.exists():
         return
     known = scenarios()

@@ -11,22 +11,23 @@ from ._folders import TemporaryFolder
 __all__ = ["scenarios"]
 
 _unpacked: tuple[TemporaryFolder, dict[str, Path]] | None = None
-"""The temporary folder with the scenarios, created at the first request and kept until exit."""
+"""The temporary folder with the scenarios, created when first needed and kept until exit."""
 
 
 def scenarios(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """The files of the scenarios in the package, by name.
 
-    Run them, read them, or build on them with ``extends``. Each file begins with a description. The
-    files are those in the folder ``scenarios`` of the repository, with the files that they refer
-    to. Scenarios that replay reference data (``artifact-…``) need the repository and are not
-    included.
+    Run these scenarios, read them, or extend them with ``extends``. Each file begins with a
+    description. The files are copies of the folder ``scenarios`` of the repository, with the files
+    that they need. Scenarios that replay reference data (``artifact-…``) need the repository and
+    are not included.
 
     Parameters
     ----------
     folder
-        Write the scenarios to this folder, to keep or change them; files of the same name are
-        replaced. By default, the scenarios are in a temporary folder until the interpreter exits.
+        Folder to which the scenarios are written, to keep or change them. Files with equal names
+        are replaced. By default, the scenarios are in a temporary folder until the interpreter
+        exits.
 
     Raises
     ------

@@ -65,21 +65,21 @@ class Finding:
     severity: str
     """``error``, ``warning`` or ``info``."""
     message: str
-    """The problem, with numbers."""
+    """Description of the problem, with numbers."""
     place: Mapping[str, Any]
-    """File, line, table, key and field."""
+    """Place of the problem: file, line, table, key and field."""
     suggestion: str
-    """The suggested change; may be empty."""
+    """The suggested change of the configuration; may be empty."""
     plain: Mapping[str, Any]
-    """All fields, as in the output of ``bufferlab sonic lint --format json``."""
+    """All fields of the finding, as in the output of ``bufferlab sonic lint --format json``."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The meaning of a configuration."""
+    """An explanation of a switch's buffer configuration."""
 
     plain: Mapping[str, Any]
-    """Memory, ports, and all limits for every class."""
+    """Memory of the chip, ports, and all limits for every class."""
     text: str
     """The explanation as text."""
 
@@ -92,7 +92,7 @@ class Difference:
     """The effect of a configuration change, in bytes and findings."""
 
     new_errors: bool
-    """Whether there is a new finding with severity ``error``."""
+    """Whether the changed configuration has a new finding with severity ``error``."""
     plain: Mapping[str, Any]
     """Changes, new findings and resolved findings, as in ``bufferlab sonic diff --json``."""
     text: str
@@ -107,7 +107,7 @@ class Prediction:
     """Predicted limits at which a chip pauses, drops and resumes."""
 
     plain: Mapping[str, Any]
-    """Terms of the shared buffer, priority groups, queues and headroom pools."""
+    """Predictions for the shared buffer, priority groups, queues and headroom pools."""
     text: str
     """The prediction as text."""
 
@@ -120,9 +120,9 @@ class Vectors:
     """Test vectors, from the formulas of the chip and from a packet-level simulation."""
 
     groups: Sequence[Mapping[str, Any]]
-    """Lossless priority groups, one entry per profile."""
+    """Test vectors of lossless priority groups, one entry per profile."""
     queues: Sequence[Mapping[str, Any]]
-    """Lossy queues, one entry per profile."""
+    """Test vectors of lossy queues, one entry per profile."""
     plain: Mapping[str, Any]
     """All test vectors as plain data."""
     text: str
@@ -136,32 +136,32 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Choice:
-    """A setting in a what-if comparison."""
+    """A buffer setting in a what-if comparison."""
 
     label: str
     """Name of the choice in tables."""
     meaning: str
     """Meaning of the choice on the switch."""
     variant: str
-    """Variant for :func:`bufferlab.compare`."""
+    """Text of the choice's variant for :func:`bufferlab.compare`."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended choice, from simulation runs."""
+    """The recommended choice of buffer settings, from simulation runs."""
 
     choice: str
     """Label of the choice.
 
-    ``today`` if no choice is significantly better; ``none`` if today's setting loses lossless
-    packets and no other choice is safe.
+    The label is ``today`` if no choice is significantly better. The label is ``none`` if today's
+    setting loses lossless packets and no other choice is safe.
     """
     reasons: tuple[str, ...]
-    """Reasons for the choice."""
+    """Reasons for the recommended choice."""
     caveats: tuple[str, ...]
     """Limits of the recommendation."""
     comparison: Comparison
-    """The comparison of all choices."""
+    """The comparison of all choices of settings."""
     text: str
     """Table, recommendation and caveats as text."""
 
@@ -170,7 +170,7 @@ class Recommendation:
 
 
 class WhatIf:
-    """A scenario of a configuration, and the choices to compare in it."""
+    """A scenario of a configuration, and the choices of settings to compare in it."""
 
     def __init__(self, plan: _bufferlab.SonicWhatIf, question: tuple[Configuration, dict[str, Any]]) -> None:
         self._plan = plan
@@ -178,9 +178,9 @@ class WhatIf:
         self.scenario = plan.scenario()
         """The text of the scenario file, for `bufferlab run`."""
         self.choices = tuple(Choice(*plain) for plain in plan.choices())
-        """The choices to compare, today's configuration first."""
+        """The choices of settings to compare, today's configuration first."""
         self.notes = tuple(plan.notes())
-        """Simplifications of the scenario."""
+        """Simplifications of the scenario against the real switch."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         configuration, arguments = self._question
@@ -202,20 +202,20 @@ class WhatIf:
         seeds
             Number of seeds.
         out
-            Folder of the scenario (``what-if.toml``) and the runs (``compare``), in the format of
-            the command line. By default, a temporary folder that is removed with the returned
+            Folder of the scenario (``what-if.toml``) and of the runs (``compare``), in the format
+            of the command line. The default is a temporary folder that is removed with the returned
             recommendation.
         replace
-            First remove runs of a different scenario from the folder.
+            Whether to remove runs of a different scenario from the folder first.
         jobs
             Number of runs in parallel; by default the number of cores.
         progress
-            Progress, as for :func:`bufferlab.compare`.
+            Kind of progress, as for :func:`bufferlab.compare`.
 
         Raises
         ------
         RunError, ResultsError
-            In the cases of :func:`bufferlab.compare`.
+            In the cases in which :func:`bufferlab.compare` raises these errors.
         """
         how = How.checked(seeds=seeds, out=out, replace=replace, jobs=jobs, progress=progress)
         keep = TemporaryFolder() if how.out is None else None
@@ -223,7 +223,7 @@ class WhatIf:
         self._plan.write(folder, how.replace)
         path = folder / "what-if.toml"
         with warnings.catch_warnings():
-            # The notes include the warnings of the scenario.
+            # The notes of the what-if already include the warnings of the scenario.
             warnings.simplefilter("ignore", BufferlabWarning)
             comparison = compare(
                 Scenario.from_file(path),
@@ -240,7 +240,7 @@ class WhatIf:
 
 
 class Probe:
-    """A simulated chip with the two calls of an executor for the MMU probing of sonic-mgmt.
+    """A simulated chip with the two calls that MMU probing of sonic-mgmt requires of an executor.
 
     >>> from bufferlab import sonic
     >>> probe = sonic.read("testdata/sonic/switch", chip="trident3").probe("pfc_xoff")
@@ -279,9 +279,10 @@ class Probe:
         return answer
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
-        """Keeps ``count`` packets of a priority group in the switch whenever it is emptied.
+        """Keeps ``count`` packets of a priority group in the switch, also when the switch is
+        emptied.
 
-        A tester of a headroom pool fills one group after another in this way.
+        A tester of a headroom pool fills one priority group after another in this way.
         """
         ports = _ports(src_port, dst_port)
         self.request(op="persist", **ports, value=_arguments.whole("count", count), pg=_arguments.whole("pg", pg, most=_U8_MAX))
@@ -306,8 +307,8 @@ class Probe:
     ) -> tuple[bool, bool]:
         """Sends ``value`` packets; returns success, and whether the threshold was reached.
 
-        For ``pfc_xon``, ``dst_port_b=`` is the port that holds the packets that ``dst_port`` does
-        not drain.
+        For ``pfc_xon``, ``dst_port_b=`` is the port whose packets remain when ``dst_port`` is
+        drained.
         """
         answer = self.request(
             op="check",
@@ -334,7 +335,7 @@ class Configuration:
         self.chip = chip
         """Name of the chip family, if given."""
         self.problems = tuple(plain.problems())
-        """Parts of the configuration that were not understood."""
+        """Parts of the configuration that the reader did not understand."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._source is None:
@@ -342,24 +343,24 @@ class Configuration:
         return (_read_again, (*self._source, self.chip))
 
     def explain(self) -> Explanation:
-        """Explains the memory, and all limits for every class."""
+        """Explains the chip's memory, and all limits for every class."""
         plain, text = self._plain.explain(self.chip)
         return Explanation(json.loads(plain), text)
 
     def lint(self, *, allow: Mapping[str, str] | None = None, round_trip_us: float = 8.0) -> tuple[Finding, ...]:
-        """Finds problems in the configuration.
+        """Finds problems in the switch's configuration.
 
         Parameters
         ----------
         allow
-            Rules to switch off, each with the reason: ``{"SB008": "hosts mark by delay"}``.
+            Rules to switch off, each with a reason: ``{"SB008": "hosts mark by delay"}``.
         round_trip_us
-            Round trip of the network without queues (microseconds).
+            Round-trip time of the network without queues (microseconds).
 
         Raises
         ------
         ConfigurationError
-            If a rule or chip is unknown, or a reason is missing.
+            If a rule or a chip is unknown, or the reason for a rule is missing.
         """
         given = {} if allow is None else _arguments.mapping("allow", allow, '{"SB008": "hosts mark by delay"}')
         rules = [(_arguments.text("allow", rule), _arguments.text(f'allow["{rule}"]', why, "a reason")) for rule, why in given.items()]
@@ -380,24 +381,24 @@ class Configuration:
         return Prediction(json.loads(plain), text)
 
     def vectors(self, *, packet_bytes: int = 64) -> Vectors:
-        """Test vectors for qualification with packets of ``packet_bytes`` (bytes).
+        """Returns test vectors for qualification with packets of ``packet_bytes`` (bytes).
 
         Raises
         ------
         ConfigurationError
-            In the cases of :meth:`predict`.
+            In the cases in which :meth:`predict` raises this error.
         """
         text_of_json, text, qos_params = self._plain.vectors(self.chip, _packet_bytes(packet_bytes))
         plain = json.loads(text_of_json)
         return Vectors(plain["groups"], plain["queues"], plain, text, qos_params)
 
     def probe(self, probe: str, *, packet_bytes: int = 64) -> Probe:
-        """A simulated chip that answers probes of one kind."""
+        """Creates a simulated chip that answers probes of one kind."""
         probe = _arguments.choice("probe", probe, PROBES)
         return Probe(self._plain.probe(self.chip, _packet_bytes(packet_bytes)), probe)
 
     def diff(self, other: Configuration) -> Difference:
-        """The effect of a change from this configuration to another configuration.
+        """Describes the effect of a change from this configuration to another configuration.
 
         Raises
         ------
@@ -420,9 +421,9 @@ class Configuration:
         request: str | int | None = None,
         duration: str | float | None = None,
     ) -> WhatIf:
-        """A scenario that compares the configuration with other alphas, ABM and Reverie.
+        """Creates a scenario that compares the configuration with other alphas, ABM and Reverie.
 
-        :meth:`WhatIf.run` runs the comparison.
+        The method :meth:`WhatIf.run` runs the comparison.
 
         Parameters
         ----------
@@ -431,19 +432,19 @@ class Configuration:
         traffic
             ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
         leaves
-            Number of leaves of a leaf–spine network with half as many spines, all of them this
-            switch. By default, one switch with a host at every port.
+            Number of leaf switches of a leaf–spine network with half as many spines; every switch
+            has this configuration. By default, the network is one switch with a host at every port.
         load
             Offered load as a fraction of the rate of the host links.
         fan_in
-            Number of servers that answer a client at the same time; by default 32, or all other
+            Number of servers that answer a client simultaneously; by default 32, or all other
             hosts.
         request
-            Total size of the answers (``"2 MB"``, or bytes); by default a quarter of the shared
-            buffer.
+            Total size of the answers to a query (``"2 MB"``, or bytes); by default a quarter of the
+            shared buffer.
         duration
-            Time in which flows start (``"20 ms"``, or seconds); by default the time of about 2.5
-            million packet-hops.
+            Duration in which flows start (``"20 ms"``, or seconds). The default duration gives
+            about 2.5 million packet-hops.
 
         Raises
         ------
@@ -482,7 +483,7 @@ PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
 """Kinds of probes."""
 
 TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
-"""Kinds of traffic of a what-if."""
+"""Kinds of traffic of a what-if comparison."""
 
 _PACKET_BYTES_MAX = 65_536
 
@@ -509,34 +510,34 @@ def _not_pickled(what: str, help: str) -> ArgumentError:
 
 
 def _ask_again(configuration: Configuration, arguments: dict[str, Any]) -> WhatIf:
-    """Unpickles a what-if."""
+    """Restores a what-if comparison from a pickle."""
     return configuration.what_if(**arguments)
 
 
 def _read_again(files: list[tuple[str, bytes]], name: str, chip: str | None) -> Configuration:
-    """Unpickles a configuration."""
+    """Restores a configuration from a pickle."""
     found = dict(_bufferlab.sonic_read(files, None))
     return Configuration(found[name], chip, (files, name))
 
 
 @dataclass(frozen=True)
 class TunedProfile:
-    """A profile whose alpha is tuned to congestion."""
+    """A buffer profile whose alpha the tuner adapts to congestion."""
 
     name: str
     """Name of the profile."""
     configured: int
-    """``dynamic_th`` as configured."""
+    """Value of ``dynamic_th`` in the configuration."""
     applied: int
-    """``dynamic_th`` on the switch now."""
+    """Current value of ``dynamic_th`` on the switch."""
     bounds: tuple[int, int]
     """Lowest and highest ``dynamic_th`` that the tuner may set."""
     queues: int
-    """Number of queues and priority groups with the profile."""
+    """Number of queues and priority groups that use the profile."""
 
 
 class Tuner:
-    """Tunes the alphas of a running switch to congestion, as ``bufferlab sonic tune`` does.
+    """Adapts the alphas of a running switch to congestion, as ``bufferlab sonic tune`` does.
 
     The end of a ``with`` block restores the configured values.
 
@@ -553,7 +554,7 @@ class Tuner:
     redis
         The Redis of the switch: ``"host:port"``, or the path of its socket.
     apply
-        Write ``dynamic_th``; by default, a dry run.
+        Whether to write ``dynamic_th``; the default is a dry run.
     down, up
         Maximum number of steps of ``dynamic_th`` below and above the configured value.
     hold
@@ -561,11 +562,11 @@ class Tuner:
     faults
         Number of consecutive faults after which all configured values are restored.
     lossless
-        Also tune lossless groups, which moves their pause thresholds.
+        Whether to tune lossless groups, too, which moves their pause thresholds.
     journal
-        File with the configured values while other values are applied. The values from the journal
-        of a killed tuner are restored first. By default, a file in the current folder with the
-        address in its name.
+        File that stores the configured values while other values are applied. If a tuner was
+        killed, the values from its journal are restored first. The default is a file in the current
+        folder with the address in its name.
 
     Raises
     ------
@@ -608,30 +609,31 @@ class Tuner:
 
     @property
     def profiles(self) -> tuple[TunedProfile, ...]:
-        """The tuned profiles."""
+        """The profiles that the tuner adapts."""
         return tuple(TunedProfile(*plain) for plain in self._tuner.profiles())
 
     @property
     def must_end(self) -> bool:
-        """Whether there were too many consecutive faults."""
+        """Whether the tuner must end after too many consecutive faults."""
         return self._tuner.must_end()
 
     def step(self, at: float | None = None) -> list[Mapping[str, Any]]:
         """Reads the counters and applies due changes; returns the events.
 
-        The events have the format of the key ``what`` of ``bufferlab sonic tune --json``.
+        The format of an event is that of the key ``what`` of ``bufferlab sonic tune --json``.
 
         Parameters
         ----------
         at
-            Time of the counters (seconds, from any origin); by default the current time.
+            Time at which the counters are read (seconds, from any origin); by default the current
+            time.
         """
         now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
         events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))
         return events
 
     def revert(self) -> list[Mapping[str, Any]]:
-        """Restores the configured values and returns the events."""
+        """Restores the configured values on the switch and returns the events."""
         events: list[Mapping[str, Any]] = json.loads(self._tuner.revert())
         return events
 
@@ -682,7 +684,7 @@ def read_chips(
     Parameters
     ----------
     paths
-        Files of one switch, or folders of them.
+        Configuration files of one switch, or folders that contain them.
     redis
         The Redis of a running switch: ``"host:port"``, or the path of its socket.
     chip

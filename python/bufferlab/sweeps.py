@@ -1,4 +1,4 @@
-"""Grids over keys of a scenario, for several policies and seeds.
+"""Sweeps: grids over keys of a scenario, for several policies and seeds.
 
 Sweeps can be interrupted, resumed, extended, and distributed over machines.
 """
@@ -36,8 +36,8 @@ class Sweep:
     """The results of a sweep: a folder with a run for every point, policy and seed.
 
     ``Sweep(folder)`` opens a finished sweep of Python or of the command line. Pickling a sweep
-    without ``out`` copies its runs (at most 256 MiB) into the pickle. The pickle of a sweep with
-    ``out`` has only the path of its folder.
+    without ``out`` copies its runs (at most 256 MiB) into the pickle. If the sweep has ``out``, the
+    pickle has only the path of its folder.
 
     Raises
     ------
@@ -47,13 +47,13 @@ class Sweep:
 
     def __init__(self, folder: str | os.PathLike[str], *, text: str = "", kept: int = 0, keep: TemporaryFolder | None = None) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Folder of the runs, with ``sweep.csv`` and ``sweep.html``."""
+        """Folder with the runs of the sweep, ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
         self.text = _arguments.text("text", text)
-        """The headline metrics as text; empty for a sweep opened from a folder."""
+        """The headline metrics as text; empty if the sweep was opened from a folder."""
         self.kept = kept
-        """Number of reused runs."""
+        """Number of runs that the sweep reused."""
         self._keep = keep
 
     def _parcel(self) -> Parcel:
@@ -68,10 +68,10 @@ class Sweep:
         self.keys, self.text, self.kept = state["keys"], state["text"], state["kept"]
 
     def table(self) -> Table:
-        """One row per point, metric and policy: varied keys, mean, interval, change against the
-        baseline.
+        """A data table with one row per point, metric and policy: varied keys, mean, interval, and
+        the change against the baseline.
 
-        A key whose values are all numbers has a numeric column; a key whose values are all booleans
+        A key whose values are all numbers has a numeric column. A key whose values are all booleans
         has a boolean column. Sizes, rates and times have a text column and a second column in base
         units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
         """
@@ -94,7 +94,8 @@ class Sweep:
         return Table(pyarrow.table(columns), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
-        """The points of the sweep that have results, as comparisons by the name of their folder.
+        """The points of the sweep that have results: comparisons, by the name of the point's
+        folder.
 
         Points of an earlier sweep over other keys in the same folder are not included.
         """
@@ -114,7 +115,7 @@ class Sweep:
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:
-    """The column names before ``metric`` in the first line of ``sweep.csv``."""
+    """The column names of ``sweep.csv`` before ``metric``, which are the varied keys."""
     path = folder / "sweep.csv"
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -142,7 +143,7 @@ def sweep(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Sweep:
-    """Runs a grid over keys of a scenario. Finished runs are reused.
+    """Runs a grid over keys of a scenario, and reuses finished runs.
 
     Parameters
     ----------
@@ -151,30 +152,30 @@ def sweep(
     vary
         Dotted keys with their values; the last key varies fastest.
     policies
-        The policies, the baseline first; by default the policy of the scenario.
+        Names of the policies, the baseline first; by default the policy of the scenario.
     variants
-        Policies with parameters and other changes, after ``policies``; see :func:`compare`.
+        Policies with parameters and other changes; they follow ``policies``. See :func:`compare`.
     seeds
-        Number of seeds per point, from the seed of the scenario upwards.
+        Number of seeds per point, counted from the seed of the scenario upwards.
     out
         Folder of the results, in the format of the command line. A sweep in the folder is resumed,
-        and may be extended by values, policies and seeds. Runs of a different scenario at its
-        points are refused. Runs from before the last change of a custom class are repeated.
+        and may be extended by values, policies and seeds. Runs of a different scenario at the
+        sweep's points are refused. Runs from before the last change of a custom class are repeated.
     replace
         First remove runs of a different scenario at the points of this sweep.
     executor
-        Where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or any
-        object with ``submit``, such as a ``dask.distributed.Client``. Results are stored as they
-        arrive.
+        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or
+        any object with ``submit``, such as a ``dask.distributed.Client``. Results are stored as
+        they arrive.
     jobs
         Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
         cores.
     retries
-        Number of further attempts after a worker dies or cannot write. An invalid scenario is not
-        tried again.
+        Number of further attempts after a worker dies or cannot write its results. A run with an
+        invalid scenario is not retried.
     shared
-        Whether workers see ``out`` under the same path. They then write the results there and
-        return nothing.
+        Whether workers see the folder ``out`` under the same path. Workers then write the results
+        to ``out`` and return nothing.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
@@ -184,12 +185,12 @@ def sweep(
     Raises
     ------
     ResultsError
-        If ``out`` has other content, or, without ``replace``, runs of a different scenario at a
-        point of this sweep.
+        If ``out`` has content other than runs of this scenario at the points of the sweep;
+        ``replace`` allows runs of a different scenario.
     ScenarioError
         If the scenario is invalid at every point.
     SweepError
-        If runs failed. The other runs are complete and in :attr:`SweepError.sweep`; a repeated call
+        If runs fail. The other runs are complete and in :attr:`SweepError.sweep`. A repeated call
         with the same ``out`` executes only missing runs.
 
     Examples
@@ -202,7 +203,7 @@ def sweep(
     >>> grid.table().columns[0]
     'switch.buffer'
 
-    On a cluster, only the executor differs::
+    On a cluster, only the argument ``executor`` is different::
 
         loads = {"workload.0.load": [0.2, 0.4]}
         with dask.distributed.Client("scheduler:8786") as client:
@@ -250,7 +251,7 @@ def sweep_grid(
 
 
 def _what_to_do(result: Sweep, how: How) -> str:
-    """Advice after failed runs of a sweep."""
+    """Advice to the user after failed runs of a sweep."""
     if not any(path.is_dir() and not path.name.startswith(".") for path in result.folder.iterdir()):
         return "no point has results: change the scenario or `vary`"
     if how.out is None:

@@ -21,7 +21,7 @@ __all__ = ["Table", "TableName"]
 
 
 class Table:
-    """A table in Arrow's memory format. Column names end with the unit; columns have a description.
+    """A table in Arrow's memory format. A column's name ends with its unit; it has a description.
 
     Libraries that read Arrow accept the table (``__arrow_c_stream__``); :attr:`arrow` is the
     ``pyarrow.Table``.
@@ -60,12 +60,12 @@ class Table:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the table."""
         return int(self.arrow.num_rows)
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns."""
+        """Names of the table's columns."""
         return list(self.arrow.column_names)
 
     def describe(self) -> dict[str, str]:
@@ -108,12 +108,12 @@ class Table:
         return frame
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """The columns as lists, by name."""
+        """The columns of the table as lists, by name."""
         columns: dict[str, list[Any]] = self.arrow.to_pydict()
         return columns
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Iterates over the rows as dictionaries; slow for large tables."""
+        """Iterates over the rows of the table as dictionaries; slow for large tables."""
         for batch in self.arrow.to_batches():
             yield from batch.to_pylist()
 

@@ -1,8 +1,8 @@
-"""The papers' results for your switch: calculators with derivations, and the analytical figures.
+"""Calculators for results of the papers, with derivations, and the papers' analytical figures.
 
 Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base units
 (bytes, bits per second, seconds). Numbers are rounded to whole bytes, bits per second and
-picoseconds. Every calculator returns a :class:`Derivation`: print it, or read a number from it.
+picoseconds. Every calculator returns a :class:`Derivation`: print it, or read its numbers.
 
 >>> from bufferlab import theory
 >>> answer = theory.burst_tolerance(policy="dt", ports=32, queues=8, congested=4)
@@ -59,7 +59,7 @@ class Series:
     x: tuple[float, ...]
     """Horizontal coordinates."""
     y: tuple[float, ...]
-    """Vertical coordinates, as many as in :attr:`x`."""
+    """Vertical coordinates of the points; there are as many as in :attr:`x`."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Figure:
     y: Axis
     """Vertical axis."""
     series: tuple[Series, ...]
-    """Lines, in the order of the legend."""
+    """Lines of the panel, in the order of the legend."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the panel with :func:`bufferlab.plot.theory_figure` and returns the axes."""
@@ -87,7 +87,7 @@ class Figure:
 
 
 def figures() -> dict[str, str]:
-    """The figures that can be computed: their titles by name.
+    """The papers' figures that can be computed: their titles by name.
 
     >>> from bufferlab import theory
     >>> "abm-5" in theory.figures()
@@ -106,7 +106,7 @@ def figure(name: str) -> tuple[Figure, ...]:
     Raises
     ------
     UnknownNameError
-        If there is no figure of this name; :func:`figures` lists them.
+        If no figure has this name; :func:`figures` lists the names.
     """
     known = figures()
     if not (isinstance(name, str) and name in known):

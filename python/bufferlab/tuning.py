@@ -1,8 +1,8 @@
-"""Tuning: the parameters of a policy that optimise an objective, and their effect on other metrics.
+"""Tuning: finds the parameters of a policy that optimise an objective.
 
-Optuna makes proposals. All proposals and the unchanged scenario run with the same seeds, and
-therefore with the same arrivals. The best value of many is biased, so :meth:`Tuning.confirm`
-measures it again with new seeds.
+Optuna makes proposals of parameters. All proposals and the unchanged scenario run with equal
+seeds, and therefore with equal arrivals. The best value of many proposals is biased. So
+:meth:`Tuning.confirm` measures it again with new seeds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = ["Confirmation", "Dimension", "OneOf", "Proposal", "Real", "Tuning", "
 
 @dataclass(frozen=True)
 class Real:
-    """A number between two bounds.
+    """A dimension of a search: a number between two bounds.
 
     >>> Real(0.1, 10, log=True).written(0.5)
     0.5
@@ -57,18 +57,19 @@ class Real:
     high: float
     """Highest value."""
     log: bool = False
-    """Search on a logarithmic scale, for parameters over orders of magnitude, such as α."""
+    """Whether to search on a logarithmic scale, for parameters over orders of magnitude, such as
+    α."""
     unit: str = ""
     """Unit of both bounds, if the key needs one: ``KB``, ``us``, ``Gb/s``."""
 
     def written(self, value: float) -> Value:
-        """The value in the syntax of scenarios."""
+        """Writes the value in the syntax of scenarios."""
         return f"{value!r} {self.unit}" if self.unit else value
 
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number between two bounds, both included.
+    """A dimension of a search: a whole number between two bounds, both included.
 
     >>> Whole(10, 200, step=10, unit="KB").written(30)
     '30 KB'
@@ -81,17 +82,17 @@ class Whole:
     step: int = 1
     """Difference between neighbouring values; 1 with ``log``."""
     log: bool = False
-    """Search on a logarithmic scale."""
+    """Whether to search on a logarithmic scale."""
     unit: str = ""
     """Unit of both bounds, if the key needs one."""
 
     def written(self, value: int) -> Value:
-        """The value in the syntax of scenarios."""
+        """Writes the value in the syntax of scenarios."""
         return f"{value} {self.unit}" if self.unit else value
 
 
 class OneOf:
-    """One of several values: names, booleans, whole tables.
+    """A dimension of a search: one of several values, such as names, booleans or whole tables.
 
     >>> OneOf("dctcp", "cubic").values
     ('dctcp', 'cubic')
@@ -102,7 +103,7 @@ class OneOf:
         """The values to choose from."""
 
     def written(self, value: int) -> Value:
-        """The value at an index of :attr:`values`."""
+        """Returns the value at an index of :attr:`values`."""
         return self.values[value]
 
     def __repr__(self) -> str:
@@ -120,21 +121,21 @@ _Plain = Union[Real, Whole, OneOf]
 
 @dataclass(frozen=True)
 class Proposal:
-    """The outcome of one proposal."""
+    """The outcome of one proposal of a search."""
 
     number: int
     """Number of the proposal, from 0; -1 for the unchanged scenario."""
     values: Mapping[str, Value]
-    """Values in the syntax of scenarios, by key of the search space."""
+    """Values of the proposal in the syntax of scenarios, by key of the search space."""
     metrics: Mapping[str, tuple[float | None, ...]]
-    """A value for every seed, by metric; ``None`` if a number does not exist."""
+    """A value for every seed, by metric; ``None`` for a number that does not exist."""
     error: BufferlabError | None = None
-    """The error if a run failed."""
+    """The error of a failed run, or ``None``."""
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
-    """The scenario that ran, with the first seed."""
+    """The scenario of the proposal, with the first seed."""
 
     def mean(self, metric: str) -> float | None:
-        """The mean over the seeds; ``None`` if a seed has no value or a run failed.
+        """The mean of a metric over the seeds; ``None`` without a value for every seed.
 
         Raises
         ------
@@ -152,11 +153,11 @@ class Confirmation:
     """A comparison of the best proposal with the unchanged scenario, on new seeds."""
 
     metric: str
-    """Id of the metric."""
+    """Id of the compared metric."""
     unit: str
-    """Unit of the metric."""
+    """Unit of the compared metric."""
     seeds: tuple[int, ...]
-    """The new seeds."""
+    """The new seeds of the comparison."""
     before: tuple[float, ...]
     """Values of the unchanged scenario, by seed."""
     after: tuple[float, ...]
@@ -187,9 +188,9 @@ class Tuning:
         self.objectives = objectives
         """The objectives."""
         self.trials = trials
-        """Every proposal, in order."""
+        """Every proposal of the search, in order."""
         self.baseline = baseline
-        """The unchanged scenario."""
+        """The result of the unchanged scenario."""
         self._search = search
 
     @property
@@ -203,7 +204,7 @@ class Tuning:
 
     @property
     def best(self) -> Proposal:
-        """The best proposal in the first objective.
+        """The proposal that is best in the first objective.
 
         Raises
         ------
@@ -224,9 +225,9 @@ class Tuning:
 
     @property
     def table(self) -> Table:
-        """One row per proposal, after a row for the unchanged scenario.
+        """A data table with one row per proposal, after a row for the unchanged scenario.
 
-        The columns are the values (as in :meth:`Sweep.table`), the mean of every objective over the
+        The columns are the values as in :meth:`Sweep.table`, the mean of every objective over the
         seeds, and the error.
         """
         rows = [self.baseline, *self.trials]
@@ -239,7 +240,8 @@ class Tuning:
         return Table(pa.table(columns), name="trials")
 
     def confirm(self, *, seeds: int = 5, progress: ProgressOption = None) -> Confirmation:
-        """Measures the best proposal and the unchanged scenario on seeds after those of the search.
+        """Measures the best proposal and the unchanged scenario again, on seeds that the search did
+        not use.
 
         Raises
         ------
@@ -270,10 +272,10 @@ class Tuning:
         Parameters
         ----------
         x, y
-            Metrics of the search. By default, ``y`` is the first objective, and ``x`` the next
-            metric: the second objective, or the first metric of ``watch``.
+            Metrics of the search. By default, ``y`` is the first objective. ``x`` is by default the
+            second objective, or the first metric of ``watch``.
         ax
-            Axes to draw into; by default a new figure.
+            Axes that receive the plot; by default a new figure.
         """
         kept = {**dict.fromkeys(self._search.metrics)}
         for argument, given in (("x", x), ("y", y)):
@@ -337,46 +339,46 @@ def tune(
 ) -> Tuning:
     """Searches for the parameters that optimise an objective.
 
-    The same call makes the same proposals: the sampler is seeded, and the number of parallel runs
-    has no effect. With ``out``, an interrupted search resumes, and a longer search reuses the runs
-    of a shorter one.
+    Equal calls make equal proposals: the sampler is seeded, and the number of parallel runs has no
+    effect. With ``out``, an interrupted search resumes. A longer search reuses the runs of a
+    shorter search.
 
     Parameters
     ----------
     scenario
-        The scenario, which is the baseline without changes.
+        The scenario to tune; unchanged, it is the baseline.
     space
         The search space: parameters of the policy by name, all other keys as dotted keys.
     policy
-        The policy to tune; by default that of the scenario.
+        The policy to tune; by default the policy of the scenario.
     objective
         A metric of :attr:`Run.summary`, or several metrics for a Pareto front. The search minimises
-        or maximises each metric, whichever is better.
+        a metric if smaller values are better, and maximises it otherwise.
     watch
-        Further metrics to record for every proposal, for plots.
+        Further metrics that are recorded for every proposal, for plots.
     trials
         Number of proposals.
     seeds
-        Number of seeds per proposal, from the seed of the scenario upwards.
+        Number of seeds per proposal, counted from the seed of the scenario upwards.
     at_once
-        Number of proposals per batch. A larger batch uses more cores but learns later. The batch
-        size affects the proposals.
+        Number of proposals per batch. A larger batch uses more cores but learns later. The size of
+        the batch affects the proposals.
     sampler
         Sampler of Optuna; by default a seeded tree-structured Parzen estimator.
     jobs
         Number of runs in parallel; 0 is the number of cores.
     out
-        Folder of all runs. By default, runs are deleted after their numbers are recorded.
+        Folder for all runs. By default, runs are deleted after their numbers are recorded.
     progress
-        Progress of every batch, as for :func:`bufferlab.run`.
+        Kind of progress of every batch, as for :func:`bufferlab.run`.
 
     Raises
     ------
     ScenarioError
         If the scenario cannot be read, or the policy has no such parameter.
     BufferlabError
-        If the baseline fails or lacks a metric, or if an objective is neutral: neither less nor
-        more is better.
+        If the baseline fails or lacks a metric, or if an objective is neutral: neither smaller nor
+        larger values are better.
 
     Examples
     --------
@@ -419,7 +421,7 @@ def tune(
     ]
     done: list[Proposal] = []
     with _quiet(optuna):
-        # With several proposals per batch, pending ones count as bad, to avoid duplicates.
+        # With several proposals per batch, pending proposals count as bad, to avoid duplicates.
         chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
         study = optuna.create_study(directions=directions, sampler=chosen)
         while len(done) < trials:
@@ -450,7 +452,7 @@ def _metrics(argument: str, given: Sequence[str]) -> list[str]:
 
 
 class _Search:
-    """The search space, and the measurement of proposals."""
+    """The search space, and the code that measures proposals."""
 
     def __init__(
         self,
@@ -488,7 +490,7 @@ class _Search:
             raise ResultsError(f"{self._kept} is not a folder", "choose another one; nothing was changed")
 
     def objectives(self, wanted: tuple[str, ...]) -> tuple[Metric, ...]:
-        """The metrics of the objectives; requires a finished baseline."""
+        """The metrics of the objectives; the baseline must be finished."""
         found = []
         for id in wanted:
             metric = metric_called("objective", id, self.known)
@@ -501,7 +503,7 @@ class _Search:
         return tuple(found)
 
     def distributions(self, optuna: Any) -> dict[str, Any]:
-        """The search space as distributions of Optuna; list elements are numbered."""
+        """The search space as distributions of Optuna; elements of a list are numbered."""
         return {
             name: _distribution(optuna, dimension)
             for key, dimensions in self.space.items()
@@ -526,7 +528,7 @@ class _Search:
     def measure(
         self, scenarios: Sequence[Scenario], seeds: tuple[int, ...], metrics: Sequence[str], progress: ProgressOption
     ) -> list[Proposal]:
-        """Runs every scenario with every seed. Failures are recorded in the proposals."""
+        """Runs every scenario with every seed, and records failures in the proposals."""
         keep = None if self._kept is not None else TemporaryFolder()
         root = self._kept or (keep.path if keep else Path())
         jobs: list[tuple[_bufferlab.Loaded, Path, list[tuple[str, str, str]]]] = []
@@ -566,7 +568,7 @@ class _Search:
 
 
 def _dimensions(key: str, given: Any) -> _Plain | list[_Plain]:
-    # A pair of numbers is a range; any other sequence is a list of dimensions.
+    # A pair of numbers is a range. Any other sequence is a list of dimensions.
     if isinstance(given, Sequence) and not isinstance(given, (str, tuple)):
         return [_dimension(f"{key}[{place}]", one) for place, one in enumerate(given)]
     return _dimension(key, given)
@@ -638,7 +640,7 @@ def _shown(value: float | None) -> str:
 
 
 def _rounded(value: Value) -> str:
-    """A rounded value for display; the table has the exact value."""
+    """Rounds a value for display; the table has the exact value."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Custom workloads: a class with ``flows``, usable like a registered kind.
+"""Custom workloads: a class with ``flows``, which scenarios use by its name.
 
 >>> import bufferlab
 >>> from collections.abc import Iterator
@@ -41,10 +41,10 @@ __all__ = ["Flow", "Network", "Workload", "custom_workloads"]
 
 @dataclass(frozen=True)
 class Network:
-    """The network as a workload sees it."""
+    """The properties of a network that a workload sees."""
 
     hosts: tuple[str, ...]
-    """Names of the hosts; the number of a host is its index here."""
+    """Names of the hosts; the number of a host is its index in this tuple."""
     host_rates_bps: tuple[int, ...]
     """Rate at which each host can send (bits per second)."""
     racks: tuple[tuple[int, ...], ...]
@@ -52,9 +52,9 @@ class Network:
     switches: tuple[str, ...]
     """Names of the switches."""
     buffers: tuple[int, ...]
-    """Buffer of each switch (bytes)."""
+    """Buffer size of each switch (bytes)."""
     duration_ps: int
-    """Time before which all flows start (ps)."""
+    """Time before which all flows of the workload start (ps)."""
 
     def __post_init__(self) -> None:
         for field in ("hosts", "host_rates_bps", "switches", "buffers"):
@@ -65,15 +65,16 @@ class Network:
 class Workload(Custom):
     """Base class of custom workloads. A subclass has a :attr:`name` and :meth:`flows`.
 
-    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`: keys of
-    the table ``[[workload]]``.
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`. In
+    scenarios, they are keys of the table ``[[workload]]``.
     """
 
     name: ClassVar[str]
-    """Name (``kind``) in scenarios: lower-case letters and digits joined by ``_``."""
+    """Name (``kind``) of the workload in scenarios: lower-case letters and digits joined by
+    ``_``."""
 
     network: Network
-    """The network that the workload runs on."""
+    """The network in which the workload runs."""
 
     def __init__(self, network: Network, **parameters: Any) -> None:
         self.network = network
@@ -86,22 +87,22 @@ class Workload(Custom):
         _bufferlab.register_workload(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once, when the scenario is read. Parameters and :attr:`network` are already set.
+        """Called once when the scenario is read. Parameters and :attr:`network` are already set.
 
-        An exception becomes an error of the scenario.
+        An exception of the method becomes an error of the scenario.
         """
 
     def flows(self, random: Random) -> Iterable[Flow]:
-        """All flows of a run, in any order.
+        """All flows of the workload in a run, in any order.
 
-        Draw every random number from ``random``, whose seed depends on the seed of the run and the
-        class of the workload. Then the same seed gives the same flows, whatever else the scenario
-        changes. (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
+        Draw every random number from ``random``. Its seed depends on the seed of the run and the
+        class of the workload. So equal seeds give equal flows, whatever else the scenario changes.
+        (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
         """
         raise NotImplementedError(f"{type(self).__name__} has no flows")
 
     def describe(self) -> str:
-        """The workload in one line, for ``bufferlab check``."""
+        """A description of the workload in one line, for ``bufferlab check``."""
         return self.summary or self.title or type(self).__name__
 
 

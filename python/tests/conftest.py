@@ -1,4 +1,4 @@
-"""Shared fixtures: the root of the repository as current folder, and small scenarios."""
+"""Shared fixtures of the tests: the repository as current folder, and small scenarios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def at_the_root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Makes the root the current folder, because paths of scenarios are relative to it."""
+    """Makes the repository the current folder, because paths of scenarios are relative to it."""
     monkeypatch.chdir(ROOT)
     yield
 
@@ -30,7 +30,7 @@ def star() -> Scenario:
 
 @pytest.fixture
 def cli() -> Path:
-    """Path of the command line program, built from the same sources."""
+    """Path of the command-line program, which must be built from the same sources."""
     program = os.environ.get("BUFFERLAB_CLI")
     if program is None:
         pytest.skip("BUFFERLAB_CLI names no program: `cargo xtask python` sets it")
@@ -39,7 +39,8 @@ def cli() -> Path:
 
 @pytest.fixture
 def as_program(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """Runs ``main`` as a program beside a module ``own_module``; returns the printed words."""
+    """Runs ``main`` as a program beside a module ``own_module``; returns the words that it
+    prints."""
 
     def run(module: str, main: str) -> list[str]:
         (tmp_path / "own_module.py").write_text(module)

@@ -1,6 +1,6 @@
-"""Facts about objects in a form that processes can compare.
+"""Collects facts about objects, in a form that processes can compare.
 
-As a program, prints the facts of pickled objects as JSON.
+Run as a program, this module prints the facts of pickled objects as JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def facts(thing: Any) -> Any:
 
 
 def plain(found: Any) -> Any:
-    """Facts in the types of JSON: tuples become lists."""
+    """Converts facts to the types of JSON: tuples become lists."""
     return json.loads(json.dumps(found, default=repr))
 
 

@@ -1,4 +1,4 @@
-"""Wrong values of every argument of every public call: the error names the argument."""
+"""Passes wrong values for every argument of every public call: the error names the argument."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ KINDS: dict[str, list[Any]] = {
     "x": ["nothing", 3],
     "y": ["nothing", 3],
 }
-"""Wrong values by name of the argument, for all calls except those in `OF_ONE`."""
+"""Wrong values by name of the argument, for all calls except the calls in `OF_ONE`."""
 
 OF_ONE: dict[str, list[Any]] = {
     "Scenario.name": [None, "", "a/b", *TEXT],
@@ -212,7 +212,7 @@ NOT_CHECKED: dict[str, str] = {
     "OneOf": "the values are those of a scenario, which refuses them when they are set",
 }
 
-#: Words of Rust, and messages of Python that do not name the argument.
+#: Words of Rust, and messages of Python that do not name the wrong argument.
 FOREIGN = re.compile(
     r"unsigned|OverflowError|convert|cast as|NoneType|integral|out of range|has no attribute|not supported between|not iterable|"
     r"subscriptable|positional|PyErr|Rust|u16|u32|u64|usize|f64|size 1|ambiguous|surrogates"
@@ -271,7 +271,7 @@ class Subjects:
         self.probe = self.switch.probe("pfc_xoff")
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-        """Callables and valid arguments by name; a star marks positional arguments."""
+        """Callables with valid arguments, by name; a star marks positional arguments."""
         metric = "class.incast.qct_mean_ms"
         star, out = self.star, self.folder / "unused"
         ports = {"src_port": 0, "dst_port": 1}
@@ -372,13 +372,13 @@ def attempt(call: Callable[..., Any], right: Mapping[str, Any], argument: str, w
     else:
         given[argument] = wrong
     found = call(*positional, **given)
-    # A scenario is read at first use.
+    # A scenario is read when it is first used.
     if isinstance(found, Scenario):
         found.check()
 
 
 def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], argument: str, wrong: Any) -> str | None:
-    """The flaw in the error for a wrong value; ``None`` without a flaw."""
+    """The defect of the error for a wrong value; ``None`` without a defect."""
     said = f"{where}({argument}={wrong!r})"
     try:
         attempt(call, right, argument, wrong)
@@ -388,7 +388,7 @@ def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], ar
         if argument == "value":
             names.append(str(right.get("key")))
         if isinstance(error, bufferlab.ScenarioError) and argument in ("scenario", "path"):
-            # The error of a missing file has the path instead.
+            # The error of a missing file has the path instead of the argument's name.
             names.append(str(wrong))
         if not any(name in text for name in names):
             return f"{said} does not name the argument: {text}"
@@ -506,7 +506,7 @@ def test_a_wrong_argument_is_what_it_was_before_and_an_error_of_the_package() ->
 
 
 def test_computed_lists_of_names_are_well_typed(star: Scenario) -> None:
-    """Computed lists are valid arguments for the type checker, which reads this file."""
+    """Passes computed lists as arguments, for the type checker that reads this file."""
     names: list[str] = ["dt", "abm"]
     tables: list[str] = ["flows", "queues"]
     variants: list[str] = [f"dt(alpha={alpha})" for alpha in (0.5, 1)]

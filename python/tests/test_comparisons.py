@@ -1,4 +1,4 @@
-"""Comparisons and repetitions: the folder of the command line, and what is read from it."""
+"""Comparisons and repetitions: the folder equals the folder of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Custom congestion controls: same flows as built-in ones, errors, processes, connections."""
+"""Custom congestion controls: flows like those of built-in controls, errors, processes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PythonDctcp(CongestionControl):
 
 
 class Broken(CongestionControl):
-    """Works for some ACKs; subclasses then fail."""
+    """A control that works for some ACKs; its subclasses then fail."""
 
     name = "broken-control"
 
@@ -91,7 +91,7 @@ class LeavesNoWindow(Broken):
 
 @pytest.fixture
 def small(star: Scenario) -> Scenario:
-    """A scenario with a small buffer, for losses and timeouts."""
+    """A scenario with a small buffer, which causes losses and timeouts."""
     return star.set("switch.buffer", "60 KB")
 
 

@@ -1,4 +1,4 @@
-"""Every call that adds to a folder of results, repeated with other content: means are never mixed.
+"""Repeats every call that adds to a folder of results with other content: means are never mixed.
 
 The tests cover every pair of a call in ``CALLS`` and a change in ``CHANGES``.
 """

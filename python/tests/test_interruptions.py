@@ -1,6 +1,6 @@
-"""Interruptions: a signal to the calling process also ends its workers.
+"""Interruptions: a signal to the calling process also ends its worker processes.
 
-A signal during a run inside a policy ends both runs.
+A signal during a run that a policy started ends this run and the policy's run.
 """
 
 from __future__ import annotations

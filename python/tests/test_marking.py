@@ -1,4 +1,4 @@
-"""Custom marking rules: the same marks as built-in rules, complete errors, other processes."""
+"""Custom marking rules: marks like those of built-in rules, complete errors, other processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bufferlab import Buffer, BufferlabWarning, Markable, MarkingError, MarkingR
 
 @register
 class PythonStep(MarkingRule):
-    """The step of DCTCP, written in Python."""
+    """The step marking of DCTCP, written in Python."""
 
     name = "py_step"
     threshold: int = bufferlab.param("30 KB", unit="bytes", min=1)
@@ -23,7 +23,7 @@ class PythonStep(MarkingRule):
 
 @register
 class Broken(MarkingRule):
-    """Works for some packets; subclasses then fail."""
+    """A marking rule that works for some packets; its subclasses then fail."""
 
     name = "py_broken"
 

@@ -1,4 +1,4 @@
-"""Every notebook runs from its first cell to its last, in its own folder, as a reader starts it."""
+"""Every notebook runs from its first cell to its last cell, in the notebook's folder."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Pulse(Workload):
 '''
 
 REFUSED = {"Ack", "Arrival", "Buffer", "Departure", "Hop", "Markable", "Probe", "Tuner"}
-"""Classes for a moment of a run, or with a simulated chip or a connection."""
+"""Classes that cannot be pickled: they show a moment of a run, or have a chip or a connection."""
 
 ABSTRACT = {"Executor", "Future"}
 """Protocols that users implement."""
@@ -95,7 +95,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
-    """An object of every class, by the name of the class, with results in temporary folders."""
+    """Returns an object of every class, by the name of the class; results are in temporary
+    folders."""
     for one in (own.Stored, own.Marks, own.Control, own.Pulse):
         bufferlab.register(one)
     watched = star.with_({"switch.policy": own.Stored, "switch.ecn": {"kind": own.Marks}, "transport.0.congestion_control": own.Control})
@@ -200,7 +201,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
 
 
 def elsewhere(pickles: dict[str, bytes], folder: Path) -> dict[str, Any]:
-    """The facts that a new process finds in pickles."""
+    """Unpickles objects in a new process and returns their facts."""
     folder.mkdir()
     files = []
     for name, content in pickles.items():
@@ -229,7 +230,7 @@ def test_every_public_object_survives_or_says_that_it_does_not(own: Any, star: S
         pickles[name] = pickle.dumps(thing)
         copies[name] = copy.deepcopy(thing)
         before[name] = plain(facts(thing))
-    # Unpickled objects must not need the originals, which are deleted with their folders.
+    # Unpickled objects must not need the original objects, which are deleted with their folders.
     del thing, made
     gc.collect()
     different = [name for name, copied in copies.items() if plain(facts(copied)) != before[name]]

@@ -1,4 +1,4 @@
-"""Custom policies: same verdicts as built-in ones, errors, other processes, conformance."""
+"""Custom policies: verdicts like those of built-in policies, errors, processes, conformance."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PythonLqd(Policy):
 
 
 class Broken(Policy):
-    """Admits every packet that fits; subclasses fail after some packets."""
+    """A policy that admits every packet that fits; its subclasses fail after some packets."""
 
     name = "broken"
 
@@ -467,7 +467,7 @@ def test_a_scenario_takes_its_custom_policy_along_to_another_process(
 def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
 
-    # Another process cannot import the class, so it is pickled by value, like classes of a
+    # Another process cannot import the class. So it is pickled by value, like classes of a
     # notebook.
     @register
     class Local(Policy):
@@ -502,7 +502,7 @@ def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        # From here on, the parent does not read: the pipe must not fill.
+        # After this line, the parent process does not read: the pipe must not fill.
         process.stdout.read()
         assert process.wait(60) == 42
 

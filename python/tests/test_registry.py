@@ -1,4 +1,4 @@
-"""The registry of policies, and the names in the types."""
+"""The registry of policies, and the names of policies in Python types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reproductions: the same folder and verdicts as on the command line."""
+"""Reproductions: folder and verdicts equal those of the command line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Counting(ThreadPoolExecutor):
 
 
 def outputs(out: Path) -> dict[str, bytes]:
-    """The files of a reproduction, without run times."""
+    """The files of a reproduction, without files that contain run times."""
     return files(out / "mine" / "incast") | {name: (out / name).read_bytes() for name in ("index.html", "verdicts.csv")}
 
 
@@ -163,7 +163,7 @@ def test_a_worker_that_dies_is_tried_again_and_reported_in_the_end(study: Path, 
         [one] = reproduce("mine", registry=study, out=tmp_path / "lost", executor=pool, retries=0)
     assert len(one.failures) == 2
     assert all(failure.endswith("OSError: the worker died") for failure in one.failures)
-    # Earlier results were stored, so only missing runs execute.
+    # Results of earlier runs were stored, so only missing runs execute.
     with Counting(1) as reliable:
         [one] = reproduce("mine", registry=study, out=tmp_path / "lost", executor=reliable)
         assert reliable.asked == 2

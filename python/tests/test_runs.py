@@ -1,4 +1,4 @@
-"""Runs: tables, numbers, folders, interruptions."""
+"""Single runs: tables, numbers, folders, interruptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .folders import same_results
 
 
 def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> None:
-    """Compares all content except the run time and the source revision."""
+    """Compares all content of two runs except the run time and the source revision."""
     by_python, by_command = tmp_path / "python", tmp_path / "command"
     scenario = Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"}, seed=3)
     run(scenario, out=by_python)

@@ -140,7 +140,7 @@ def test_a_shipped_name_is_a_scenario_and_an_unknown_one_is_explained(tmp_path: 
     with pytest.raises(ScenarioError, match='did you mean "star-incast"') as caught:
         bufferlab.run("star-incest")
     assert "bufferlab.scenarios()" in str(caught.value)
-    # An existing file of that name takes precedence.
+    # An existing file called like a shipped scenario takes precedence.
     (tmp_path / "star-incast").write_text('this is = "no scenario')
     with pytest.raises(ScenarioError, match="star-incast"):
         bufferlab.run("star-incast")

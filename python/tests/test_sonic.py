@@ -1,4 +1,4 @@
-"""SONiC configurations: the same results as on the command line."""
+"""SONiC configurations: results equal those of the command line."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_tuner_watches_what_can_be_tuned_and_puts_it_back(redis: str, tmp_path
         profile = next(profile for profile in tuner.profiles if profile.name == "egress_lossy_profile")
         assert profile.applied == profile.configured
         assert profile.bounds == (profile.configured - 2, profile.configured + 1)
-        # COUNTERS_DB without names of queues counts as a fault.
+        # A COUNTERS_DB without names of queues counts as a fault of the tuner.
         assert [event["event"] for event in tuner.step(1.0)] == ["fault"] and not tuner.must_end
         assert tuner.step(2.0)[0]["in_a_row"] == 2 and tuner.must_end
     assert not journal.exists()
@@ -150,7 +150,7 @@ def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
 
 
 def test_executors_of_the_guide_share_one_chip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The snippet of docs/how-to/operators.md runs, and a headroom pool is found group by group."""
+    """Runs the code in docs/how-to/operators.md, and probes a headroom pool group by group."""
     registered: dict[str, Callable[..., Any]] = {}
 
     class ExecutorRegistry:

@@ -1,4 +1,4 @@
-"""Sweeps: the same folder as on the command line with every executor, and failures."""
+"""Sweeps: with every executor, the folder equals the folder of the command line."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_a_process_that_is_killed_is_replaced(
     star: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "dying.py").write_text(DYING)
-    # New processes inherit the path.
+    # New processes inherit the module search path.
     monkeypatch.syspath_prepend(tmp_path)
     die_once = importlib.import_module("dying").die_once
     submit = executors._Processes.submit

@@ -1,4 +1,4 @@
-"""The calculators answer what the command line prints."""
+"""The calculators give the answers that the command line prints."""
 
 from __future__ import annotations
 

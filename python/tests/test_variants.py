@@ -35,7 +35,7 @@ class FairShare(Policy):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A policy in a file, with unique names, because a process cannot reuse names."""
+    """Writes a policy to a file, with unique names, because a process cannot reuse names."""
     path = tmp_path / f"mine_{tmp_path.name.replace('-', '_')}.py"
     path.write_text(OWN.format(name=f"fair-{abs(hash(str(tmp_path))) % 10**8}"))
     return path
@@ -132,7 +132,7 @@ def test_the_module_sweeps_explains_and_runs_custom_policies(
     assert main(["run", *SHORT, "--variant", f"{own}:FairShare", "--packets", "--out", str(tmp_path / "one")]) == 0
     assert "packet by packet" in (tmp_path / "one" / "report.html").read_text()
     assert main(["explain", str(tmp_path / "one"), "--nth", "2"]) == 0
-    # Another process knows the policy of a run only if it gets the path of its file.
+    # Another process knows the policy of a run only if the path of the policy's file is passed.
     command = [sys.executable, "-m", "bufferlab", "explain", str(tmp_path / "one")]
     stranger = subprocess.run(command, check=False, capture_output=True, text=True)
     assert stranger.returncode == 1 and "--own mine.py" in stranger.stderr

@@ -22,18 +22,18 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NOT_SHOWN = {
     # Python resolves classes in files itself, so the parser of variants never sees such text.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
-    # Texts for the page of limits.
+    # Texts that are only on the page of limits.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
     "crates/sonic/src/limits.rs": ["files of `bufferlab sonic`"],
-    # The source line of an override, for the caret on the command line.
+    # The source line of an overridden key, under which the command line prints a caret.
     "crates/scenario/src/load.rs": ["--set {key}={value}"],
-    # Pages and texts of the command line, which name commands.
+    # Pages and texts of the command line, which name its commands.
     "crates/report/src/finding/grid.rs": ["Repeat with `--seeds 5`"],
     "crates/report/src/finding/sentences.rs": ["Repeat with `--seeds 5`"],
     "crates/reproduce/src/output.rs": ["bufferlab theory figure"],
     "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
-"""Texts that are not hints of errors."""
+"""Texts that are not hints of errors, by file."""
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 

@@ -2,7 +2,7 @@
 //!
 //! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. The run
 //! appends lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the
-//! machine and the hour: compare lines of one command.
+//! machine and its load: compare only lines of one command.
 
 use crate::program::{self, Build};
 use crate::{output, read, root};
@@ -15,7 +15,7 @@ use std::process::Command;
 const PAGE: &str = "docs/evidence/benchmark.md";
 const DATA: &str = "xtask/bench.csv";
 
-/// A run of the set: its purpose, its scenario, changed keys.
+/// A run of the benchmark: its purpose, its scenario and the changed keys.
 type Entry = (&'static str, &'static str, &'static [&'static str]);
 
 const SET: &[Entry] = &[
@@ -48,33 +48,33 @@ const SET: &[Entry] = &[
     ),
 ];
 
-/// Output of `bench --json`, as far as it is needed here.
+/// The needed fields of the output of `bench --json`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Measured {
     hosts: u64,
     pub(crate) packet_hops: u64,
-    /// Time of every repetition, the fastest first (s).
+    /// Time of every repetition of the run (s), the fastest first.
     seconds: Vec<f64>,
-    /// Speed of the median repetition (1/s).
+    /// Packet-hops per second of the median repetition.
     packet_hops_per_second: f64,
     /// Median time to build the network (s).
     built_seconds: f64,
-    /// Largest memory of the process (MB); `None` if the system does not tell.
+    /// Peak memory of the process (MB); `None` if the system does not report it.
     peak_resident_mb: Option<u64>,
 }
 
 impl Measured {
-    /// Speed of the median and of the fastest repetition, in millions of packet-hops per second.
+    /// Millions of packet-hops per second: the median and the fastest repetition.
     fn rates(&self) -> [f64; 2] {
         let fastest = self.seconds.first().map_or(f64::NAN, |seconds| self.packet_hops as f64 / seconds);
         [self.packet_hops_per_second / 1e6, fastest / 1e6]
     }
 }
 
-/// Runs the set, each entry `runs` times, writes the page and appends to the data.
+/// Runs each entry of the benchmark `runs` times, writes the page and appends to the data.
 ///
 /// # Errors
-/// If a run fails, or its output cannot be parsed.
+/// If a benchmark run fails, or its output cannot be parsed.
 pub fn run(runs: u32) -> Result<(), String> {
     let program = program::program(Build::Release)?;
     let commit = text(Command::new("git").args(["log", "-1", "--format=%h"]).current_dir(root()))?;
@@ -118,7 +118,7 @@ fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> Stri
     )
 }
 
-/// The processor and its cores, as the system names them.
+/// Name of the machine's processor and its number of cores.
 fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

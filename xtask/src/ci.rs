@@ -60,38 +60,37 @@ fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }
 
-/// Scenario of the smoke run, with which the documentation starts.
+/// Scenario of the smoke run: the first one in the documentation.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// Searches of the step `fuzz`: a fixed number of fixed cases on every machine, so that the step is
-/// repeatable; …
+/// Searches of the step `fuzz` with fixed cases, so that every machine repeats them.
 const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
 ];
-/// New cases with a fresh seed, which is printed, and with faults of the system.
+/// Searches of the step `fuzz` with a fresh seed, which is printed, and with system faults.
 const FUZZ_FRESH: &[&[&str]] = &[
     &["--fresh", "--budget", "20s"],
     &["--subject", "parsers", "--fresh", "--budget", "10s"],
     &["--fresh", "--budget", "15s", "faults"],
 ];
 
-/// Returns the step called `name`.
+/// Returns the step of CI called `name`.
 #[must_use]
 pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step, and stops at the first failure. Ends with a list of the steps and of everything
-/// skipped.
+/// Runs every step of CI, and stops at the first failure. At the end, lists the steps and all
+/// skipped parts.
 ///
 /// # Errors
-/// The failed step, and how to repeat it.
+/// Names the failed step and the command that repeats it.
 pub fn all() -> Result<(), String> {
     run_steps(STEPS)
 }
 
-/// Runs one step; prints its duration and what it skipped.
+/// Runs one step of CI; prints its duration and the parts that it skipped.
 ///
 /// # Errors
 /// Returns the errors of [`all`].
@@ -142,12 +141,12 @@ fn run_step(step: &Step) -> Done {
     done
 }
 
-/// A completed step.
+/// A completed step of CI.
 struct Done {
     name: &'static str,
     seconds: f64,
     outcome: Result<Outcome, String>,
-    /// Skipped parts, with reasons.
+    /// Parts of the step that were skipped, with reasons.
     left_out: Vec<String>,
 }
 
@@ -164,7 +163,7 @@ impl Done {
     }
 }
 
-/// Lists all steps, then all skipped parts.
+/// Lists all steps of CI, then all skipped parts.
 fn summary(steps: &[Step], done: &[Done]) -> String {
     let mut text = String::from("\n== steps\n");
     for one in done {
@@ -185,7 +184,7 @@ fn summary(steps: &[Step], done: &[Done]) -> String {
     text
 }
 
-/// Checks the dependencies of every system, if cargo-deny is installed.
+/// Checks the dependencies for every operating system, if cargo-deny is installed.
 fn deny() -> Result<Outcome, String> {
     if !cargo(&["deny", "--version"]).output().is_ok_and(|found| found.status.success()) {
         skips::note(
@@ -220,7 +219,7 @@ fn walks() -> Result<(), String> {
 
 /// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
 /// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
-/// the feature; the other steps build without it.
+/// the feature `dctcp`; the other steps then build without this feature.
 fn dctcp() -> Result<Outcome, String> {
     let missing = dctcp_lacks();
     if !missing.is_empty() {
@@ -230,13 +229,13 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Most users build the program without this feature, so check this build, too.
+    // Most users build the program without the feature `dctcp`, so check this build, too.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
-/// Includes private items, because developers read their documentation.
+/// Builds the documentation with private items, because developers read it.
 fn doc() -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
@@ -248,7 +247,7 @@ fn doc() -> Result<(), String> {
 /// take as long as all tests.
 ///
 /// # Errors
-/// The program's wrong answer to the check.
+/// Describes the program's wrong answer.
 pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {
@@ -282,24 +281,24 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// Searches with the fixed seeds and with a fresh seed.
+/// Searches for failures with the fixed seeds and with a fresh seed.
 fn fuzz_step() -> Result<(), String> {
     program(Build::Dev)?;
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Runs the search in a build of this profile: "dev", which the tests have built, or "search",
-/// which is much faster.
+/// Searches for failures in a build of this profile: "dev", which the tests have built, or
+/// "search", which is much faster.
 ///
 /// # Errors
-/// If a case fails.
+/// If a case of the search fails.
 pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     let run = ["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--profile", profile, "--"];
     spawn(cargo(&run).args(options))
 }
 
-/// Runs all searches in turn, for a given time, with the program and the search in the profile of
-/// searches.
+/// Runs all searches in turn for a given time. The program and the searches are built with the
+/// profile of searches.
 ///
 /// # Errors
 /// If a search finds a failure.

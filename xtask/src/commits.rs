@@ -6,9 +6,9 @@
 use crate::{output, read, root};
 use std::process::Command;
 
-/// The last commit that was created without the rules.
+/// Last commit from before the rules for messages.
 const SINCE: &str = "57e2587";
-/// Maximum number of characters of a subject.
+/// Maximum number of characters of a commit's subject.
 const SUBJECT_MAX: usize = 72;
 /// Maximum number of changed files of a commit without a body.
 const FILES_WITHOUT_BODY: usize = 3;
@@ -233,7 +233,7 @@ const VERBS: &[&str] = &[
     "write",
 ];
 
-/// Problems of a message. `files`: number of files that the commit changes.
+/// Problems of a commit message. `files` is the number of files that the commit changes.
 fn problems(message: &str, files: usize) -> Vec<String> {
     let mut lines = message.lines().filter(|line| !line.starts_with('#'));
     let subject = lines.next().unwrap_or_default();
@@ -266,8 +266,8 @@ fn problems(message: &str, files: usize) -> Vec<String> {
     problems
 }
 
-/// Checks the commits after the rules were introduced. A clone without that history has nothing to
-/// check.
+/// Checks the commits since the rules were introduced. In a shallow clone without that history,
+/// nothing is checked.
 ///
 /// # Errors
 /// If git fails.
@@ -288,10 +288,10 @@ pub fn check() -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// Checks the message in `file` before its commit is created.
+/// Checks the commit message in `file` before the commit is created.
 ///
 /// # Errors
-/// A list of the problems.
+/// Lists the problems of the message.
 pub fn check_message(file: &str) -> Result<(), String> {
     let message = read(file)?;
     let mut git = Command::new("git");

@@ -28,8 +28,8 @@ const TRAINING: &[(&str, &[&str])] = &[
     ("tdt-fig8", &[]),
 ];
 
-/// Builds the program, or with `wheel` the Python package, for this kind of machine with the
-/// profile of a training run; prints its path.
+/// Builds the program, or with `wheel` the Python package, with the profile of a training run.
+/// The build is for this kind of machine. Prints the path of the build.
 ///
 /// # Errors
 /// If a tool is missing, or a build or a training run fails.
@@ -65,7 +65,7 @@ pub fn build(wheel: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Command that builds the program with these flags.
+/// Command that builds the program with these compiler flags.
 fn program(profile: &str, target: &Path, flags: &str) -> Command {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);
@@ -82,8 +82,8 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The tool that merges profiles, from the compiler's components or the system. The tool's version
-/// of LLVM must be the compiler's.
+/// Path of the tool that merges profiles, from the compiler's components or the system. The tool
+/// and the compiler must have the same version of LLVM.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

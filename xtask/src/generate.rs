@@ -15,7 +15,7 @@ use bufferlab_pages::{with_block, wrapped};
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
-/// A generated block of a written page: the page, the lines around the block, its content.
+/// A generated block of a written page: the page, the lines around the block, the block's content.
 struct Block {
     path: &'static str,
     begin: &'static str,
@@ -23,7 +23,7 @@ struct Block {
     text: fn() -> Result<String, String>,
 }
 
-/// All blocks.
+/// All generated blocks of written pages.
 const BLOCKS: &[Block] = &[
     Block {
         path: "docs/reference/scenarios.md",
@@ -51,7 +51,7 @@ const BLOCKS: &[Block] = &[
     },
 ];
 
-/// Fully generated files: path relative to the root, content.
+/// Fully generated files: path relative to the root of the repository, and content.
 fn files() -> Vec<(&'static str, String)> {
     let mut files = vec![
         ("docs/reference/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
@@ -94,14 +94,14 @@ pub fn check(parts: Parts<'_>) -> Result<(), String> {
     parts::check(parts)
 }
 
-/// Files of `files` whose content on disk differs.
+/// Files of `files` whose content on disk is stale.
 #[must_use]
 pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, String)> {
     files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-/// All generated files: path relative to the root, content. A page with generated blocks is
-/// included as a whole, with the new blocks.
+/// All generated files: path relative to the root of the repository, and content. A page with
+/// generated blocks is listed as a whole, with the new blocks.
 ///
 /// # Errors
 /// If a page cannot be read or has lost its markers.
@@ -138,14 +138,15 @@ fn scenario_index() -> Result<String, String> {
     Ok(text + "\n")
 }
 
-/// The description of a scenario file, with a capital letter.
+/// The description of a scenario file, beginning with a capital letter.
 fn description(scenario: &str) -> Option<String> {
     let line = scenario.lines().find_map(|line| line.strip_prefix("description = \""))?;
     let mut letters = line.strip_suffix('"')?.chars();
     Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
-/// Sorts the keys: their order in `serde_json` depends on the features that other packages enable.
+/// Formats a JSON schema with sorted keys. Their order in `serde_json` depends on the features that
+/// other packages enable.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")
@@ -184,17 +185,17 @@ fn python_names() -> String {
     };
     let policies = literal(
         "PolicyName",
-        "The buffer policies, as `bufferlab policy list` has them.",
+        "The names of buffer policies that `bufferlab policy list` prints.",
         &mut POLICIES.iter().map(|info| info.name),
     );
     let controls = literal(
         "CongestionControlName",
-        "The congestion controls of `[[transport]]`.",
+        "The names of congestion controls for `[[transport]]`.",
         &mut CONGESTION_CONTROLS.iter().map(|info| info.name),
     );
     let tables = literal(
         "TableName",
-        "The tables of a run; `docs/reference/tables.md` has their columns.",
+        "The names of a run's tables; `docs/reference/tables.md` has their columns.",
         &mut Table::ALL.iter().map(|table| table.name()),
     );
     format!(
@@ -205,7 +206,7 @@ fn python_names() -> String {
     )
 }
 
-/// The page with every column of every table.
+/// The generated page that describes every column of every table.
 fn tables() -> String {
     let mut text = "# Tables\n\n\
         <!-- generated from the records in crates/metrics/src/rows.rs by `cargo xtask generate` -->\n\n\
@@ -248,7 +249,7 @@ fn column_type(column: &Column) -> String {
     format!("{kind}{words}{optional}")
 }
 
-/// Text on one line, because a cell of a table cannot be broken.
+/// Joins a text to one line, because a cell of a Markdown table cannot be broken.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

@@ -15,16 +15,16 @@ use std::process::{Command, Stdio};
 /// File of the recorded instruction counts.
 const FILE: &str = "xtask/instructions.toml";
 
-/// History of the recorded figures, one line per scenario.
+/// File with the history of the recorded figures, one line per scenario.
 const HISTORY: &str = "xtask/instructions.csv";
 
-/// Largest relative difference from the recorded figure.
+/// Largest accepted relative difference from a recorded figure.
 const TOLERANCE: f64 = 0.02;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
-    /// Output of `rustc --version`.
+    /// Output of `rustc --version` at the time of the recording.
     compiler: String,
     scenario: Vec<Measured>,
 }
@@ -32,20 +32,20 @@ struct Recorded {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
-    /// Name of the file in `scenarios/`.
+    /// Name of the scenario's file in `scenarios/`.
     name: String,
-    /// The two simulated durations, shorter one first.
+    /// The two simulated durations, the shorter one first.
     durations: [String; 2],
-    /// Other settings, in the syntax of `--set`.
+    /// Further settings of the run, in the syntax of `--set`.
     settings: Vec<String>,
     /// Instructions per packet-hop of the release build.
     per_hop: f64,
-    /// Instructions per packet-hop of the tests' build: more, because of its assertions.
+    /// Instructions per packet-hop of the tests' build, which has assertions.
     per_hop_in_tests: f64,
 }
 
 impl Recorded {
-    /// Text of the file.
+    /// Formats the file of recorded figures.
     fn text(&self) -> String {
         let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
@@ -67,8 +67,8 @@ impl Recorded {
     }
 }
 
-/// Counts, and compares with the recorded figures. With `record`, writes the file instead, and adds
-/// a line per scenario to the history.
+/// Counts instructions, and compares them with the recorded figures. With `record`, writes the
+/// recorded figures instead, and adds a line per scenario to the history.
 ///
 /// # Errors
 /// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
@@ -94,8 +94,8 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// Compares the instructions of the development build with the recorded ones. Skipped without
-/// Valgrind.
+/// Compares the instructions of the development build with the recorded figures. Without Valgrind
+/// this step is skipped.
 ///
 /// # Errors
 /// Returns the errors of [`check`].
@@ -125,9 +125,9 @@ fn compiler() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&version).trim().to_owned())
 }
 
-/// The program to count. Incremental builds split crates into more pieces and inline less: 4 % more
-/// instructions in the tests' build. The program is therefore built without them. If the
-/// developer's builds are incremental, it is built in a separate folder.
+/// The program whose instructions are counted. An incremental build splits crates into more pieces
+/// and inlines less, which costs 4 % more instructions in the tests' build. So the program is built
+/// without incremental compilation, in a separate folder if the developer's builds are incremental.
 fn program(build: Build) -> Result<PathBuf, String> {
     if matches!(build, Build::Release) || std::env::var_os("CARGO_INCREMENTAL").is_some_and(|set| set == "0")
     {
@@ -139,8 +139,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts all scenarios with the program of a build, and replaces the recorded figures. Returns the
-/// names of those that differ.
+/// Counts the instructions of all scenarios with the program of a build, and replaces the recorded
+/// figures. Returns the names of the scenarios whose figures differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -180,13 +180,13 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether a count differs too much from the recorded one. An improvement counts, too: it must be
-/// recorded, or the next loss would be hidden.
+/// Whether an instruction count differs too much from the recorded figure. An improvement counts,
+/// too: it must be recorded, or the next loss would be hidden.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }
 
-/// Instructions per packet-hop of a scenario, from its two durations.
+/// Instructions per packet-hop of a scenario, from runs of two durations.
 fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
     let [short, long] = &scenario.durations;
     let (short, long) = (count(program, scenario, short)?, count(program, scenario, long)?);

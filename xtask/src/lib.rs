@@ -56,7 +56,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Runs `command` with its output on the terminal.
 ///
 /// # Errors
-/// If it cannot be started or fails.
+/// If the command cannot be started or fails.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{command:?} cannot start: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
@@ -65,7 +65,7 @@ pub fn run(command: &mut Command) -> Result<(), String> {
 /// Runs `command` and returns its standard output.
 ///
 /// # Errors
-/// If it cannot be started or fails; its standard error has gone to the terminal.
+/// If the command cannot be started or fails; its standard error goes to the terminal.
 pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let result = command.stderr(Stdio::inherit()).output();
     let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
@@ -76,7 +76,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Cargo's metadata of the workspace: packages with their dependencies, folders.
+/// Cargo's metadata of the workspace: packages, their dependencies and their folders.
 ///
 /// # Errors
 /// If cargo fails.
@@ -85,10 +85,10 @@ pub fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// Cargo's target folder.
+/// Path of Cargo's target folder.
 ///
 /// # Errors
-/// If cargo does not report it.
+/// If cargo does not report the target folder.
 pub fn target() -> Result<PathBuf, String> {
     let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
     target.ok_or_else(|| "cargo metadata names no target directory".to_owned())

@@ -16,8 +16,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests must detect its mutants: quick packages first, then
-/// packages whose tests only survivors have to pass.
+/// A pure crate and the packages whose tests must detect its mutants. Quick packages come first,
+/// then the packages whose tests run only on surviving mutants.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],
@@ -43,33 +43,33 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// The crate is mutated only on request, because it is larger than all others together.
+/// The crate that is mutated only on request, because it is larger than all others together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
-/// Mutants per call of cargo-mutants; the outcomes are written after each call.
+/// Number of mutants per call of cargo-mutants. The outcomes are written after each call.
 const BATCH: usize = 10;
 
-/// Options of a run.
+/// Options of a run of mutation tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Number of mutants, selected by `seed`; `None` means all.
     pub sample: Option<usize>,
-    /// Seed of the sample.
+    /// Seed that selects the sample of mutants.
     pub seed: u64,
     /// Packages to mutate; empty means all pure crates except the theory.
     pub packages: Vec<String>,
-    /// Keep the outcomes of earlier runs and run only the missing mutants.
+    /// Whether to keep the outcomes of earlier runs and run only the missing mutants.
     pub resume: bool,
-    /// Only print the mutants that would run.
+    /// Whether to print the selected mutants without running them.
     pub list: bool,
-    /// Timeout of a test run (s).
+    /// Timeout of one test run (s).
     pub timeout: u64,
 }
 
 /// Timeout of the quick tests (s): ten times their usual duration.
 const TIMEOUT: u64 = 150;
 
-/// Default size of the sample.
+/// Default number of mutants of a sample.
 const SAMPLE: usize = 20;
 
 impl Default for Options {
@@ -89,7 +89,7 @@ impl Options {
     /// Parses the arguments of `cargo xtask mutants`.
     ///
     /// # Errors
-    /// The unknown argument.
+    /// Names the unknown argument.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let mut options = Self::default();
         let mut words = words.iter().copied();
@@ -152,10 +152,10 @@ impl Outcome {
     }
 }
 
-/// Outcomes by [`Mutant::key`].
+/// Outcomes of mutants, by [`Mutant::key`].
 type Outcomes = BTreeMap<String, Outcome>;
 
-/// Runs the tests on mutants and reports the survivors.
+/// Runs the tests on mutants and reports the surviving mutants.
 ///
 /// # Errors
 /// If cargo-mutants fails, a listed equivalent does not exist, or an unlisted mutant survives.
@@ -210,7 +210,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     report(&chosen, &equal, &outcomes)
 }
 
-/// Prints the outcomes of the chosen mutants; an error if one survived.
+/// Prints the outcomes of the selected mutants; returns an error if a mutant survived.
 fn report(chosen: &[&Mutant], equal: &[&Mutant], outcomes: &Outcomes) -> Result<(), String> {
     let with =
         |wanted: Outcome| chosen.iter().filter(move |mutant| outcomes.get(&mutant.key) == Some(&wanted));
@@ -251,7 +251,7 @@ fn outcomes_file() -> PathBuf {
     folder().join("outcomes.tsv")
 }
 
-/// Outcome and key of a mutant per line; empty if there was no run.
+/// Reads the stored outcome and key of each mutant; empty before the first run.
 fn read_outcomes() -> Outcomes {
     let text = std::fs::read_to_string(outcomes_file()).unwrap_or_default();
     let outcome = |line: &str| {

@@ -2,7 +2,7 @@
 //!
 //! `xtask/prose.csv` lists the number of violations of each rule in each part of the repository. A
 //! part may have fewer violations than recorded, but never more. `cargo xtask prose --record`
-//! writes lower numbers, and refuses higher ones.
+//! writes lower numbers of violations, and refuses higher numbers.
 
 mod rules;
 mod sample;
@@ -19,16 +19,16 @@ pub use sample::{sample, show};
 
 /// File of the recorded numbers of violations.
 const FILE: &str = "xtask/prose.csv";
-/// First line of the file.
+/// Header line of the file of violations.
 const HEADER: &str = "rule,part,broken\n";
 
-/// Number of violations, by rule and part of the repository.
+/// Number of violations of each rule in each part of the repository.
 type Counts = BTreeMap<(String, String), usize>;
 
-/// Places of violations, by rule and part.
+/// Places of the violations of each rule in each part of the repository.
 type Places = BTreeMap<(String, String), Vec<String>>;
 
-/// Compares the repository with the recorded numbers.
+/// Compares the repository's violations with the recorded numbers.
 ///
 /// # Errors
 /// If the files cannot be listed or read.
@@ -37,11 +37,11 @@ pub fn check() -> Result<Vec<String>, String> {
     Ok([worse(&places, &recorded), better(&places, &recorded)].concat())
 }
 
-/// Records lower numbers.
+/// Records numbers of violations that are lower than before.
 ///
 /// # Errors
-/// If a rule has more violations than recorded, with the places; or if a file cannot be read or
-/// written.
+/// If a rule has more violations than recorded; the error names the places. Also if a file cannot
+/// be read or written.
 pub fn record() -> Result<(), String> {
     let (places, before) = (places()?, recorded()?);
     let is_first = before.is_empty();
@@ -73,7 +73,7 @@ pub fn list(part: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Rules with more violations than recorded, with the first places.
+/// Language rules with more violations than recorded, with the first places.
 fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for (key, found) in places {
@@ -93,7 +93,7 @@ fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Rules with fewer violations than recorded, with the numbers.
+/// Language rules with fewer violations than recorded, with the numbers.
 fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for ((rule, part), &known) in recorded {
@@ -108,7 +108,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Maximum number of places that a problem lists.
+/// Maximum number of places that one message lists.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {
@@ -136,7 +136,7 @@ fn places() -> Result<Places, String> {
     Ok(places)
 }
 
-/// All comments, docstrings, pages and lists written by people.
+/// All texts of the repository that people have written: comments, docstrings, pages and lists.
 ///
 /// # Errors
 /// If the files cannot be listed.
@@ -147,7 +147,7 @@ fn passages() -> Result<Vec<Passage>, String> {
     Ok(files.flat_map(|file| text::passages(file, &read(file).unwrap_or_default())).collect())
 }
 
-/// Part of a file: its crate, its first folder, or the file at the top.
+/// Part of the repository to which a file belongs: its crate, its first folder, or the file itself.
 fn part_of(file: &str) -> String {
     let mut parts = file.split('/');
     match (parts.next(), parts.next(), parts.next()) {

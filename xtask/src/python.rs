@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Python packages for the checks, with exact versions.
+/// File with the Python packages for the checks, with exact versions.
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
 
 /// Builds the package, installs it into a virtual environment and checks it: types, stub, tests,
@@ -38,7 +38,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Creates or reuses the environment, with exactly the versions of `requirements`.
+    /// Creates or reuses the virtual environment, with exactly the versions of `requirements`.
     ///
     /// # Errors
     /// If Python is missing, or a package cannot be installed.
@@ -64,7 +64,7 @@ impl Environment {
         Ok(this)
     }
 
-    /// Builds the wheel and installs it, replacing an earlier one.
+    /// Builds the wheel and installs it over an earlier version.
     fn install_package(&self, build: Build) -> Result<(), String> {
         let wheels = self.folder.join("wheels");
         if wheels.exists() {
@@ -80,8 +80,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that it can be compiled: included files must be
-    /// present, and the lock file must be usable.
+    /// Packs the source distribution, and checks that it can be compiled. The distribution must
+    /// contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -94,28 +94,29 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
-        // Archives have files with a constant old date, so cargo would reuse crates of an earlier
-        // archive.
+        // All files of a source distribution have one constant old date, so cargo would reuse
+        // crates of an earlier distribution.
         make_new(&unpacked)?;
-        // Reuses built dependencies. The crates are new to cargo, because their folder is new.
+        // Reuses built dependencies. The workspace's crates are compiled, because their folder is
+        // new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
             |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),
         )
     }
 
-    /// Command `python -m module` at the root of the repository.
+    /// The command `python -m module`, run at the root of the repository.
     fn python(&self, module: &str) -> Command {
         let mut command = self.interpreter();
         command.args(["-m", module]);
         command
     }
 
-    /// The environment's Python, at the root of the repository.
+    /// The virtual environment's Python interpreter, started at the root of the repository.
     pub(crate) fn interpreter(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.current_dir(root());
-        // Hide the user's own packages from Python, and let plots open no window.
+        // Hide the user's installed packages from Python, and let plots open no window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command
     }
@@ -141,7 +142,7 @@ fn make_new(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The single file with an extension in a folder.
+/// Path of the only file with this extension in a folder.
 fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files = entries.flatten().map(|entry| entry.path());

@@ -8,20 +8,20 @@ use crate::skips::{self, Outcome};
 use crate::{root, run as spawn, target};
 use std::process::{Command, Stdio};
 
-/// Python packages for the circuits, with exact versions.
+/// File with the Python packages for the circuits, with exact versions.
 const REQUIREMENTS: &str = "rtl/requirements.txt";
 
-/// Required programs, their version commands, and their Debian packages.
+/// Programs that the circuits need, with their Debian packages.
 const PROGRAMS: [(&str, &str); 3] = [("verilator", "verilator"), ("g++", "g++"), ("make", "make")];
 
 /// Steps of `rtl/flow.py`; the default is `all`.
 const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", "all"];
 
-/// Steps that need only Verilator and the standard library of Python.
+/// Steps of `rtl/flow.py` that need only Verilator and the standard library of Python.
 const BY_VERILATOR: [&str; 3] = ["lint", "cosim", "mutants"];
 
-/// Runs a step, by default all. `--quick` skips slow parts; names of circuits select these
-/// circuits.
+/// Runs a step of `rtl/flow.py`, by default all steps. `--quick` skips slow parts. Names of
+/// circuits restrict the step to these circuits.
 ///
 /// # Errors
 /// If a program is missing, or a step fails.
@@ -42,9 +42,9 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
     spawn(environment.interpreter().arg("rtl/flow.py").args(steps))
 }
 
-/// Runs the step of CI: no circuit has warnings, and each equals its policy in vectors, random
-/// operations and a run. Without Verilator the step is skipped, because no other part of the
-/// project needs it.
+/// Runs the CI step of the circuits: no circuit has warnings, and each circuit equals its policy.
+/// Each circuit is compared in vectors, random operations and a run. Without Verilator the step is
+/// skipped, because no other part of the project needs it.
 ///
 /// # Errors
 /// Returns the errors of [`run`].
@@ -61,13 +61,13 @@ pub fn check() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Whether a program can be started.
+/// Whether a program of this name can be started.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     found.is_ok_and(|status| status.success())
 }
 
-/// Arguments of `rtl/flow.py`, with a step first.
+/// Arguments of `rtl/flow.py`, beginning with the name of a step.
 fn with_step<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let named = arguments.first().is_some_and(|first| STEPS.contains(first));
     let step = if named { None } else { Some("all") };

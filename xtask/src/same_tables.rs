@@ -1,7 +1,8 @@
 //! Checks that this checkout and an older one give equal tables, byte for byte.
 //!
-//! Each checkout runs its scenario files with its release binary, so the scenario format may change
-//! in between. Only tables are compared: manifests, times and reports contain versions and dates.
+//! Each checkout runs its scenario files with its release binary, so the scenario format may differ
+//! between the checkouts. Only tables are compared, because manifests, times and reports contain
+//! versions and dates.
 
 use crate::program::{self, Build};
 use crate::root;
@@ -10,18 +11,18 @@ use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With `--quick`, the simulated duration is the scenario's divided by this, but at least
-/// [`QUICK_DURATION_MIN`].
+/// With `--quick`, the scenario's simulated duration is divided by this number. The result is at
+/// least [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
-/// With `--quick`, the maximum drain time after the arrivals.
+/// With `--quick`, the maximum time for unfinished flows after the arrivals.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
-/// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and
-/// here, and compares their tables. Prints a line per scenario.
+/// Runs scenarios in the checkout `old` and in this one, and compares their tables. `only` lists
+/// names of files in `scenarios/`; an empty list means all. Prints a line per scenario.
 ///
 /// # Errors
-/// If a table differs or exists on one side only, a run fails, or `old` has no release binary.
+/// If a table differs or only one checkout has it, a run fails, or `old` has no release binary.
 pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     let old = old.canonicalize().map_err(|error| format!("{}: {error}", old.display()))?;
     let before = old.join("target/release").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX));
@@ -61,8 +62,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
-/// Checks that the scenarios of `scenarios/` whose names are in `only` (all if it is empty) give
-/// equal tables on one thread and on each of `counts` threads. Prints a line per scenario.
+/// Checks that scenarios give equal tables on one thread and on each of `counts` threads. `only`
+/// lists names of files in `scenarios/`; an empty list means all. Prints a line per scenario.
 ///
 /// # Errors
 /// If a table differs, or a run fails.
@@ -98,7 +99,7 @@ pub fn check_threads(counts: &[usize], only: &[&str], quick: bool) -> Result<(),
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
-/// Reason for which a shipped scenario runs only on one thread, if it does.
+/// Reason why a shipped scenario runs only on one thread; `None` if more threads are possible.
 fn one_thread_because(name: &str) -> Result<Option<&'static str>, String> {
     let path = root().join(format!("scenarios/{name}.toml"));
     let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
@@ -117,7 +118,7 @@ fn play(program: &Path, checkout: &Path, name: &str, keys: &[String], out: &Path
     play_with(program, checkout, name, [keys, &[]], out)
 }
 
-/// Runs a scenario like [`play`], with more options.
+/// Runs a scenario like [`play`], with more options of the command line.
 fn play_with(
     program: &Path,
     checkout: &Path,
@@ -138,7 +139,7 @@ fn play_with(
     Err(format!("{command:?} failed: {}\n{}", result.status, String::from_utf8_lossy(&result.stderr)))
 }
 
-/// Names of the selected scenarios, in order.
+/// Names of the selected scenarios, in alphabetical order.
 fn names(only: &[&str]) -> Result<Vec<String>, String> {
     let folder = root().join("scenarios");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -155,7 +156,7 @@ fn names(only: &[&str]) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Settings that shorten a run of a scenario.
+/// Settings that shorten a run of a scenario for `--quick`.
 fn shortened(name: &str) -> Result<Vec<String>, String> {
     let path = root().join(format!("scenarios/{name}.toml"));
     let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
@@ -167,7 +168,7 @@ fn shortened(name: &str) -> Result<Vec<String>, String> {
     Ok(vec![key("duration", duration), key("drain", drain)])
 }
 
-/// Number of tables, and names of tables that differ or exist in one folder only.
+/// Number of tables, and names of the tables that differ or that only one folder has.
 fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String> {
     let mut tables = [tables(before)?, tables(now)?].concat();
     tables.sort_unstable();
@@ -181,7 +182,7 @@ fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String
     Ok((tables.len(), found))
 }
 
-/// Tables below a folder, relative to it.
+/// Paths of the tables below a folder, relative to the folder.
 fn tables(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];

@@ -2,8 +2,8 @@
 //! menu. Reading the site needs no network.
 //!
 //! The sources are gathered in `target/site/source` under their paths in the repository, so links
-//! work in both. MkDocs builds strictly: a link without a target, or a page without a menu entry,
-//! ends the build.
+//! work in the repository and on the site. MkDocs builds strictly: a link without a target, or a
+//! page without a menu entry, ends the build.
 
 use crate::program::{Build, program};
 use crate::python::Environment;
@@ -56,8 +56,8 @@ pub fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every page can be read without a network: scripts, styles and pictures of other
-/// hosts are refused.
+/// Checks that every page of the site can be read without a network. Refuses scripts, styles and
+/// pictures of other hosts.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -73,7 +73,7 @@ fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies the tracked files of the sources.
+/// Copies the site's sources, as far as git tracks them.
 fn gather(into: &Path) -> Result<(), String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
@@ -102,8 +102,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The gallery: all computed figures, and the figures of recorded runs, each with the command that
-/// creates it. Charts are written next to the page.
+/// Creates the gallery: all computed figures, and the figures of recorded runs. Each figure has the
+/// command that creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
@@ -158,7 +158,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Values of an experiment's recorded runs, and their scale.
+/// Path of an experiment's recorded values, and the scale of its runs.
 fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
@@ -182,7 +182,7 @@ fn experiments() -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// Files in a folder, by name.
+/// Paths of the files in a folder, sorted by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;

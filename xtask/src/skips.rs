@@ -1,4 +1,4 @@
-//! Collects the skipped parts of a step.
+//! Collects the skipped parts of a step of CI.
 //!
 //! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
 //! error. The line bypasses the test runner, which discards output of passing tests. Steps listen
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
 
-/// Start of a line that reports a skipped part, with a reason.
+/// First word of a line that reports a skipped part and the reason.
 pub const MARK: &str = "SKIPPED ";
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
     static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Records and prints a skipped part.
+/// Records and prints a skipped part of CI.
 pub fn note(what: &str) {
     eprintln!("{MARK}{what}");
     remember(what);
@@ -26,7 +26,7 @@ fn remember(what: &str) {
     SEEN.with_borrow_mut(|seen| seen.push(what.to_owned()));
 }
 
-/// Skipped parts since the last call: each part once, with its count if above one.
+/// Parts of CI skipped since the last call: each part once, with its count if above one.
 #[must_use]
 pub fn take() -> Vec<String> {
     let all = SEEN.take();
@@ -45,7 +45,7 @@ pub fn take() -> Vec<String> {
 /// Runs `command` with its output on the terminal, and records the skipped parts that it reports.
 ///
 /// # Errors
-/// If it cannot be started or fails.
+/// If the command cannot be started or fails.
 pub fn listen(command: &mut Command) -> Result<(), String> {
     let started = command_of(command).spawn();
     let mut child = started.map_err(|error| format!("{command:?} cannot start: {error}"))?;
@@ -85,12 +85,12 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
     reported
 }
 
-/// Outcome of a step without failures.
+/// Outcome of a CI step without failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The step ran, except for the parts that [`take`] lists.
     Passed,
-    /// Requirements are missing on this machine, and the step did nothing.
+    /// This machine lacks the requirements of the step, so the step was skipped.
     Skipped,
 }
 

@@ -1,6 +1,6 @@
 //! Checks properties of the repository that no compiler checks.
 //!
-//! Every check returns sentences that name the place, so that one run shows all problems.
+//! Every check returns sentences that name a file or line, so one run shows all problems.
 
 mod circles;
 mod deny;
@@ -16,12 +16,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Largest file that may be committed (bytes), …
+/// Maximum size of a committed file (bytes).
 pub const SIZE_MAX: u64 = 500_000;
-/// … except these.
+/// Files that may exceed [`SIZE_MAX`].
 pub const LARGE_FILES: &[&str] = &[];
 
-/// Forbidden words, and the advice. Paths of a particular machine make a text useless elsewhere.
+/// Words that the repository must not contain, with advice. Paths of one machine are useless on
+/// other machines.
 pub const FORBIDDEN: &[(&str, &str)] = &[
     ("TODO", "do it, or write down what is missing where users read it"),
     ("FIXME", "fix it, or write down what is missing where users read it"),
@@ -35,10 +36,10 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
     ("<<<<<<< ", "a conflict that nobody resolved"),
 ];
 
-/// Exceptions: this file lists the words, and the licences are fixed texts.
+/// Files that may contain forbidden words: this list itself, and licences, which are fixed texts.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
-/// Files that may have invented references, because they test the checks.
+/// Files that may contain references to invented files, because they test the checks.
 const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
@@ -47,19 +48,19 @@ const MAKES_UP: &[&str] = &[
     "xtask/src/tidy/references.rs",
 ];
 
-/// Pure crates: they depend only on these crates, and their `clippy.toml` forbids access to the
-/// outside world.
+/// Pure crates, each with the only crates on which it may depend. The `clippy.toml` of a pure crate
+/// forbids access to files, clocks and the network.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
-    // The words for a packet's events are from the core.
+    // The names of a packet's events are defined in the core.
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
-/// Crates that may use libraries, but only these crates of the workspace: a format's reader is
-/// independent of formats.
+/// Crates that may use any library, each with the workspace's crates on which it may depend. The
+/// reader of a format does not depend on other formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     (
@@ -79,7 +80,7 @@ pub const GENERIC: &[(&str, &[&str])] = &[
     ),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
-/// Drivers share the core, but never depend on each other.
+/// Drivers of the core. They must not depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Packages that no other crate may depend on.
 pub const EDGES: &[&str] = &["bufferlab-capi", "bufferlab-cli", "bufferlab-python", "xtask"];
@@ -90,10 +91,10 @@ pub const UNSAFE: &[(&str, &str, &str)] =
 /// Programs with custom schemes (`examples/`): the command line with additional policies.
 pub const PROGRAMS: &[&str] = &["own-policy"];
 
-/// Runs all checks.
+/// Runs all checks of the repository.
 ///
 /// # Errors
-/// A list of the problems found in the repository.
+/// Lists the problems found in the repository.
 pub fn check() -> Result<(), String> {
     let files = files()?;
     let read = |path: &str| read(path).ok();
@@ -121,7 +122,7 @@ pub fn check() -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("not tidy\n  {}", problems.join("\n  "))) }
 }
 
-/// Existing files under version control, relative to the root.
+/// Existing files under version control, relative to the root of the repository.
 pub(crate) fn files() -> Result<Vec<String>, String> {
     let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
@@ -130,7 +131,7 @@ pub(crate) fn files() -> Result<Vec<String>, String> {
     if files.is_empty() { Err("git lists no file".to_owned()) } else { Ok(files) }
 }
 
-/// Rust files that are not tests, examples or benches, with their text.
+/// Rust files with their texts, except tests, examples and benches.
 fn production(files: &[String]) -> Vec<(&str, String)> {
     let is_production =
         |path: &&String| path.ends_with(".rs") && path.contains("/src/") && !path.contains("/tests/");
@@ -144,13 +145,13 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Splits the path of a file into its crate's name and the rest: crates of the product are below
-/// `crates/`, those of developers below `dev/`.
+/// Splits the path of a file into the name of its crate and the rest. Crates of the product are
+/// below `crates/`, crates for developers below `dev/`.
 pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
     ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
 }
 
-/// Crates that the table in ARCHITECTURE.md lacks, and names of that table that are no crates.
+/// Crates that the table in ARCHITECTURE.md lacks, and entries of the table that are no crates.
 fn crates_of_the_overview(page: &str, files: &[String]) -> Vec<String> {
     let table = page.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap_or_default();
     let cells = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
@@ -164,7 +165,7 @@ fn crates_of_the_overview(page: &str, files: &[String]) -> Vec<String> {
     lacking.chain(unknown).collect()
 }
 
-/// Tests that skip silently: the test runner discards the output of passing tests.
+/// Tests that skip without a message, because the test runner discards output of passing tests.
 fn swallowed(path: &str, text: &str) -> Vec<String> {
     if in_crate(path).is_none() || !path.ends_with(".rs") {
         return Vec::new();
@@ -183,7 +184,7 @@ fn swallowed(path: &str, text: &str) -> Vec<String> {
     found.map(problem).collect()
 }
 
-/// Words, references and links of one file. Binary files have none.
+/// Checks the words, references and links of one text file; skips binary files.
 fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
     let Ok(text) = read(path) else { return Vec::new() };
     let mut problems = if MAY_CONTAIN.contains(&path) { Vec::new() } else { words(path, &text) };
@@ -198,7 +199,7 @@ fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
     problems
 }
 
-/// Forbidden words, and paths of this machine.
+/// Finds forbidden words, and paths of this machine, in a text.
 fn words(path: &str, text: &str) -> Vec<String> {
     // A path of one component ("/src") may be an ordinary word.
     let here = root().display().to_string();
@@ -238,7 +239,7 @@ fn links(
     problems
 }
 
-/// Lines of a page outside code, numbered from 1, without text in backticks.
+/// Lines of a page outside code blocks, numbered from 1, without text in backticks.
 fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -250,7 +251,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The anchors that headings get on the usual forges.
+/// The anchors that GitHub and similar hosts give to a page's headings.
 fn anchors(page: &str) -> impl Iterator<Item = String> {
     page.lines().filter(|line| line.starts_with('#')).map(|line| {
         let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
@@ -258,7 +259,7 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Path of `target`, as linked from the file `path`, both relative to the root.
+/// Path of the link `target` in the file `path`. Both paths are relative to the repository's root.
 fn joined(path: &str, target: &str) -> String {
     let mut parts: Vec<_> = path.split('/').collect();
     parts.pop();
@@ -286,8 +287,8 @@ fn scenarios(files: &[String]) -> Vec<String> {
     failures.collect()
 }
 
-/// Registered policies without a page or vectors. The tests of `bufferlab-conformance` check their
-/// content.
+/// Registered policies without a page or without vectors. The tests of `bufferlab-conformance`
+/// check the content of pages and vectors.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
         [format!("docs/reference/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
@@ -360,7 +361,7 @@ fn names() -> Result<BTreeSet<String>, String> {
     Ok(packages()?.iter().filter_map(|package| package["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// Crates in the rules that the workspace does not have.
+/// Crates that the rules name, but the workspace lacks.
 fn rules_without_a_crate(names: &BTreeSet<String>) -> Vec<String> {
     let ruled = PURE.iter().map(|(name, _)| name).chain(DRIVERS).chain(EDGES).chain(PROGRAMS);
     let missing = ruled.filter(|name| !names.contains(**name));
@@ -386,7 +387,7 @@ fn dependencies() -> Result<Vec<Dependency>, String> {
     Ok(packages()?.iter().flat_map(of).collect())
 }
 
-/// Dependencies that the architecture forbids.
+/// Dependencies between crates that the architecture forbids.
 fn arrows(dependencies: &[Dependency]) -> Vec<String> {
     let mut problems = Vec::new();
     for Dependency { from, to, dev } in dependencies {

@@ -16,7 +16,7 @@ fn derived_files_are_fresh() {
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
 }
 
-/// Packages with the features of their builds, for a command about the packages that `arguments`
+/// Packages with their enabled features, for a cargo command on the packages that `arguments`
 /// select.
 fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
@@ -25,8 +25,8 @@ fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", "")).collect()
 }
 
-/// Otherwise half of the dependencies would be rebuilt for the program, the Python package, xtask,
-/// and the walk-throughs in `docs/extend`.
+/// All builds must enable equal features. Otherwise cargo would rebuild half of the dependencies
+/// for the program, the Python package, xtask, and the walk-throughs in `docs/extend`.
 #[test]
 fn tests_and_programs_share_what_is_built() {
     let programs: [(&[&str], &str); 8] = [

@@ -1,21 +1,21 @@
-//! Splits a name with parameters on one line, such as `dt(alpha=0.5, cap=20 KB)`, into parts that
-//! know their place in the text.
+//! Splits a name with parameters, such as `dt(alpha=0.5, cap=20 KB)`, into parts. Every part knows
+//! its place in the text.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
 use std::ops::Range;
 
-/// A part of a text, trimmed.
+/// A part of a text, without blanks at its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// The trimmed text.
+    /// Text of the part, without blanks at its ends.
     pub text: &'a str,
     /// Position of the part's first byte in the whole text.
     pub start: usize,
 }
 
 impl<'a> Part<'a> {
-    /// Cuts the range `range` from `whole` and trims it.
+    /// Cuts the range `range` from `whole`, and removes blanks at its ends.
     #[must_use]
     pub fn trimmed(whole: &'a str, range: Range<usize>) -> Self {
         let text = &whole[range.clone()];
@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// One `key=value`.
+/// One assignment `key=value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
     /// Key that gets a value.
@@ -48,21 +48,21 @@ pub struct Call<'a> {
     pub parameters: Vec<Assignment<'a>>,
 }
 
-/// The reason and the place why a text cannot be parsed.
+/// The reason why a text cannot be parsed, and the place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The whole text.
+    /// The whole text that cannot be parsed.
     pub text: String,
     /// Place of the wrong part (bytes of the text).
     pub at: Range<usize>,
-    /// Headline of the error message.
+    /// Headline of the mistake's error message.
     pub message: String,
-    /// Advice for the user; may be empty.
+    /// Advice for the user about the mistake; may be empty.
     pub help: String,
 }
 
 impl Mistake {
-    /// A mistake in `text` at `at`.
+    /// Creates a mistake in `text` at `at`.
     #[must_use]
     pub fn new(text: &str, at: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { text: text.to_owned(), at, message: message.into(), help: help.into() }
@@ -75,7 +75,7 @@ impl Mistake {
     }
 }
 
-/// The message, the text with the place underlined, and the advice.
+/// Shows the message, the text with the place underlined, and the advice.
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marks = self.text[self.at.clone()].chars().count().max(1);
@@ -88,11 +88,11 @@ impl fmt::Display for Mistake {
 impl std::error::Error for Mistake {}
 
 /// A character outside quotes: its byte offset, the character, and the number of brackets around
-/// it.
+/// the character.
 type UnquotedChar = (usize, char, usize);
 
-/// The characters of `text` from byte `start` on that are not in quotes. A bracket does not count
-/// as inside itself.
+/// Returns the characters of `text` from byte `start` on that are not in quotes. A bracket does not
+/// count as inside itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.
@@ -159,7 +159,7 @@ const fn closing(opening: char) -> char {
 /// Splits a text at the commas that are outside brackets and quotes.
 ///
 /// # Errors
-/// See [`unquoted`].
+/// Returns the errors of [`unquoted`].
 pub fn between_commas(text: &str) -> Result<Vec<Part<'_>>, Mistake> {
     let seen = unquoted(text, 0)?;
     let commas = seen.iter().filter(|(_, c, depth)| *c == ',' && *depth == 0).map(|(at, ..)| *at);
@@ -176,7 +176,7 @@ fn parts(text: &str, range: Range<usize>, separators: impl Iterator<Item = usize
     all
 }
 
-/// Parses `name(key=value, …)`.
+/// Parses a text of the form `name(key=value, …)`.
 ///
 /// # Errors
 /// If brackets or quotes do not match, text follows the closing bracket, or a parameter is not
@@ -188,7 +188,7 @@ pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
 /// Parses a part of a text as [`call`] does; `seen` is the result of [`unquoted`] for the text.
 ///
 /// # Errors
-/// See [`call`].
+/// Returns the errors of [`call`].
 pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[UnquotedChar]) -> Result<Call<'a>, Mistake> {
     let within = || seen.iter().filter(|(at, ..)| range.contains(at));
     let bracket =
@@ -220,7 +220,7 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[UnquotedChar]) ->
 /// Splits `key=value` at the first `=`.
 ///
 /// # Errors
-/// If there is no `=`, or the key or the value is empty.
+/// If the part has no `=`, or the key or the value is empty.
 pub fn assignment<'a>(text: &'a str, part: Part<'a>, example: &str) -> Result<Assignment<'a>, Mistake> {
     let range = part.range();
     let split = part.text.find('=').map(|at| part.start + at).map(|at| Assignment {

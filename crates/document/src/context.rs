@@ -1,4 +1,4 @@
-//! Collects the problems found while a document is read, with the sources that they point into.
+//! Collects the problems found while a document is read, and the texts that contain the problems.
 
 use crate::problem::{LoadError, Problem};
 use crate::spec::TableSpec;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A text that values come from: a file, or one value of the command line.
+/// A text that contains values: a file, or one value of the command line.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Name of the source in messages.
@@ -22,7 +22,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Name in messages: a path, or a description such as "set on the command line".
+    /// Name of the source in messages: a path, or a description such as "set on the command line".
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -32,15 +32,15 @@ impl Source {
 /// A key that has moved to another spelling or table.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {
-    /// Title of the key's table: `[[transport]]`.
+    /// Title of the key's former table, such as `[[transport]]`.
     pub table: &'static str,
-    /// The old key.
+    /// The key's former name.
     pub key: &'static str,
-    /// The new spelling, as an example.
+    /// The key's present spelling, as an example.
     pub now: &'static str,
 }
 
-/// The sources of a document, and the problems found so far.
+/// The sources of a document, and the problems found in them so far.
 #[derive(Debug)]
 pub struct Context {
     document: &'static str,
@@ -51,10 +51,10 @@ pub struct Context {
     found: RefCell<Found>,
 }
 
-/// Most errors, and most warnings, that are kept; the rest is only counted.
+/// Maximum number of errors that are kept, and of warnings. Further problems are only counted.
 const MOST_KEPT: usize = 200;
 
-/// The problems found so far.
+/// The problems of a document that have been found so far.
 #[derive(Debug)]
 struct Found {
     problems: Vec<(Origin, Problem)>,
@@ -65,7 +65,7 @@ struct Found {
     warnings: usize,
 }
 
-/// A point in time, as the number of problems recorded before it.
+/// A moment of reading a document, as the number of problems recorded before it.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
@@ -73,39 +73,39 @@ pub struct Mark {
     errors: usize,
 }
 
-/// A problem without its key and place.
+/// A problem of a document without its key and place.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
     /// Headline of the problem, without the key.
     pub message: String,
-    /// Text shown at the place in the file.
+    /// Text shown at the place of the problem in the file.
     pub label: String,
-    /// Advice.
+    /// Advice to the user about the problem.
     pub help: Option<String>,
-    /// Other places in the same source.
+    /// Other places in the same source that belong to the problem.
     pub also: Vec<(Origin, String)>,
 }
 
 impl Complaint {
-    /// `message` is the headline, `label` is shown at the place in the file.
+    /// Creates a complaint. `message` is the headline, `label` is shown at the place in the file.
     pub fn new(message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { message: message.into(), label: label.into(), help: None, also: Vec::new() }
     }
 
-    /// Adds advice.
+    /// Adds advice to the complaint.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds advice, if there is any.
+    /// Adds advice to the complaint, if `help` has a text.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
     }
 
-    /// Adds another place in the same source.
+    /// Adds another place in the same source to the complaint.
     pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
@@ -113,29 +113,29 @@ impl Complaint {
 }
 
 impl Context {
-    /// Creates the context of a kind of document. `document` is the word for it in messages:
-    /// "scenario".
+    /// Creates the context of a kind of document. `document` is the kind's word in messages, such
+    /// as "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
-    /// Sets the moved keys. An unknown key that is one of them gets the new spelling as advice.
+    /// Sets the moved keys. If an unknown key is a moved key, the advice is its new spelling.
     #[must_use]
     pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
         self.moved = moved;
         self
     }
 
-    /// Sets the tables of the document. An unknown key that belongs to another table gets that
-    /// table as advice.
+    /// Sets the tables of the document. If an unknown key belongs to another table, the advice is
+    /// that table.
     #[must_use]
     pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
         self.tables = tables;
         self
     }
 
-    /// Advice for an unknown `key` of the table called `title`: the table that it belongs to.
+    /// Advice for an unknown `key` of the table called `title`: the table that declares the key.
     #[must_use]
     pub fn elsewhere(&self, title: &str, key: &str) -> Option<String> {
         let others = || self.tables.iter().filter(|table| table.title != title);
@@ -149,11 +149,11 @@ impl Context {
         };
         let mut owners = others().filter(has);
         let owner = owners.next()?;
-        // If several tables have the key, none can be recommended.
+        // If several tables have the key, none of them can be recommended.
         owners.next().is_none().then(|| format!("`{key}` belongs in {}", owner.title))
     }
 
-    /// The new spelling of `key` of the table called `title`, if the key has moved.
+    /// The new spelling of `key` in the table called `title`, if the key has moved.
     #[must_use]
     pub fn moved(&self, title: &str, key: &str) -> Option<&'static str> {
         self.moved.iter().find(|moved| moved.table == title && moved.key == key).map(|moved| moved.now)
@@ -165,19 +165,19 @@ impl Context {
         self.document
     }
 
-    /// Adds a source and returns its index.
+    /// Adds a source to the context and returns the source's index.
     pub fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
         self.sources.push(Source { name: name.into(), text: text.into(), folder: folder.into() });
         (self.sources.len() - 1) as u32
     }
 
-    /// The source of `origin`; `None` for a value that is not in any source.
+    /// The source that contains `origin`; `None` for a value that is not in a source.
     #[must_use]
     pub fn source_of(&self, origin: Origin) -> Option<&Source> {
         self.sources.get(origin.source as usize)
     }
 
-    /// Adds a source of another context, unless it is known already, and returns its index.
+    /// Adds a source of another context, unless it is known already. Returns the source's index.
     pub fn adopt(&mut self, source: &Source) -> u32 {
         let known = self.sources.iter().position(|known| Arc::ptr_eq(&known.text, &source.text));
         known.unwrap_or_else(|| {
@@ -192,8 +192,8 @@ impl Context {
         self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
     }
 
-    /// Records an error in a file that the document refers to. `origin` is the reference in the
-    /// document, `line` (from 1) is the faulty line of the file.
+    /// Records an error in a file that the document names. `origin` is the place of the name in the
+    /// document, and `line` (from 1) is the wrong line of the file.
     pub fn error_in_file(
         &self,
         key: &str,
@@ -222,17 +222,17 @@ impl Context {
         self.found.borrow_mut().push(origin, problem);
     }
 
-    /// Records an error at `origin`.
+    /// Records an error at `origin` in a source.
     pub fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Error, None), key, origin, complaint);
     }
 
-    /// Records an error about an unknown name of the given kind (`policy`).
+    /// Records an error about an unknown name of a `kind` such as `policy`.
     pub fn unknown(&self, kind: &'static str, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Error, Some(kind)), key, origin, complaint);
     }
 
-    /// Records a warning at `origin`.
+    /// Records a warning at `origin` in a source.
     pub fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Warning, None), key, origin, complaint);
     }
@@ -251,7 +251,7 @@ impl Context {
         let mut labels = Vec::new();
         let mut drawn = None;
         if let Some(source) = source {
-            // A line that is too long to draw is cut to the part near the mistake.
+            // A line that is too long to draw is cut to the part around the mistake.
             let (text, start, length) = excerpt(&source.text, origin).map_or_else(
                 || {
                     let length = origin.end.saturating_sub(origin.start);
@@ -283,13 +283,13 @@ impl Context {
         Mark { problems: found.problems.len(), errors: found.errors }
     }
 
-    /// Whether an error has been recorded since `mark`.
+    /// Whether the context has recorded an error since `mark`.
     #[must_use]
     pub fn failed_since(&self, mark: Mark) -> bool {
         self.found.borrow().errors > mark.errors
     }
 
-    /// Renames the keys of the problems since `mark`.
+    /// Renames the keys of the problems recorded since `mark`.
     pub fn rename_since(&self, mark: Mark, rename: impl Fn(&str, Origin) -> Option<String>) {
         for (origin, problem) in &mut self.found.borrow_mut().problems[mark.problems..] {
             if let Some(key) = rename(&problem.key, *origin) {
@@ -298,8 +298,8 @@ impl Context {
         }
     }
 
-    /// All problems as errors and warnings, each ordered by source and place. If there are too
-    /// many, a last entry gives the number of those left out.
+    /// All problems as errors and warnings, each sorted by source and place. If the context kept
+    /// only some, a last entry gives the number of the other problems.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let Found { mut problems, errors, warnings, .. } = self.found.into_inner();
@@ -312,7 +312,7 @@ impl Context {
         (kept_errors, kept_warnings)
     }
 
-    /// The errors, as the reason why the document called `name` does not load.
+    /// The recorded errors, as the reason why the document called `name` does not load.
     #[must_use]
     pub fn into_error(self, name: &str) -> LoadError {
         LoadError::new(name, self.into_problems().0)
@@ -339,7 +339,7 @@ impl Found {
     }
 }
 
-/// The problem that replaces problems beyond the maximum number.
+/// The problem that represents all problems beyond the maximum number.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {
@@ -354,12 +354,12 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     })
 }
 
-/// Longest line that is drawn whole (bytes); longer lines are cut to a tenth of this around the
-/// mistake.
+/// Maximum length of a line that is drawn whole (bytes). A longer line is cut to a tenth of this
+/// length around the mistake.
 const LINE_DRAWN_MAX: usize = 1_000;
 
-/// An excerpt of the line of `origin`, if the line is too long: text, start of the mistake and
-/// length of the mistake (bytes). Empty lines before the excerpt keep the line number right.
+/// Cuts the line of `origin`, if it is too long. Returns the text, the start of the mistake and the
+/// length of the mistake (bytes). Empty lines before the text preserve the line number.
 fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
     let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);

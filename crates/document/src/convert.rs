@@ -1,5 +1,5 @@
-//! Converts a value of the file to the type that its key needs, or returns a complaint with what
-//! was expected.
+//! Converts a value of a document to the type that its key needs. A value of another type gives a
+//! complaint that names the expected type.
 
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::quantity::{self, Dimension, QuantityError};
@@ -8,14 +8,14 @@ use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::is_hidden;
 
-/// The complaint that `item` does not have the kind that `spec` asks for.
+/// The complaint that `item` does not have the kind that `spec` expects.
 pub fn wrong_kind(item: &Item, spec: &Expected<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
         .help(format!("for example: {} = {}", spec.name, spec.example))
 }
 
-/// A string.
+/// Converts an item to a string.
 ///
 /// # Errors
 /// If the item is not a string, or contains a hidden character.
@@ -33,14 +33,14 @@ pub fn text<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a str, Complain
     }
 }
 
-/// A quantity in the base unit of its dimension.
+/// Converts an item to a quantity in the base unit of its dimension.
 ///
 /// # Errors
 /// If the item is not a quantity of this dimension.
 pub fn quantity(item: &Item, spec: &Expected<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
-    // A default of zero is no example of a time.
+    // A default of zero is not a useful example of a time.
     let value = if spec.example.starts_with("\"0 ") && dimension == Dimension::Time {
         "\"10 us\""
     } else {
@@ -108,7 +108,7 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
     })
 }
 
-/// A size within bounds.
+/// Converts an item to a size within bounds.
 ///
 /// # Errors
 /// If the item is not a size, or is out of bounds.
@@ -132,7 +132,7 @@ pub fn size(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64,
     Ok(bytes)
 }
 
-/// A time; zero only where `zero` allows it.
+/// Converts an item to a time; accepts zero only if `zero` is true.
 ///
 /// # Errors
 /// If the item is not a time, or is zero although `zero` is false.
@@ -144,7 +144,7 @@ pub fn time(item: &Item, spec: &Expected<'_>, zero: bool) -> Result<u64, Complai
     }
 }
 
-/// A rate above 0.
+/// Converts an item to a rate above 0.
 ///
 /// # Errors
 /// If the item is not a rate above 0.
@@ -157,7 +157,7 @@ pub fn rate(item: &Item, spec: &Expected<'_>) -> Result<u64, Complaint> {
     }
 }
 
-/// A whole number within bounds.
+/// Converts an item to a whole number within bounds.
 ///
 /// # Errors
 /// If the item is not a whole number, or is out of bounds.
@@ -175,7 +175,7 @@ pub fn count(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64
     }
 }
 
-/// A number, or a fraction in a string.
+/// Converts an item to a number; accepts a fraction in a string.
 #[must_use]
 pub fn number(item: &Item) -> Option<f64> {
     match &item.value {
@@ -193,7 +193,7 @@ pub fn number(item: &Item) -> Option<f64> {
     .filter(|number| number.is_finite())
 }
 
-/// A ratio within bounds.
+/// Converts an item to a ratio within bounds.
 ///
 /// # Errors
 /// If the item is not a number, or is out of bounds.
@@ -214,7 +214,7 @@ pub fn ratio(item: &Item, spec: &Expected<'_>, min: f64, max: f64, open: bool) -
     Ok(number)
 }
 
-/// `true` or `false`.
+/// Converts an item to a boolean, `true` or `false`.
 ///
 /// # Errors
 /// If the item is not a boolean.
@@ -225,7 +225,7 @@ pub fn flag(item: &Item, spec: &Expected<'_>) -> Result<bool, Complaint> {
     }
 }
 
-/// A value of an enumeration.
+/// Converts an item to a value of an enumeration.
 ///
 /// # Errors
 /// If the item is not one of the enumeration's words.
@@ -239,10 +239,10 @@ pub fn choice<T: Choice>(item: &Item, spec: &Expected<'_>) -> Result<T, Complain
         .unwrap_or_else(|| panic!("{} is declared with the words of another choice: {word}", spec.name)))
 }
 
-/// One of the known words.
+/// Converts an item to one of the known words.
 ///
 /// # Errors
-/// If the item is not one of the words.
+/// If the item is not one of the known words.
 pub fn word(item: &Item, spec: &Expected<'_>, words: &[&'static str]) -> Result<&'static str, Complaint> {
     let written = text(item, spec)?;
     if let Some(word) = words.iter().find(|word| **word == written) {
@@ -261,7 +261,7 @@ pub fn word(item: &Item, spec: &Expected<'_>, words: &[&'static str]) -> Result<
     .help(help))
 }
 
-/// The elements of a list.
+/// Returns the elements of an item that is a list.
 ///
 /// # Errors
 /// If the item is not a list.
@@ -272,7 +272,7 @@ pub fn elements<'a>(item: &'a Item, spec: &Expected<'_>) -> Result<&'a [Item], C
     }
 }
 
-/// The words of an enumeration or of a registry.
+/// The words that a kind accepts: words of an enumeration, or names of a registry.
 #[must_use]
 pub fn words_of(kind: &Kind) -> Vec<&'static str> {
     match kind {

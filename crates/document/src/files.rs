@@ -8,7 +8,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Parses the text of a document as a new source of `context`. Paths in the document are relative
-/// to the folder of `path`. Returns `None` after recording an error in the context.
+/// to the folder of `path`. A syntax error is recorded in the context, and the result is `None`.
 pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = context.add_source(&path.display().to_string(), text, folder);
@@ -16,7 +16,7 @@ pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
         Ok(root) => Some(root),
         Err(errors) => {
             for (message, origin) in errors.into_iter().take(1) {
-                // The parser also names the kind of string that it expected, which does not help.
+                // The parser also names an expected kind of string, which does not help the user.
                 let message = message.trim_end_matches(", expected literal string");
                 let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
                 let help = syntax_help(context.document(), text, origin);
@@ -27,7 +27,7 @@ pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     }
 }
 
-/// Advice for a syntax error; the most common ones have specific advice.
+/// Advice for a syntax error; the most common errors have specific advice.
 fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     let start = text[..origin.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim();
@@ -43,11 +43,11 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// Reads a file that a document refers to. Other things than regular files are refused, because
-/// reading a device or a FIFO may never end.
+/// Reads a regular file that a document names. Refuses devices and FIFOs, because reading them may
+/// never end.
 ///
 /// # Errors
-/// If it is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.
+/// If the path is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, FILE.most)
 }
@@ -55,7 +55,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// If it is not a regular file, has more bytes than `most`, or cannot be read.
+/// If the path is not a regular file, has more bytes than `most`, or cannot be read.
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() && !found.is_dir() {
@@ -70,7 +70,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Reads the text of a document. The path may be a pipe, whose length is unknown before it ends.
 ///
 /// # Errors
-/// If there is no such file, it has more bytes than [`DOCUMENT`] allows, or is not UTF-8.
+/// If the file does not exist, has more bytes than [`DOCUMENT`] allows, or is not UTF-8.
 pub fn read_document(path: &Path) -> io::Result<String> {
     document(fs::File::open(path)?)
 }
@@ -91,16 +91,16 @@ pub fn document(source: impl Read) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Reads the text of a regular file that is not larger than a document may be.
+/// Reads the text of a regular file with at most [`DOCUMENT`] bytes.
 ///
 /// # Errors
-/// See [`read_document`]. Also if the file is not a regular file.
+/// Returns the errors of [`read_document`]. Also if the path is not a regular file.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let content = read_at_most(path, DOCUMENT.most)?;
     String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// A file system error in words.
+/// Describes an error of the file system in words.
 #[must_use]
 pub fn reason(error: &std::io::Error) -> String {
     match error.kind() {
@@ -112,7 +112,7 @@ pub fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// A file in the same folder with a similar name.
+/// Finds a file with a similar name in the folder of `path`.
 #[must_use]
 pub fn nearby_file(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_string_lossy().into_owned();
@@ -120,7 +120,7 @@ pub fn nearby_file(path: &Path) -> Option<String> {
     let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
     let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    // File names with equal extensions are not similar for that reason.
+    // File names with equal extensions are not similar for that reason alone.
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stems: Vec<_> = names.iter().filter_map(|name| stem(name)).collect();
     let near = suggestion(&wanted, names.iter().map(String::as_str))?;

@@ -1,11 +1,11 @@
-//! Limits of the size of documents and of the files that they refer to.
+//! Limits of the size of documents and of the files that documents name.
 
 use bufferlab_params::Limit;
 
-/// Number of nodes that fit a machine's memory.
+/// Maximum number of nodes of a graph that fit into a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
 
-/// Bytes of a document: a scenario, an experiment, a file that one extends, standard input.
+/// Size of a document in bytes: a scenario, an experiment, a file that they extend, standard input.
 pub const DOCUMENT: Limit = Limit {
     name: "bytes of a scenario or an experiment",
     most: 32_000_000,
@@ -14,7 +14,7 @@ pub const DOCUMENT: Limit = Limit {
     effect: "refused when it is loaded",
 };
 
-/// Bytes of a file that a document refers to: it is kept in memory and beside the results.
+/// Size of a file that a document names, in bytes: it is kept in memory and beside the results.
 pub const FILE: Limit = Limit {
     name: "bytes of a file that a scenario refers to",
     most: 1_000_000_000,
@@ -23,7 +23,7 @@ pub const FILE: Limit = Limit {
     effect: "refused when the scenario is loaded",
 };
 
-/// Nodes of a graph, given by a number or a list of names.
+/// Number of nodes of a graph, given by a number or a list of names.
 pub const NODES: Limit = Limit {
     name: "named nodes",
     most: MAX_NODES,
@@ -32,5 +32,5 @@ pub const NODES: Limit = Limit {
     effect: "refused when the scenario is loaded",
 };
 
-/// Limits that this crate checks.
+/// All limits that this crate checks.
 pub const LIMITS: &[Limit] = &[DOCUMENT, FILE, NODES];

@@ -1,5 +1,5 @@
-//! Converts parameters of registered entries: keys of a table to [`Params`], [`Params`] to text,
-//! and faults to their places.
+//! Converts parameters of registry entries: keys of a table to [`Params`], and [`Params`] to text.
+//! Also finds the places of faults in parameters.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -17,9 +17,9 @@ use bufferlab_params::{
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
 
-/// Keeps the files that a document refers to.
+/// Stores the files that a document names.
 pub trait Files {
-    /// Keeps a file and returns the name by which the resolved document refers to it.
+    /// Stores a file and returns the name that the resolved document uses for it.
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
@@ -33,7 +33,7 @@ pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) 
     Some(complete(infos, profile, &given))
 }
 
-/// Values from the document, by parameter.
+/// Values of parameters that the document sets, by name of the parameter.
 type Given = Vec<(String, ParamValue)>;
 
 fn complete(infos: &'static [ParamInfo], profile: Profile, given: &Given) -> Params {
@@ -41,7 +41,7 @@ fn complete(infos: &'static [ParamInfo], profile: Profile, given: &Given) -> Par
         .expect("every value was checked, and none that is required is missing")
 }
 
-/// Converts items to values and records their mistakes.
+/// Converts items of a document to parameter values and records mistakes.
 struct Converter<'a> {
     context: &'a Context,
     files: &'a dyn Files,
@@ -73,7 +73,7 @@ impl Converter<'_> {
         complete.then_some(given)
     }
 
-    /// The value of one parameter.
+    /// Converts the value of one parameter.
     fn value(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         match info.kind {
             ParamKind::Tables(below) => self.tables(path, item, info, below),
@@ -152,7 +152,8 @@ impl Converter<'_> {
         (!self.context.failed_since(mark)).then(|| complete(below.params, Profile::Paper, &given))
     }
 
-    /// Records unknown keys and returns the known keys that they were probably meant to be.
+    /// Records unknown keys. Returns the known keys whose misspelling the unknown keys probably
+    /// are.
     fn refuse_unknown_keys(
         &self,
         path: &str,
@@ -177,7 +178,7 @@ impl Converter<'_> {
         misspelled
     }
 
-    /// A number of nodes, or a list of their names.
+    /// Converts a number of nodes, or a list of names of nodes.
     fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
         let example = info.example();
         let wanted = expected(info, &example);
@@ -243,8 +244,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// A file. The path is relative to the document, or to the current folder if it was set on the
-    /// command line.
+    /// Converts a path to a file. The path is relative to the document. A path from the command
+    /// line is relative to the current folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -322,7 +323,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
     Ok(value)
 }
 
-/// Converts a value of one of the kinds that parameters have.
+/// Converts a value of a kind that parameters can have.
 fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),
@@ -372,17 +373,17 @@ fn plain_value(item: &Item, wanted: &Expected<'_>) -> Result<ParamValue, Complai
     })
 }
 
-/// The format's kind for a parameter's kind.
+/// The kind of a document's value for a parameter's kind.
 fn kind_of(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).expect("profiles are read by the format that declares them")
 }
 
-/// An example value in the file's notation.
+/// An example value of a parameter, in the syntax of documents.
 fn example(info: &ParamInfo) -> String {
     if info.default.is_absent() { info.example() } else { write(&info.default) }
 }
 
-/// A value in the file's notation, without loss.
+/// Writes a value in the syntax of documents, without loss.
 #[must_use]
 pub fn write(value: &ParamValue) -> String {
     match value {
@@ -418,7 +419,7 @@ fn present(params: &Params) -> impl Iterator<Item = (&'static str, &ParamValue)>
     params.iter().filter(|(_, value)| !value.is_absent())
 }
 
-/// Writes parameters to the resolved table.
+/// Writes parameters to the resolved form of their table.
 pub fn write_all(out: &mut OutTable, params: &Params) {
     for (name, value) in present(params) {
         match value {
@@ -436,7 +437,7 @@ pub fn write_all(out: &mut OutTable, params: &Params) {
     }
 }
 
-/// Records the faults that an entry found in its parameters.
+/// Records the faults that a registry entry found in its parameters.
 pub fn report(reader: &Reader<'_>, params: &Params, faults: Faults) {
     for fault in faults.0 {
         let file = fault.line.and_then(|_| match params.value(fault.place.param) {
@@ -454,7 +455,7 @@ pub fn report(reader: &Reader<'_>, params: &Params, faults: Faults) {
     }
 }
 
-/// Records the warnings of an entry about its parameters.
+/// Records the warnings of a registry entry about its parameters.
 pub fn warn(reader: &Reader<'_>, warnings: Vec<Fault>) {
     for warning in warnings {
         let (path, origin, complaint) = located(reader, warning);
@@ -471,8 +472,8 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
     (path, origin, complaint)
 }
 
-/// Key and origin of `place`. A value that the document does not set has the origin of the table or
-/// list around it.
+/// Key and origin of a parameter's `place`. If the document does not set the value, the origin is
+/// the table or list around it.
 fn find(reader: &Reader<'_>, place: ParamPlace) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };

@@ -1,4 +1,4 @@
-//! Errors and warnings about a document, with the place and advice, as users read them.
+//! Errors and warnings about a document, with place and advice for the user.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode};
 use std::fmt;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// One error or warning about a document.
 ///
-/// The [`Diagnostic`] of a problem carries the source text and spans, so that a graphical handler
-/// can draw the line.
+/// The [`Diagnostic`] of a problem has the source text and spans, so a graphical handler can draw
+/// the wrong line.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) severity: Severity,
@@ -16,14 +16,12 @@ pub struct Problem {
     pub(crate) help: Option<String>,
     pub(crate) source: Option<NamedSource<Arc<str>>>,
     pub(crate) labels: Vec<LabeledSpan>,
-    /// Number of problems that this entry represents: 1, or all those that are not listed
-    /// separately.
     pub(crate) stands_for: usize,
     pub(crate) unknown: Option<&'static str>,
 }
 
 impl Problem {
-    /// The dotted key (`switch.policy`, `workload.0.load`); empty if no key is at fault.
+    /// The dotted key of the problem, such as `switch.policy`; empty if no key is at fault.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
@@ -35,13 +33,13 @@ impl Problem {
         &self.message
     }
 
-    /// Advice.
+    /// Advice to the user about the problem.
     #[must_use]
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// The kind of the unknown name (`policy`), if the problem is an unknown name.
+    /// The kind of the unknown name (`policy`); `None` for other problems.
     #[must_use]
     pub const fn unknown(&self) -> Option<&'static str> {
         self.unknown
@@ -59,7 +57,7 @@ impl Problem {
         self.source.as_ref().map(NamedSource::name)
     }
 
-    /// The line in [`Self::file`], from 1.
+    /// The line of the problem in [`Self::file`], from 1.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         let offset = self.labels.first()?.offset();
@@ -83,7 +81,7 @@ impl Problem {
     }
 }
 
-/// `key: message`, as the first line of a rendered error.
+/// Writes `key: message`, the first line of a rendered error.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.key.is_empty() {
@@ -113,7 +111,7 @@ impl Diagnostic for Problem {
     }
 }
 
-/// The reason why a document does not load: all errors of one pass, ordered by place.
+/// The reason why a document does not load: all errors of one pass, sorted by place.
 #[derive(Clone, Debug)]
 pub struct LoadError {
     document: String,
@@ -121,7 +119,7 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// The errors of the document called `document` (its path).
+    /// Creates the reason why `document` (its path) does not load.
     ///
     /// # Panics
     /// If `problems` is empty.
@@ -131,7 +129,7 @@ impl LoadError {
         Self { document: document.to_owned(), problems }
     }
 
-    /// The errors, at least one.
+    /// The errors of the document, at least one.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -167,7 +165,7 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A single problem is shown as itself; several follow a headline.
+/// Shows a single problem directly, and several problems below a headline.
 impl Diagnostic for LoadError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.only().and_then(Diagnostic::help)

@@ -1,5 +1,5 @@
-//! Reads one table of the file by its declaration: refuses unknown keys, converts values, fills in
-//! defaults, and writes the resolved value of every key.
+//! Reads one table of a document by its declaration. The reader refuses unknown keys, converts
+//! values, fills in defaults, and writes the resolved value of every key.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -12,12 +12,12 @@ use bufferlab_params::{Card, Choice, ParamInfo, ParamKind};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// A table that is being read.
+/// Reader of one table of a document.
 ///
-/// Getters return `None` if the key is absent without a default, or if its value is wrong (then the
-/// problem has been recorded). The format must declare the key with the kind of the getter.
+/// A getter returns `None` if the key is absent without a default, or if its value is wrong. The
+/// context has then recorded the problem. The format must declare the key with the getter's kind.
 pub struct Reader<'a> {
-    /// Context that records the problems.
+    /// Context that records the problems of the table.
     pub context: &'a Context,
     spec: &'static TableSpec,
     kind: Option<&'static str>,
@@ -25,16 +25,16 @@ pub struct Reader<'a> {
     entry: Option<Card>,
     path: String,
     table: Option<&'a Table>,
-    /// Place of the table.
+    /// Place of the table in its source.
     pub origin: Origin,
-    /// The resolved table.
+    /// The resolved table, with a value for every key that was read.
     pub out: OutTable,
     asked: Vec<&'static str>,
-    /// Known keys that an unknown key was probably meant to be. They are not reported as missing.
+    /// Known keys whose misspelling an unknown key probably is. They are not reported as missing.
     misspelled: Vec<String>,
 }
 
-/// Joins a dotted path.
+/// Joins the path of a table and a key to a dotted path.
 #[must_use]
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Some(reader)
     }
 
-    /// Index of the table's kind in `kinds`.
+    /// Reads the table's `kind` and returns its index in `kinds`.
     fn read_kind(&self, kinds: &[&'static str], is: impl Fn(usize, &str) -> bool) -> Option<usize> {
         let names = || kinds.iter().copied();
         let Some(item) = self.item("kind") else {
@@ -115,14 +115,14 @@ impl<'a> Reader<'a> {
         self.out.set("kind", quote(kind));
     }
 
-    /// Every key that the table accepts, in the order of the format.
+    /// Every key that the table accepts, in the order of the format's declaration.
     fn known_keys(&self) -> Vec<&'static str> {
         let keys = self.spec.keys_of(self.kind).map(|key| key.name);
         let params = self.entry.map_or(&[][..], |card| card.params);
         keys.chain(params.iter().map(|param| param.name)).collect()
     }
 
-    /// Another kind of the table, which has `key`.
+    /// Another kind of the table that declares `key`.
     fn kind_with(&self, key: &str) -> Option<&'static str> {
         let variant = |variant: &&Variant| variant.keys.iter().any(|known| known.name == key);
         let card = |card: &Card| card.params.iter().any(|param| param.name == key);
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
     fn refuse_unknown_keys(&mut self) {
         let Some(table) = self.table else { return };
         let known = self.known_keys();
-        // The advice lists the keys that the user can add; `kind` is set already.
+        // The advice lists keys that the user can add; the table already has `kind`.
         let list = known.iter().copied().filter(|key| *key != "kind").collect::<Vec<_>>().join(", ");
         for entry in &table.entries {
             let tag = entry.key == "kind" && self.kind.is_some();
@@ -174,12 +174,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The table's `kind`.
+    /// The value of the table's key `kind`.
     pub fn kind(&self) -> &'static str {
         self.kind.expect("the format declares kinds for this table")
     }
 
-    /// The dotted path of a key of this table.
+    /// The dotted path of a key of the reader's table.
     pub fn path(&self, key: &str) -> String {
         join(&self.path, key)
     }
@@ -189,12 +189,12 @@ impl<'a> Reader<'a> {
         self.table.and_then(|table| table.get(key))
     }
 
-    /// Whether the document sets `key`.
+    /// Whether the document sets the table's `key`.
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
 
-    /// The parameters of the entry that `kind` names.
+    /// The parameters of the registry entry that the table's `kind` names.
     /// # Panics
     /// If the format declares no registry for this table.
     #[must_use]
@@ -202,22 +202,22 @@ impl<'a> Reader<'a> {
         self.entry.expect("the format declares a registry for this table").params
     }
 
-    /// Place of `key`, or of its table if `key` is absent.
+    /// Place of the table's `key`, or of the table if `key` is absent.
     pub fn place(&self, key: &str) -> Origin {
         self.item(key).map_or(self.origin, |item| item.origin)
     }
 
-    /// Records an error at `key`.
+    /// Records an error at the table's `key`.
     pub fn error(&self, key: &str, complaint: Complaint) {
         self.context.error(&self.path(key), self.place(key), complaint);
     }
 
-    /// Records a warning at `key`.
+    /// Records a warning at the table's `key`.
     pub fn warn(&self, key: &str, complaint: Complaint) {
         self.context.warn(&self.path(key), self.place(key), complaint);
     }
 
-    /// The declaration of `key`.
+    /// The declaration of the table's `key`.
     pub fn spec_of(&mut self, key: &'static str) -> &'static KeySpec {
         if !self.asked.contains(&key) {
             self.asked.push(key);
@@ -228,8 +228,8 @@ impl<'a> Reader<'a> {
             .unwrap_or_else(|| panic!("{} does not declare {key}", spec.title))
     }
 
-    /// The value of `key` in the document, or its default. Records an error if the key is required
-    /// and absent.
+    /// The value of `key` in the document, or its default. An absent key without a default is
+    /// recorded as an error, if the key is required.
     pub fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
         let spec = self.spec_of(key);
         if let Some(item) = self.item(key) {
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records that `key` is missing, unless an unknown key was probably meant to be it.
+    /// Records that `key` is missing, unless an unknown key is probably its misspelling.
     pub fn report_missing(&self, key: &str, example: &str, doc: &str) {
         if self.misspelled.iter().any(|near| near == key) {
             return;
@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         self.context.error(&self.path(key), self.origin, complaint);
     }
 
-    /// The general getter: converts the value and writes its resolved form.
+    /// Reads any value: converts it with `convert` and writes its resolved form.
     pub fn read<T>(
         &mut self,
         key: &'static str,
@@ -318,12 +318,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A size that is declared to fit 32 bits.
+    /// Reads a size that the declaration limits to 32 bits.
     pub fn small_size(&mut self, key: &'static str) -> Option<u32> {
         self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
     }
 
-    /// A size that is declared to fit 32 bits, with a computed default.
+    /// Reads a size that the declaration limits to 32 bits, with a computed default.
     pub fn small_size_or(&mut self, key: &'static str, computed: u32) -> u32 {
         let value = self.small_size(key).unwrap_or(computed);
         self.out.set(key, quote(&format_size(value.into())));
@@ -363,7 +363,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A whole number that is declared to fit the type.
+    /// Reads a whole number that the declaration limits to the type.
     pub fn small_count<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<T> {
         self.count(key).map(narrow)
     }
@@ -392,7 +392,7 @@ impl<'a> Reader<'a> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
     }
 
-    /// A word as the enumeration whose words the key is declared with.
+    /// Reads a word as the enumeration whose words the key's declaration lists.
     pub fn choice<T: Choice>(&mut self, key: &'static str) -> Option<T> {
         self.read(key, |item, wanted| {
             let value: T = convert::choice(item, wanted)?;
@@ -400,14 +400,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A word as an enumeration, with a computed default.
+    /// Reads a word as an enumeration, with a computed default.
     pub fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
         let value = self.choice(key).unwrap_or(computed);
         self.out.set(key, quote(value.word()));
         value
     }
 
-    /// One of the words that the key is declared with.
+    /// Reads one of the words that the key's declaration lists.
     pub fn word(&mut self, key: &'static str) -> Option<&'static str> {
         self.read(key, |item, spec| {
             let word = convert::word(item, spec, &convert::words_of(&spec.kind))?;
@@ -436,12 +436,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A list of whole numbers that are declared to fit the type.
+    /// Reads a list of whole numbers that the declaration limits to the type.
     pub fn small_counts<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<Vec<T>> {
         self.counts(key).map(|numbers| numbers.into_iter().map(narrow).collect())
     }
 
-    /// A list of sizes, each at least 1 B and less than 4 GiB.
+    /// Reads a list of sizes, each at least 1 B and less than 4 GiB.
     pub fn small_sizes(&mut self, key: &'static str) -> Option<Vec<u32>> {
         self.read(key, |item, spec| {
             let elements = convert::elements(item, spec)?.iter();
@@ -458,7 +458,7 @@ impl<'a> Reader<'a> {
         self.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
     }
 
-    /// A string or a list of strings, with their places.
+    /// Reads a string or a list of strings, with their places.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<(String, Origin)>> {
         self.read(key, |item, spec| {
             let one = |item: &Item| Ok((convert::text(item, spec)?.to_owned(), item.origin));
@@ -471,7 +471,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A list of words as the enumeration whose words the key is declared with.
+    /// Reads a list of words as the enumeration whose words the key's declaration lists.
     pub fn choices<T: Choice>(&mut self, key: &'static str) -> Option<Vec<T>> {
         self.read(key, |item, spec| {
             let Kind::List(ParamKind::Choice(words)) = spec.kind else {
@@ -486,7 +486,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The elements of a list of values; empty if the key is absent or not a list.
+    /// Reads the elements of a list of values; empty if the key is absent or not a list.
     pub fn values(&mut self, key: &'static str) -> &'a [Item] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.expected()))) {
@@ -508,8 +508,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The entries of a table whose keys the file chooses, in the order of the file. Empty if the
-    /// key is absent or not a table.
+    /// Reads a table whose keys the document chooses: its entries in the order of the document.
+    /// Empty if the key is absent or not a table.
     pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.expected()))) {
@@ -525,7 +525,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keys of another document that this one sets, in the order of the file.
+    /// Reads keys of another document that this document sets, in the order of this document.
     pub fn settings(&mut self, key: &'static str) -> Vec<Setting> {
         let entries = self.entries(key).iter();
         let setting = |entry: &Entry| {
@@ -556,7 +556,7 @@ impl<'a> Reader<'a> {
         Reader::open(self.context, below, self.path(key), self.item(key))
     }
 
-    /// The tables of a list, without those that cannot be opened (their problem is recorded).
+    /// Reads a list of tables. Skips tables that cannot be opened, whose problem is recorded.
     pub fn tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Tables(below) = spec.kind else { unreachable!("{key} is declared as a list of tables") };
@@ -586,12 +586,12 @@ impl<'a> Reader<'a> {
         list.iter().enumerate().filter_map(open).collect()
     }
 
-    /// Writes the resolved form of a table below this one.
+    /// Writes the resolved form of a table below the reader's table.
     pub fn put(&mut self, key: &'static str, table: OutTable) {
         self.out.put(key, OutValue::Table(table));
     }
 
-    /// Writes the resolved form of a list of tables.
+    /// Writes the resolved form of a list of tables below the reader's table.
     pub fn put_all(&mut self, key: &'static str, tables: Vec<OutTable>) {
         if !tables.is_empty() {
             self.out.put(key, OutValue::Tables(tables));
@@ -604,18 +604,18 @@ impl<'a> Reader<'a> {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // The key `kind` is not declared and comes first.
+        // The table's key `kind` is not declared. It comes first.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
 }
 
-/// Converts a number that its kind limits to the type.
+/// Converts a number whose declaration limits it to the type.
 fn narrow<T: TryFrom<u64>>(number: u64) -> T {
     T::try_from(number).unwrap_or_else(|_| panic!("the format bounds {number}"))
 }
 
-/// A default of the format, parsed.
+/// Parses a default of the format's declaration.
 fn default_item(text: &str) -> Item {
     let document = format!("value = {text}");
     let parsed =
@@ -631,7 +631,7 @@ fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
     names.join(", ")
 }
 
-/// The known key that has the meaning which `written` has elsewhere.
+/// The known key for a word `written` that other programs use for the same setting.
 fn synonym(written: &str, known: &[&str]) -> Option<String> {
     const MEANT: &[(&str, &str)] = &[
         ("name", "class"),

@@ -1,11 +1,11 @@
-//! The reference of a format as Markdown.
+//! Generates the reference of a format as Markdown.
 
 use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 use std::fmt::Write;
 
-/// Appends a section about a table: its keys with their kinds, defaults and explanations, and the
-/// tables that its parameters contain.
+/// Appends the section of a table: its keys with kinds, defaults and explanations. The section also
+/// has the tables that the table's parameters contain.
 pub fn table(text: &mut String, spec: &TableSpec) {
     heading(text, spec.title, spec.doc);
     let keys: Vec<_> = spec.keys.iter().filter(|key| !matches!(key.kind, Kind::Tag(_))).collect();
@@ -34,7 +34,7 @@ fn heading(text: &mut String, title: &str, doc: &str) {
     let _ = writeln!(text, "### {}{}\n\n{doc}\n", title[..1].to_uppercase(), &title[1..]);
 }
 
-/// A key or a parameter, as a row of the table.
+/// A key or a parameter, as a row of the reference's table.
 struct ReferenceRow {
     name: &'static str,
     kind: Kind,

@@ -1,9 +1,9 @@
-//! A resolved document as text: every default written out, every quantity in canonical form.
+//! Writes a resolved document as text, with every default, and every quantity in canonical form.
 
 use crate::tree::{Entry, Merging, Value};
 use std::fmt::Write;
 
-/// A table that is being written, in the order of the format.
+/// A resolved table, with its keys in the order of the format.
 #[derive(Clone, Debug, Default)]
 pub struct OutTable {
     entries: Vec<(String, OutValue)>,
@@ -12,7 +12,7 @@ pub struct OutTable {
 /// A value of a resolved document.
 #[derive(Clone, Debug)]
 pub enum OutValue {
-    /// TOML text.
+    /// A value as TOML text.
     Text(String),
     /// A nested table.
     Table(OutTable),
@@ -21,12 +21,12 @@ pub enum OutValue {
 }
 
 impl OutTable {
-    /// Sets `key = text`, where `text` is TOML.
+    /// Sets `key` to a value, given as TOML text.
     pub fn set(&mut self, key: &str, text: impl Into<String>) {
         self.put(key, OutValue::Text(text.into()));
     }
 
-    /// Replaces the value of `key`, or appends it if it is new.
+    /// Replaces the value of `key`, or appends a new key.
     pub fn put(&mut self, key: &str, value: OutValue) {
         match self.entries.iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => entry.1 = value,
@@ -39,23 +39,22 @@ impl OutTable {
         self.entries.retain(|entry| entry.0 != key);
     }
 
-    /// Sets all entries of `other`.
+    /// Sets all entries of `other` in this table.
     pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
         }
     }
 
-    /// Removes entries that `over` lacks and does not replace, as they would survive a
-    /// [`merge`](crate::tree::merge) of `over` on top of this table. Returns whether anything was
-    /// removed.
+    /// Removes the entries that `over` lacks and does not replace. A [`merge`](crate::tree::merge)
+    /// of `over` on top of this table would keep them. Returns whether an entry was removed.
     pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
         let mut went = false;
         self.entries.retain_mut(|(key, value)| {
             let kept = match (&mut *value, over.get(key)) {
                 (OutValue::Table(below), Some(OutValue::Table(above))) => {
                     let tag = if rules.named.contains(&key.as_str()) { "name" } else { "kind" };
-                    // If the tables have different kinds, the new table replaces the present one.
+                    // If the tables have different kinds, the new table replaces the present table.
                     if below.text(tag) == above.text(tag) || above.text(tag).is_none() {
                         went |= below.keep_common(rules, above);
                     }
@@ -83,12 +82,12 @@ impl OutTable {
         }
     }
 
-    /// Sorts the keys by `place`.
+    /// Sorts the keys of the table by `place`.
     pub fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
-    /// The document with this table as its root.
+    /// Writes the document whose root is this table.
     #[must_use]
     pub fn document(&self) -> String {
         let mut text = String::new();
@@ -121,7 +120,7 @@ impl OutTable {
     }
 }
 
-/// A TOML basic string.
+/// Writes a text as a TOML basic string.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
@@ -141,13 +140,13 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// A TOML float that parses to the same bits.
+/// Writes a number as a TOML float that parses to the same bits.
 #[must_use]
 pub fn float(number: f64) -> String {
     format!("{number:?}")
 }
 
-/// A value in TOML, on one line.
+/// Writes a value as TOML on one line.
 #[must_use]
 pub fn write(value: &Value) -> String {
     match value {
@@ -155,7 +154,7 @@ pub fn write(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => float(*number),
         Value::Boolean(flag) => flag.to_string(),
-        // Documents have no dates: the reader of the value refuses it.
+        // Documents have no dates, so the reader of the value refuses this text.
         Value::Datetime => "a date".to_owned(),
         Value::Array(items) => list(items.iter().map(|item| write(&item.value))),
         Value::Table(table) => {
@@ -165,7 +164,7 @@ pub fn write(value: &Value) -> String {
     }
 }
 
-/// `[a, b]`.
+/// Writes items as a TOML list, `[a, b]`.
 #[must_use]
 pub fn list(items: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))

@@ -1,4 +1,4 @@
-//! The JSON Schema of a table, for editors and checkers.
+//! Generates the JSON Schema of a table, for editors and checkers.
 
 use crate::convert::words_of;
 use crate::quantity::Dimension;
@@ -11,29 +11,29 @@ use serde_json::{Map, Value, json};
 pub struct Borrowed {
     /// Table that also accepts the keys of another table.
     pub table: &'static TableSpec,
-    /// Table that declares the keys.
+    /// Table that declares the additional keys.
     pub from: &'static TableSpec,
 }
 
 /// Generates schemas (JSON Schema draft 2020-12) of tables.
 ///
-/// Entries of registries are large and are used in several places. A [`Kind::Entry`] therefore
-/// refers to `#/$defs/` and the catalog's kind. The caller that writes the document adds the
-/// definition there.
+/// Entries of registries are large and are used in several places. The schema of a [`Kind::Entry`]
+/// is therefore a reference to `#/$defs/` and the catalog's kind. The caller that writes the
+/// document adds the definition to `$defs`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Schema {
-    /// Tables that borrow keys.
+    /// Tables that also accept keys of another table.
     pub borrowed: &'static [Borrowed],
 }
 
-/// Key in `$defs` of the schema of a catalog's entries.
+/// Key in `$defs` for the schema of a catalog's entries.
 #[must_use]
 pub fn definition(kind: &str) -> String {
     kind.replace(' ', "_")
 }
 
 impl Schema {
-    /// The schema of a table; `complete`: with the required keys.
+    /// The schema of a table. With `complete`, the schema demands the required keys.
     #[must_use]
     pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
         let kinds: Vec<_> = match spec.catalog() {

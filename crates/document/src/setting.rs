@@ -1,5 +1,5 @@
-//! A key of another document that this document sets, as an experiment changes a scenario. A
-//! mistake in such a value is shown at its place in this document.
+//! A key of another document that this document sets: an experiment changes a scenario, for
+//! example. A mistake in the value is shown at its place in this document.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, command_line_value};
@@ -7,33 +7,33 @@ use crate::tree::{Item, Origin, Value, command_line_value};
 /// A dotted key of another document and the value that it gets.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The key: `switch.policy`, `workload.web_search.load`.
+    /// The dotted key that is set, such as `switch.policy` or `workload.web_search.load`.
     pub key: String,
-    /// Place of the key.
+    /// Place of the key in its source.
     pub key_origin: Origin,
-    /// Value of the setting.
+    /// Value that the key gets.
     pub item: Item,
     /// The source of key and value; `None` if a program has set them.
     pub source: Option<Source>,
 }
 
 impl Setting {
-    /// A setting that is not in a file.
+    /// Creates a setting that is not in a file.
     #[must_use]
     pub fn new(key: &str, value: Value) -> Self {
         let item = Item { value, origin: Origin::BUILT_IN };
         Self { key: key.to_owned(), key_origin: Origin::BUILT_IN, item, source: None }
     }
 
-    /// A setting with a value in the notation of command lines.
+    /// Creates a setting from a value in the syntax of command lines.
     ///
     /// # Errors
-    /// See [`command_line_value`].
+    /// Returns the errors of [`command_line_value`].
     pub fn of_text(key: &str, text: &str) -> Result<Self, String> {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
-    /// Whether the keys are equal, or one contains the other.
+    /// Whether the keys of two settings are equal, or one key contains the other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let within =

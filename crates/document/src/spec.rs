@@ -1,20 +1,19 @@
-//! A format as data: tables, keys, kinds, defaults and explanations.
+//! Declares a format as data: tables, keys, kinds, defaults and explanations.
 //!
-//! The reader looks keys up here, and the JSON Schema and the reference are generated from here, so
-//! the three cannot drift apart.
+//! The reader, the JSON Schema and the reference use these declarations, so they cannot disagree.
 
 use bufferlab_params::{Card, Catalog, ParamKind, TableInfo, Word};
 use bufferlab_units::Time;
 
-/// A table of the format.
+/// Declaration of a table of the format.
 #[derive(Debug)]
 pub struct TableSpec {
-    /// Heading in the reference: `[switch]`.
+    /// Heading of the table in the reference, such as `[switch]`.
     pub title: &'static str,
-    /// Purpose of the table.
+    /// Purpose of the table in one sentence.
     pub doc: &'static str,
-    /// Keys that the table always accepts. One of them may be `kind` with [`Kind::Tag`]: then the
-    /// entry's parameters are keys, too.
+    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`], the
+    /// parameters of the named entry are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -23,24 +22,24 @@ pub struct TableSpec {
 /// A value of `kind`, and the keys that only this kind has.
 #[derive(Debug)]
 pub struct Variant {
-    /// Value of `kind`.
+    /// Value of the key `kind`.
     pub kind: &'static str,
-    /// Purpose of the kind.
+    /// Purpose of the kind in one sentence.
     pub doc: &'static str,
-    /// Keys that only this kind has.
+    /// Keys that only tables of this kind have.
     pub keys: &'static [KeySpec],
 }
 
-/// One key.
+/// Declaration of one key.
 #[derive(Debug)]
 pub struct KeySpec {
-    /// Name of the key in the file.
+    /// Name of the key in a document.
     pub name: &'static str,
-    /// Kind of the value.
+    /// Kind of the key's value.
     pub kind: Kind,
     /// Whether a document must set the key.
     pub presence: Presence,
-    /// An example value, in TOML.
+    /// An example value of the key, in TOML.
     pub example: &'static str,
     /// Effect of the key, and the source of its default.
     pub doc: &'static str,
@@ -76,16 +75,16 @@ pub const fn computed(
     KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
 }
 
-/// Whether a key must be written, and its default.
+/// Whether a document must set a key, and the key's default.
 #[derive(Clone, Copy, Debug)]
 pub enum Presence {
     /// A document must set the key.
     Required,
     /// A document may omit the key, which has no default.
     Optional,
-    /// The key has this default (TOML).
+    /// The key has this default, in TOML.
     Default(&'static str),
-    /// Has a default that follows from a rule, given in words.
+    /// The key has a default that follows from a rule, given in words.
     Computed(&'static str),
 }
 
@@ -101,14 +100,14 @@ pub enum Kind {
     },
     /// A size with its unit.
     Size {
-        /// Smallest (bytes).
+        /// Smallest accepted size (bytes).
         min: u64,
-        /// Largest (bytes).
+        /// Largest accepted size (bytes).
         max: u64,
     },
     /// One size, or a list with one per port.
     SizePerPort {
-        /// Smallest (bytes).
+        /// Smallest accepted size (bytes).
         min: u64,
     },
     /// A rate with its unit, above 0.
@@ -122,11 +121,11 @@ pub enum Kind {
     },
     /// A number (or a fraction such as `"1/16"`).
     Ratio {
-        /// Smallest.
+        /// Smallest accepted number, unless `open`.
         min: f64,
         /// Largest.
         max: f64,
-        /// Whether `min` itself is excluded.
+        /// Whether the number `min` itself is refused.
         open: bool,
     },
     /// One ratio, or a list with one per priority.
@@ -150,16 +149,16 @@ pub enum Kind {
     Entry(&'static dyn Catalog),
     /// A whole number of at least 1, or one of a few words.
     CountOrWord {
-        /// Noun for the count: "segments".
+        /// Noun for the count in messages: "segments".
         of: &'static str,
-        /// The accepted words.
+        /// The accepted words beside numbers.
         words: &'static [&'static str],
     },
     /// One of a few words, or a list of tables.
     WordOrTables {
-        /// The accepted words.
+        /// The accepted words beside tables.
         words: &'static [Word],
-        /// Noun for the tables: "groups".
+        /// Noun for the tables in messages: "groups".
         of: &'static str,
         /// Specification of each table in the list.
         table: &'static TableSpec,
@@ -174,7 +173,7 @@ pub enum Kind {
     Texts,
     /// A number of things, or a list of their names.
     CountOrNames {
-        /// Noun for the things: "nodes".
+        /// Noun for the things in messages: "nodes".
         of: &'static str,
     },
     /// A list of whole numbers.
@@ -186,49 +185,49 @@ pub enum Kind {
     },
     /// A list of pairs of names.
     Pairs {
-        /// Noun for the names: "hosts".
+        /// Noun for the names in messages: "hosts".
         of: &'static str,
     },
-    /// A list of one value or more (parameters).
+    /// A list of one or more values of a parameter.
     List(&'static ParamKind),
     /// A list of sizes, each at least 1 B.
     Sizes,
-    /// A list of texts, numbers, `true` and `false`; or also of tables, if they are declared.
+    /// A list of texts, numbers, `true` and `false`. With `or`, the list may also contain tables.
     Values {
-        /// Specification of each table in the list.
+        /// Specification of a table in the list.
         or: Option<&'static TableSpec>,
     },
     /// A table of dotted keys of another document and their values: [`crate::setting::Setting`].
     Settings {
-        /// Kind of the other document: "scenario".
+        /// Kind of the other document in messages: "scenario".
         of: &'static str,
     },
-    /// A table whose keys are names that the file chooses, and their values.
+    /// A table whose keys are names that the document chooses; this is the kind of their values.
     Named(&'static Self),
     /// A string, or one of a few tables that differ by their keys.
     TextOr {
         /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
-        /// Tables that the other document may have.
+        /// Tables that the document may have instead of the string.
         tables: &'static [&'static TableSpec],
     },
-    /// An even number of times, ascending: from, until, from, until …
+    /// An even number of ascending times: starts and ends of intervals in turn.
     Intervals,
 }
 
-/// The expected value of a key, for conversions and their messages.
+/// The expected value of a key, for conversions and their error messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
     /// Name of the key.
     pub name: &'a str,
     /// Kind of the value.
     pub kind: Kind,
-    /// An example value.
+    /// An example value of the key.
     pub example: &'a str,
 }
 
 impl KeySpec {
-    /// The expected value of the key.
+    /// The expected value of this key.
     #[must_use]
     pub const fn expected(&self) -> Expected<'static> {
         Expected { name: self.name, kind: self.kind, example: self.example }
@@ -262,7 +261,7 @@ impl Kind {
         })
     }
 
-    /// The expectation in words, for messages: "a size".
+    /// Describes the expected value in words for messages, such as "a size".
     #[must_use]
     pub fn expected(&self) -> String {
         match *self {
@@ -315,7 +314,7 @@ impl Kind {
     }
 }
 
-/// Words for a range: "from 1 to 8", "of at least 1".
+/// Describes a range in words, such as "from 1 to 8" or "of at least 1".
 pub(crate) fn bounds(min: u64, max: u64) -> String {
     match max {
         u64::MAX | 0xffff_ffff => format!("of at least {min}"),
@@ -323,7 +322,7 @@ pub(crate) fn bounds(min: u64, max: u64) -> String {
     }
 }
 
-/// Words for a range of ratios: "a number from 0 to 1".
+/// Describes a range of ratios in words, such as "a number from 0 to 1".
 pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
     if open {
         format!("a number above {min} and at most {max}")
@@ -333,7 +332,7 @@ pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
 }
 
 impl TableSpec {
-    /// The registry whose entries `kind` names.
+    /// The registry whose entries the table's `kind` names.
     #[must_use]
     pub fn catalog(&self) -> Option<&'static dyn Catalog> {
         self.keys.iter().find_map(|key| match key.kind {
@@ -342,14 +341,14 @@ impl TableSpec {
         })
     }
 
-    /// The entries that `kind` may name, if the table has a registry; `own`: with those that a
-    /// program has registered.
+    /// The entries that the table's `kind` may name, if the table has a registry. With `own`,
+    /// includes entries that a program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))
     }
 
-    /// Every key that a table of `kind` accepts, without `kind` itself.
+    /// Every key that a table of the kind `kind` accepts, except `kind` itself.
     pub fn keys_of<'a>(&'a self, kind: Option<&str>) -> impl Iterator<Item = &'static KeySpec> + use<'a> {
         let variant = self.variants.iter().find(|variant| Some(variant.kind) == kind);
         self.keys.iter().chain(variant.map_or(&[] as &[_], |variant| variant.keys))

@@ -1,5 +1,5 @@
-//! A document as written, with the place of every value, and the rules by which one file extends
-//! another.
+//! A document as a tree of values with their places. Also the rules by which one document extends
+//! another document.
 
 use crate::call::call;
 use toml::Spanned;
@@ -8,16 +8,16 @@ use toml::de::{DeTable, DeValue};
 /// Place of a key or value in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
-    /// Index into the sources; [`Origin::BUILT_IN`] has none.
+    /// Index of the source in the context; [`Origin::BUILT_IN`] has no source.
     pub source: u32,
-    /// First byte.
+    /// Position of the first byte in the source.
     pub start: usize,
-    /// Position after the last byte.
+    /// Position after the last byte in the source.
     pub end: usize,
 }
 
 impl Origin {
-    /// Place of a default, which is in no source.
+    /// Place of a default, which is not in a source.
     pub const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
 
     fn from_span<T>(source: u32, spanned: &Spanned<T>) -> Self {
@@ -25,12 +25,12 @@ impl Origin {
     }
 }
 
-/// A value and its place.
+/// A value of a document and its place.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Value of the item.
+    /// Value of the item without its place.
     pub value: Value,
-    /// Place of the value.
+    /// Place of the value in its source.
     pub origin: Origin,
 }
 
@@ -39,14 +39,14 @@ pub struct Item {
 pub enum Value {
     /// Text in quotes.
     String(String),
-    /// Wide enough for any number that TOML tools accept; a number out of range becomes the
-    /// largest.
+    /// A whole number. The type is wide enough for any number that TOML tools accept. A number out
+    /// of range becomes the largest number of the type.
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// TOML has dates, but our documents do not.
+    /// A date, which TOML has but our documents do not.
     Datetime,
     /// A list of items.
     Array(Vec<Item>),
@@ -55,7 +55,7 @@ pub enum Value {
 }
 
 impl Item {
-    /// The item with all its places moved to the source of the given index.
+    /// Moves all places of the item to the source of the given index.
     #[must_use]
     pub fn in_source(mut self, source: u32) -> Self {
         self.move_to(source);
@@ -78,7 +78,7 @@ impl Item {
 }
 
 impl Value {
-    /// The kind in words: "a string", "a whole number" …
+    /// Names the kind of the value in words, such as "a string" or "a whole number".
     #[must_use]
     pub const fn kind_in_words(&self) -> &'static str {
         match self {
@@ -93,37 +93,37 @@ impl Value {
     }
 }
 
-/// Keys and values in the order of the file.
+/// A table of a document: keys and values in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Entries of the table, in the order of the file.
     pub entries: Vec<Entry>,
 }
 
-/// One `key = value`.
+/// One entry `key = value` of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// One part of a dotted key.
+    /// Key of the entry: one part of a dotted key.
     pub key: String,
-    /// Place of the key.
+    /// Place of the key in its source.
     pub key_origin: Origin,
     /// Value of the entry.
     pub item: Item,
 }
 
 impl Table {
-    /// The value of `key`.
+    /// The value of `key` in the table.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    /// The value of `key`, mutable.
+    /// The value of `key` in the table, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
     }
 
-    /// Removes `key` and returns its entry.
+    /// Removes `key` from the table and returns its entry.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
         let index = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(index))
@@ -137,13 +137,13 @@ impl Table {
     }
 }
 
-/// A syntax error: message and byte range.
+/// A syntax error of TOML: message and range of bytes.
 pub type SyntaxError = (String, Origin);
 
-/// Parses one TOML document; `source` is its index.
+/// Parses one TOML document; `source` is the document's index in the context.
 ///
 /// # Errors
-/// The syntax errors, in the order in which the parser found them.
+/// Lists the syntax errors in the order in which the parser found them.
 pub fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
@@ -185,7 +185,7 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
     Item { value, origin: Origin::from_span(source, written) }
 }
 
-/// Rules of a format for a document that extends another.
+/// Rules of a format for a document that extends another document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Merging {
     /// Groups of alternative keys: setting one key of a group removes the others.
@@ -194,11 +194,11 @@ pub struct Merging {
     pub named: &'static [&'static str],
 }
 
-/// Lays `over` on top of `base`: tables are merged key by key, everything else is replaced.
+/// Merges `over` into `base`: tables are merged key by key, all other values are replaced.
 ///
-/// A table that chooses another kind (`kind`, or `name` below [`Merging::named`]) replaces the old
-/// table, because the old parameters mean nothing to the new kind. A named entry may be written as
-/// its name alone.
+/// A table of another kind (`kind`, or `name` below [`Merging::named`]) replaces the old table,
+/// because the new kind does not have the old parameters. A named entry may be written as its name
+/// alone.
 pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     let named = rules.named.contains(&key);
     if named {
@@ -230,11 +230,11 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     }
 }
 
-/// `policy = "abm"` means `policy = { name = "abm" }`, and `"dt(alpha=0.5)"` means `{ name = "dt",
-/// alpha = 0.5 }`.
+/// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`. The text
+/// `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
 ///
-/// A text that cannot be parsed becomes the name. No entry has such a name, so looking it up
-/// reports the mistake.
+/// A text that cannot be parsed becomes the name. No entry has such a name, so the later search for
+/// the name reports the mistake.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;
@@ -243,7 +243,7 @@ pub fn expand_name(item: &mut Item) {
     item.value = Value::Table(Table { entries });
 }
 
-/// The table that `dt(alpha=0.5)` means, with `origin` as the place of everything.
+/// The table that a text such as `dt(alpha=0.5)` means, with `origin` as the place of every value.
 fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
     if !written.ends_with(')') {
         return None;
@@ -261,7 +261,7 @@ fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
 /// Parses a TOML value; a bare word is a string.
 ///
 /// # Errors
-/// The syntax error of a list, a table or a quoted text that is not TOML.
+/// Returns the syntax error of a list, a table or a quoted text that is not TOML.
 pub fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
     let document = format!("value = {text}");
     let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });

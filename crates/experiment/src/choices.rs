@@ -1,10 +1,10 @@
-//! Choices of the format: enumerations with a fixed set of words.
+//! Choices of the format of experiments: enumerations with a fixed set of words.
 
 use bufferlab_params::choices;
 use serde::{Deserialize, Serialize};
 
 choices! {
-    /// Combination of the seeds into one number.
+    /// Rule that combines the values of several seeds into one number.
     #[derive(Default)]
     pub enum OverSeeds {
         #[default]
@@ -15,7 +15,7 @@ choices! {
 }
 
 choices! {
-    /// Side of a band on which the scheme under test does better than the paper says.
+    /// Side of a band on which the tested scheme is better than the paper states.
     pub enum Better {
         Above = "above": "larger values are better",
         Below = "below": "smaller values are better",
@@ -23,7 +23,7 @@ choices! {
 }
 
 choices! {
-    /// Quantity of a flow, a query or a sample.
+    /// Quantity of a flow, a query or a sample that a statistic uses.
     #[derive(Serialize, Deserialize)]
     pub enum Quantity {
         Slowdown = "slowdown": "completion time over its ideal, of finished flows or queries",
@@ -53,7 +53,7 @@ choices! {
 }
 
 choices! {
-    /// Counter of a queue.
+    /// Counter of a queue that a statistic uses.
     #[derive(Serialize, Deserialize)]
     pub enum QueueCount {
         ArrivedPackets = "arrived_packets": "packets that arrived for the queue",
@@ -64,7 +64,7 @@ choices! {
 }
 
 choices! {
-    /// Quantity of a sample.
+    /// Quantity of a sample that a statistic uses.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
         Occupancy = "occupancy": "bytes stored (KB), of the switch or of ports",

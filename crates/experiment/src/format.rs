@@ -1,8 +1,8 @@
-//! The format of experiments as data: every table, key, kind, default and explanation, in one
-//! place.
+//! The format of experiments as data: every table, key, kind, default and explanation in one
+//! module.
 //!
-//! The reader looks keys up here, and the JSON Schema and the reference in
-//! `docs/reference/experiments.md` are generated from here.
+//! The reader of experiments uses these declarations. The JSON Schema and the reference in
+//! `docs/reference/experiments.md` are generated from them.
 
 use crate::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
@@ -10,7 +10,7 @@ use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, opti
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
 use bufferlab_theory::figures::FIGURES;
 
-/// Analytical figures, by name.
+/// Registry of the analytical figures.
 static ANALYTICAL: &dyn Catalog = &Figures;
 
 struct Figures;
@@ -176,7 +176,7 @@ pub static AXIS: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a place of an axis.
+/// Keys of a value of an axis.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
     doc: "A place that changes more than one value of one key.",
@@ -213,7 +213,7 @@ pub static VARIANT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A metric of a run.
+/// Kind of a value that names a metric of a run.
 pub static METRIC: Kind = Kind::TextOr {
     text: "the id of a metric of the summary",
     tables: &[&STATISTIC, &GOODPUT, &QUEUES, &PROBE],
@@ -267,7 +267,7 @@ pub static GOODPUT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of a count of queues.
+/// Keys of a statistic that counts events of queues.
 pub static QUEUES: TableSpec = TableSpec {
     title: "a count of queues",
     doc: "A metric: a count over the queues of all switches.",
@@ -322,7 +322,7 @@ pub static SCALE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Keys of the artifact's reading.
+/// Keys for the artifact's reading of a paper.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
@@ -482,7 +482,7 @@ pub static CONDITION: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Value of a claim under another reading of the paper.
+/// Keys for the value of a claim under another reading of the paper.
 pub static BESIDE: TableSpec = TableSpec {
     title: "another reading of a claim",
     doc: "The effect under another reading of the paper. The page shows it beside the verdict, which does not depend on it.",

@@ -1,8 +1,8 @@
-//! Format of experiment files: every table, key and word as data, and the reference and JSON Schema
-//! generated from them.
+//! Format of experiment files. Every table, key and word is data, from which the reference and the
+//! JSON Schema are generated.
 //!
 //! `bufferlab-reproduce` reads experiment files by this declaration and runs them. The declaration
-//! is a separate crate because documentation needs it without the code that runs experiments.
+//! is a separate crate, because documentation needs it without the code that runs experiments.
 
 mod choices;
 pub mod format;

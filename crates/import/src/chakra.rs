@@ -1,7 +1,7 @@
-//! Chakra execution traces, version 0.0.4 (`et_def.proto`): a file per rank.
+//! Reads Chakra execution traces, version 0.0.4 (`et_def.proto`), with a file per rank.
 //!
-//! A file is a sequence of messages with their lengths: metadata, then nodes. Ranks follow from the
-//! names of the files, `PREFIX.RANK.et`.
+//! A file is a sequence of messages with their lengths: metadata, then nodes. The rank of a trace
+//! is in the name of its file, `PREFIX.RANK.et`.
 
 mod build;
 mod wire;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use wire::{Damage, Value, fields, message, repeated, zigzag};
 
-/// Kind of a node.
+/// Kind of a node of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Metadata,
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Collective,
 }
 
-/// A node of a trace.
+/// A node of a trace: a computation, a message or a collective.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TraceNode {
     pub(crate) id: u64,
@@ -32,7 +32,7 @@ pub(crate) struct TraceNode {
     pub(crate) kind: u64,
     /// Nodes whose data the node needs.
     pub(crate) parents: Vec<u64>,
-    /// Nodes that precede it for other reasons.
+    /// Nodes that precede the node for other reasons.
     pub(crate) controls: Vec<u64>,
     pub(crate) micros: u64,
     pub(crate) numbers: BTreeMap<String, i64>,
@@ -102,7 +102,7 @@ impl TraceNode {
     }
 }
 
-/// Reads a trace.
+/// Reads the trace of one rank.
 pub(crate) fn read(path: &Path, content: &[u8], rank: u32) -> Result<Trace, ImportError> {
     let mut rest = content;
     let damaged = |rest: &[u8]| {
@@ -126,7 +126,7 @@ pub(crate) fn read(path: &Path, content: &[u8], rank: u32) -> Result<Trace, Impo
     Ok(trace)
 }
 
-/// Rank in a name such as `all_reduce.3.et`.
+/// Rank in the name of a trace's file, such as 3 in `all_reduce.3.et`.
 pub(crate) fn rank_of(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let mut parts = name.rsplit('.').filter(|part| !matches!(*part, "et" | "gz" | "json"));
@@ -135,7 +135,7 @@ pub(crate) fn rank_of(path: &Path) -> Option<u32> {
     if last.len() == digits.len() { last.parse().ok().filter(|rank| *rank < 65_535) } else { None }
 }
 
-/// Reads groups of ranks: `{"1": [0, 1, 2, 3]}`.
+/// Reads groups of ranks in the form `{"1": [0, 1, 2, 3]}`.
 pub(crate) fn read_groups(path: &Path, content: &[u8]) -> Result<BTreeMap<String, Vec<u32>>, ImportError> {
     let form = "expected an object of lists of ranks, such as {\"1\": [0, 1]}";
     serde_json::from_slice(content).map_err(|cause| ImportError {
@@ -145,7 +145,7 @@ pub(crate) fn read_groups(path: &Path, content: &[u8]) -> Result<BTreeMap<String
     })
 }
 
-/// Reads a trace as JSON: an object with the list `workload_graph`, or the list itself.
+/// Reads a trace as JSON: an object with the list `workload_graph`, or only this list.
 pub(crate) fn read_json(path: &Path, content: &[u8], rank: u32) -> Result<Trace, ImportError> {
     let document: serde_json::Value = serde_json::from_slice(content).map_err(|cause| ImportError {
         line: Some(cause.line() as u64),

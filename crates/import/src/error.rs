@@ -1,26 +1,26 @@
-//! Errors of imports, with their place and advice.
+//! Errors of imports, with their place and with advice.
 
 use bufferlab_units::printable;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A file that cannot be imported. The message is complete: place, problem and advice.
+/// Error about a file that cannot be imported. The message has the place, the problem and advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
     /// Path of the file; `None` if several files together are the cause.
     pub path: Option<PathBuf>,
-    /// Line in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub line: Option<u64>,
-    /// Column in the line, from 1 (characters).
+    /// Column in the line, counted in characters from 1.
     pub column: Option<u64>,
-    /// Problem.
+    /// Description of the problem.
     pub problem: String,
-    /// Expected content, or the action that helps.
+    /// Description of the expected content, or of the action that helps.
     pub advice: String,
 }
 
 impl ImportError {
-    /// An error without a line.
+    /// Creates an error about a file, without a line.
     pub(crate) fn in_file(path: &Path, problem: impl Into<String>, advice: impl Into<String>) -> Self {
         let (problem, advice) = (problem.into(), advice.into());
         Self { path: Some(path.to_owned()), line: None, column: None, problem, advice }

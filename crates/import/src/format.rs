@@ -1,4 +1,4 @@
-//! Formats, and their recognition by content.
+//! Formats of other simulators, and their recognition by content.
 
 use crate::ImportError;
 use crate::source::{Source, unpacked};
@@ -6,7 +6,7 @@ use bufferlab_params::{Choice, choices};
 use std::path::Path;
 
 choices! {
-    /// A format of another simulator.
+    /// A file format of another simulator.
     pub enum Format {
         ConnectionMatrix = "cm": "connection matrix of htsim (.cm, .tm)",
         FatTree = "topo": "topology of htsim (.topo)",
@@ -27,13 +27,13 @@ choices! {
     }
 }
 
-/// Number of words by which files of numbers are distinguished.
+/// Number of words that are read to distinguish files of numbers.
 const WORDS: usize = 256;
 
 /// Recognises the format of a file by its content.
 ///
 /// # Errors
-/// Files that cannot be unpacked, that are not text, or that no reader knows.
+/// If the file cannot be unpacked, is not text, or no reader knows its format.
 pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     let content = unpacked(path, content)?;
     if is_chakra(&content) {
@@ -55,8 +55,8 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     })
 }
 
-/// Whether the content begins with a length and a message whose first field is a version or an
-/// attribute with a name.
+/// Whether the content begins with a length and a Chakra message. The first field of the message is
+/// a version, or an attribute with a name.
 fn is_chakra(content: &[u8]) -> bool {
     let Some(end) = content.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     match &content[end + 1..] {
@@ -74,7 +74,7 @@ fn is_chakra(content: &[u8]) -> bool {
     }
 }
 
-/// Recognises formats that begin with a word.
+/// Recognises the formats whose files begin with a word.
 fn of_words(source: Source<'_>) -> Option<Format> {
     let is_comment = |text: &str| text.is_empty() || text.starts_with(['#', '{']) || text.starts_with("//");
     let text = source.text();
@@ -109,7 +109,7 @@ fn of_words(source: Source<'_>) -> Option<Format> {
     (keys.iter().filter(|key| has(key)).count() >= 2).then_some(Format::HpccConfig)
 }
 
-/// Recognises formats of numbers only.
+/// Recognises the formats whose files contain only numbers.
 fn of_numbers(source: Source<'_>) -> Option<Format> {
     let mut lines = source.lines().filter(|line| line.words().next().is_some());
     let first: Vec<_> = lines.next()?.words().take(WORDS).map(|word| word.text).collect();
@@ -153,7 +153,7 @@ fn of_numbers(source: Source<'_>) -> Option<Format> {
     of_columns(source)
 }
 
-/// Recognises columns of numbers.
+/// Recognises the formats that are columns of numbers.
 fn of_columns(source: Source<'_>) -> Option<Format> {
     let is_number = |text: &str| text.parse::<f64>().is_ok();
     let separated = |text| str::split(text, [' ', '\t', ',', '\r']).filter(|text| !text.is_empty());

@@ -1,8 +1,8 @@
-//! GOAL schedules as text (LogGOPSim, `txt2bin.re`; the dialect of ATLAHS is the same).
+//! Reads GOAL schedules as text (LogGOPSim, `txt2bin.re`). ATLAHS uses this dialect, too.
 //!
-//! A send and its receive become one transfer. A receive that waits for other nodes becomes a
-//! barrier that waits for the transfer, too. Sends and receives match by source and tag, first in
-//! first out in the order of the file.
+//! A send and its receive become one transfer. If a receive waits for other nodes, it becomes a
+//! barrier that waits for the transfer, too. Sends and receives match by source and tag, in the
+//! order of the file.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word, short};
@@ -11,12 +11,12 @@ use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, ScheduleError, Tran
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Class of the messages.
+/// Class of the schedule's messages.
 const CLASS: &str = "message";
-/// Largest number of ranks.
+/// Largest number of ranks in a GOAL file.
 const RANKS: u64 = 65_535;
 
-/// A receive that waits for its send.
+/// A receive that has no matching send yet.
 struct Receive<'a> {
     rank: u32,
     /// Rank that sends the message; `None` accepts every rank.
@@ -27,7 +27,7 @@ struct Receive<'a> {
     line: Line<'a>,
 }
 
-/// A send.
+/// A send that has no matching receive yet.
 #[derive(Clone, Copy)]
 struct Sent<'a> {
     src: u32,
@@ -37,10 +37,10 @@ struct Sent<'a> {
     line: Line<'a>,
 }
 
-/// Sends that no receive has taken, by receiver, sender and tag.
+/// Sends without a matching receive, by receiver, sender and tag.
 type Free<'a> = BTreeMap<(u32, u32, u32), VecDeque<Sent<'a>>>;
 
-/// Reader of one file.
+/// State of reading one GOAL file.
 struct Reader<'a, 'n> {
     source: Source<'a>,
     notices: &'n mut Notices,
@@ -56,7 +56,7 @@ struct Reader<'a, 'n> {
     repeated: u64,
 }
 
-/// Reads a schedule.
+/// Reads a GOAL schedule.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -106,7 +106,7 @@ fn refuse(source: Source<'_>, cause: &ScheduleError) -> ImportError {
     source.error(cause.to_string(), "correct the `requires` and the messages of these ranks")
 }
 
-/// Lines without comments, which may only stand where a statement may begin.
+/// Lines without comments. A comment may begin only where a statement may begin.
 fn without_comments(source: Source<'_>) -> Result<Vec<Line<'_>>, ImportError> {
     let mut kept = Vec::new();
     let mut opened: Option<Line<'_>> = None;
@@ -170,7 +170,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reads `rank N {`.
+    /// Reads a line of the form `rank N {`.
     fn open_rank(&mut self, line: Line<'a>, words: &[Word<'a>]) -> Result<(), ImportError> {
         let text: String = line.text.split_whitespace().collect();
         if !text.starts_with("rank") || !text.ends_with('{') {
@@ -231,7 +231,7 @@ impl<'a> Reader<'a, '_> {
         self.builder.after(child, parent_node, condition).map_err(|cause| refuse(self.source, &cause))
     }
 
-    /// Reads `send SIZE[b] to DST …` or `recv SIZE[b] from SRC …`.
+    /// Reads a line of the form `send SIZE[b] to DST …` or `recv SIZE[b] from SRC …`.
     fn read_message(&mut self, rank: u32, words: &[Word<'a>]) -> Result<NodeId, ImportError> {
         let verb = words[0];
         let is_send = verb.text == "send";
@@ -295,7 +295,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Some(rank))
     }
 
-    /// Reads `calc NS [cpu C]`.
+    /// Reads a line of the form `calc NS [cpu C]`.
     fn read_computation(&mut self, rank: u32, words: &[Word<'a>]) -> Result<NodeId, ImportError> {
         let verb = words[0];
         let lane = match words[1..] {
@@ -309,8 +309,8 @@ impl<'a> Reader<'a, '_> {
         self.builder.node(work).map_err(|cause| refuse(self.source, &cause))
     }
 
-    /// Joins sends and receives: receives from a known source with a known tag first, then those
-    /// from any source or with any tag.
+    /// Joins sends and receives. Receives with a known source and a known tag come first, then
+    /// receives from any source or with any tag.
     fn match_messages(&mut self) -> Result<(), ImportError> {
         let mut free = Free::new();
         for &sent in &self.sends {
@@ -364,7 +364,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Takes the first send of the file that `receive` accepts.
+/// Takes the first matching send of the file for `receive`.
 fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
     let key = match (receive.from, receive.tag) {
         (Some(from), Some(tag)) => (receive.rank, from, tag),
@@ -384,7 +384,7 @@ fn take<'a>(free: &mut Free<'a>, receive: &Receive<'_>) -> Option<Sent<'a>> {
     sent
 }
 
-/// Reads a number of 32 bits; −1 accepts every rank or tag.
+/// Reads a number of 32 bits; the number −1 accepts every rank or tag.
 fn any(word: Word<'_>) -> Result<Option<u32>, ImportError> {
     if word.text == "-1" || word.text == "4294967295" {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Files of HPCC, ns-3-alibabacloud, ns3-datacenter and SimAI.
+//! Readers for files of HPCC, ns-3-alibabacloud, ns3-datacenter and SimAI.
 
 pub(crate) mod flows;
 pub(crate) mod lists;

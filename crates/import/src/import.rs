@@ -1,4 +1,4 @@
-//! Import of files that belong together.
+//! Imports files that belong together.
 
 use crate::imported::Traffic;
 use crate::scenario::assume_the_rest;
@@ -7,21 +7,21 @@ use crate::{Format, ImportError, ImportOptions, Imported, chakra, goal, hpcc, ht
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A file to import.
+/// A file that is to be imported.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// Path, for messages and for the rank of a trace.
+    /// Path of the file, for messages and for the rank of a trace.
     pub path: &'a Path,
-    /// Content, maybe gzipped.
+    /// Content of the file, maybe gzipped.
     pub content: &'a [u8],
-    /// Format; `None` recognises it by the content.
+    /// Format of the file; `None` means that the content determines it.
     pub format: Option<Format>,
 }
 
 /// Reads files that belong together: at most one network and one description of traffic.
 ///
 /// # Errors
-/// [`ImportError`], with file, line and column.
+/// Returns [`ImportError`] with file, line and column.
 pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported, ImportError> {
     let mut imported = Imported::default();
     let mut files = Vec::with_capacity(inputs.len());
@@ -87,7 +87,7 @@ impl Traces {
     }
 }
 
-/// Replaces numbers of the files by positions among the hosts of the network.
+/// Replaces the files' numbers of hosts by positions among the hosts of the network.
 fn number_hosts(imported: &mut Imported) -> Result<(), ImportError> {
     let (Some(network), Some(traffic)) = (&imported.network, &mut imported.traffic) else { return Ok(()) };
     let hosts = network.topology.hosts.len() as u32;

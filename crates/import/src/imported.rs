@@ -1,4 +1,4 @@
-//! Result of an import.
+//! Content of imported files, and options of an import.
 
 use crate::Format;
 use bufferlab_schedule::{Algorithm, Schedule};
@@ -7,18 +7,18 @@ use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::path::PathBuf;
 
-/// Decisions that files leave open.
+/// Options of an import for decisions that the files leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportOptions {
     /// Unit of `start` in connection matrices: 1 for picoseconds, 1,000,000 for microseconds.
     pub start_unit: Time,
-    /// Algorithm of collectives that a file only names.
+    /// Algorithm for collectives of which a file has only the name.
     pub algorithm: Algorithm,
     /// Number of ranks of a server, for hierarchical collectives.
     pub ranks_per_server: u32,
-    /// Number of network cards per rank in GOAL files that number cards instead of ranks.
+    /// Number of network cards per rank, for GOAL files that number cards instead of ranks.
     pub nics_per_rank: u32,
-    /// Largest number of transfers of all collectives together.
+    /// Largest number of transfers in all collectives together.
     pub transfers_max: u64,
 }
 
@@ -37,11 +37,11 @@ impl Default for ImportOptions {
 /// Notices about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// Content that was read.
+    /// Content of the files that was understood.
     pub understood: Vec<String>,
-    /// Content without a counterpart in a scenario.
+    /// Content of the files that has no counterpart in a scenario.
     pub ignored: Vec<String>,
-    /// Choices that the files leave open, and quirks.
+    /// Choices that the files leave open, and deviations of the files from their format.
     pub assumed: Vec<String>,
 }
 
@@ -66,46 +66,46 @@ fn add(list: &mut Vec<String>, text: String) {
     }
 }
 
-/// A value of a configuration file and its meaning.
+/// A key of a configuration file with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Key in the file.
+    /// Key of the setting in the file.
     pub key: String,
     /// Values that follow the key in the line.
     pub values: Vec<String>,
 }
 
-/// Traffic of a file. Hosts are numbered as in the file.
+/// Traffic of a file, with the file's numbers of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// Flows that do not wait for each other.
     Flows {
-        /// The flows, in the order of their start.
+        /// The flows of the file, in the order of their start.
         flows: Vec<FlowSpec>,
         /// Names of the flows' classes.
         classes: Vec<String>,
     },
-    /// Transfers that wait for each other.
+    /// Transfers that wait for each other, as a schedule.
     Schedule(Schedule),
 }
 
-/// A network, and the number of every host in the files.
+/// A network, and the numbers that the file uses for its hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Nodes and cables.
+    /// Nodes and cables of the network.
     pub topology: Topology,
-    /// Number of each host in the file.
+    /// Number that the file uses for each host.
     pub numbers: Vec<u32>,
 }
 
 /// Content of imported files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Files and their formats.
+    /// Paths of the files, and their formats.
     pub files: Vec<(PathBuf, Format)>,
-    /// Network, if a file describes one.
+    /// The network; `None` if no file describes one.
     pub network: Option<Network>,
-    /// Traffic, if a file describes some.
+    /// The traffic; `None` if no file describes traffic.
     pub traffic: Option<Traffic>,
     /// Number of hosts that the traffic needs.
     pub hosts: u32,
@@ -113,8 +113,8 @@ pub struct Imported {
     pub ranks_per_server: Option<u32>,
     /// Values of configuration files.
     pub settings: Vec<Setting>,
-    /// Alphas of the priorities.
+    /// Alphas of the priorities, in order.
     pub alphas: Vec<f64>,
-    /// Notices about content that was read, ignored and assumed.
+    /// Notices about content that was understood, ignored or assumed.
     pub notices: Notices,
 }

@@ -1,7 +1,7 @@
-//! Workloads of AICB, SimAI and ASTRA-sim as text: a line per layer.
+//! Reads workloads of AICB, SimAI and ASTRA-sim as text, with a line per layer.
 //!
-//! A layer has a forward pass, the gradient of its input, and the gradient of its weights. Each has
-//! a computation and maybe a collective.
+//! A layer has a forward pass, the gradient of its input, and the gradient of its weights. Each of
+//! these has a computation and maybe a collective.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word};
@@ -10,12 +10,12 @@ use bufferlab_schedule::{Collective, NodeId, Operation, ScheduleBuilder, Work, e
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Largest number of ranks.
+/// Largest number of ranks of a workload.
 const RANKS: u64 = 65_535;
-/// Largest number of records.
+/// Largest number of layers of a workload.
 const RECORDS: u64 = 1_000_000;
 
-/// Group of ranks of a collective.
+/// Group of ranks that execute a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     Tensor,
@@ -24,35 +24,35 @@ enum Scope {
     ExpertData,
 }
 
-/// A computation and the collective after it.
+/// A computation of a layer, and the collective after it.
 #[derive(Clone, Copy)]
 struct Phase {
     compute: Time,
     collective: Option<(Operation, Scope, u64)>,
 }
 
-/// A layer.
+/// A layer of the workload.
 struct Record<'a> {
     line: Line<'a>,
     forward: Phase,
     input: Phase,
     weight: Phase,
-    /// Time to update the weights.
+    /// Time to update the weights of the layer.
     update: Time,
 }
 
-/// Numbers of the first line.
+/// Numbers in the first line of a workload.
 #[derive(Clone, Copy)]
 struct Plan {
     ranks: u32,
     tensor: u32,
     pipeline: u32,
     expert: u32,
-    /// Whether all ranks are one group, because the file names no groups.
+    /// Whether all ranks are one group, because the file does not name groups.
     is_flat: bool,
 }
 
-/// Reads a workload.
+/// Reads a workload of layers.
 pub(crate) fn read(
     source: Source<'_>,
     options: &ImportOptions,
@@ -147,7 +147,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Ranks that form a group with `rank` in `scope`.
+    /// Ranks of the group of `rank` in `scope`.
     fn group(&self, scope: Scope, rank: u32) -> Vec<u32> {
         if self.is_flat {
             return (0..self.ranks).collect();
@@ -208,7 +208,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Reads time, collective and bytes. Names may end in `_EP` or `_DP_EP`.
+/// Reads the time, collective and bytes of a phase. Names may end in `_EP` or `_DP_EP`.
 fn phase(time: Word<'_>, name: Word<'_>, bytes: Word<'_>, scope: Scope) -> Result<Phase, ImportError> {
     let compute = Time::from_ns(time.whole("a time in nanoseconds", u64::MAX / 1_000)?);
     let bytes = bytes.whole("a size in bytes", u64::MAX)?;
@@ -259,7 +259,7 @@ fn summarise(plan: &Plan, records: &[Record<'_>], notices: &mut Notices) {
     }
 }
 
-/// Construction of the schedule of one iteration.
+/// State of building the schedule of one iteration.
 struct Iteration<'a> {
     plan: Plan,
     options: &'a ImportOptions,
@@ -267,9 +267,9 @@ struct Iteration<'a> {
     builder: ScheduleBuilder,
     /// Last node of every rank so far.
     latest: Vec<Option<NodeId>>,
-    /// Time that every rank has computed so far.
+    /// Time that every rank has computed so far in the iteration.
     computed: Time,
-    /// Part of the computed time that the nodes of each rank already have.
+    /// Part of the computed time that each rank's nodes already represent.
     placed: Vec<Time>,
     groups: BTreeMap<Scope, Vec<Vec<u32>>>,
     classes: BTreeMap<Scope, u16>,
@@ -291,14 +291,14 @@ impl<'a> Iteration<'a> {
             let class =
                 builder.class(name).map_err(|cause| source.error(cause.to_string(), "report a defect"))?;
             classes.insert(scope, class);
-            // Every rank is in one group; its first rank lists it.
+            // Every rank belongs to one group. The first rank of a group lists the group.
             let mut is_listed = vec![false; plan.ranks as usize];
             let mut all = Vec::new();
             for rank in 0..plan.ranks {
                 if !is_listed[rank as usize] {
                     let group = plan.group(scope, rank);
                     group.iter().for_each(|rank| is_listed[*rank as usize] = true);
-                    // A collective of one rank sends nothing.
+                    // A collective of one rank sends no data.
                     if group.len() > 1 {
                         all.push(group);
                     }
@@ -377,7 +377,7 @@ impl<'a> Iteration<'a> {
         Ok(())
     }
 
-    /// Adds the computation of `rank` since its latest node; returns its latest node.
+    /// Adds the computation of `rank` since the rank's latest node. Returns the rank's latest node.
     fn flush(&mut self, rank: u32) -> Result<NodeId, String> {
         let place = rank as usize;
         let duration = self.computed.saturating_sub(self.placed[place]);

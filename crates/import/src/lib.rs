@@ -1,12 +1,13 @@
-//! Readers of other simulators' input files.
+//! Readers for input files of other simulators.
 //!
 //! [`recognise`] finds the format of a file by its content. [`import()`] reads files that belong
-//! together, such as a topology and a list of flows. The answer has a network, traffic, or both,
-//! and states what was understood, ignored and assumed. [`scenario_text`] writes an ordinary
-//! scenario from it.
+//! together, such as a topology and a list of flows. The answer has a network, traffic, or both. It
+//! also states which content was understood, ignored and assumed. [`scenario_text`] writes an
+//! ordinary scenario for the imported content.
 //!
-//! Readers accept what the original parsers accept, and print a notice where a real file deviates
-//! from its format. Files come from strangers: every reader checks sizes before it allocates.
+//! Readers accept all files that the original parsers accept. If a file deviates from its format,
+//! the reader adds a notice. Files may be hostile: every reader checks sizes before it allocates
+//! memory.
 
 mod chakra;
 mod error;

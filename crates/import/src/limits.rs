@@ -9,18 +9,18 @@ const PLACE: &str = "files of `bufferlab import`";
 pub(crate) const BYTES: Limit =
     Limit { name: "bytes of an imported file", most: 1_000_000_000, unit: "B", place: PLACE, effect: EFFECT };
 
-/// Largest size of a file that [`crate::import()`] reads, packed and unpacked (bytes).
+/// Largest size of a file that [`crate::import()`] reads (bytes); also holds for unpacked content.
 pub const FILE_BYTES_MAX: u64 = BYTES.most;
 
-/// Largest number of hosts and switches: twice the hosts that a run can have.
+/// Largest number of hosts and switches: twice the number of hosts that a run can have.
 pub(crate) const NODES: Limit =
     Limit { name: "nodes of an imported network", most: 131_072, unit: "", place: PLACE, effect: EFFECT };
 
-/// Largest number of cables: the cables that a run can have.
+/// Largest number of cables: the number of cables that a run can have.
 pub(crate) const CABLES: Limit =
     Limit { name: "cables of an imported network", most: 131_071, unit: "", place: PLACE, effect: EFFECT };
 
-/// Largest number of hosts: the hosts that a run can have.
+/// Largest number of hosts: the number of hosts that a run can have.
 pub(crate) const HOSTS: Limit =
     Limit { name: "hosts of an imported network", most: 65_535, unit: "", place: PLACE, effect: EFFECT };
 
@@ -28,5 +28,5 @@ pub(crate) const HOSTS: Limit =
 pub(crate) const FLOWS: Limit =
     Limit { name: "flows of an imported file", most: 10_000_000, unit: "", place: PLACE, effect: EFFECT };
 
-/// Limits that this crate checks.
+/// All limits that this crate checks.
 pub const LIMITS: &[Limit] = &[BYTES, NODES, HOSTS, CABLES, FLOWS];

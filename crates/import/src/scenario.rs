@@ -1,4 +1,4 @@
-//! The scenario of an import.
+//! Writes the scenario for imported files.
 
 use crate::{Format, Imported, Traffic};
 use bufferlab_params::Choice;
@@ -9,21 +9,24 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
 use std::fmt::Write;
 
-/// Rate of the cables of a network that no file describes.
+/// Rate of every cable if no file describes the network.
 const RATE: BitRate = BitRate::gbps(100);
-/// Delay of a cable of such a network.
+/// Delay of every cable if no file describes the network.
 const DELAY: Time = Time::from_us(1);
-/// Shortest time that flows have to finish.
+/// Smallest time that flows have to finish after the last start.
 const DRAIN: Time = Time::from_ms(20);
-/// Time between the last start and the end of the arrival phase, for endless flows.
+/// Time between the last start and the end of the arrival phase, if flows are endless.
 const ENDLESS: Time = Time::from_ms(10);
 /// Rate of a rank inside its server, as in SimAI's example of a topology.
 const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
 /// Latency inside a server: two cables of that example.
 const SCALE_UP_LATENCY: Time = Time::from_ns(50);
 
-/// Writes a scenario that names `traffic`, a file beside it, and states the choices that no file
+/// Writes a scenario that names `traffic`, a file beside it. Comments state the choices that no
+/// file
 /// made. `None` if the files describe neither a network nor traffic.
+///
+/// The scenario names a schedule in a comment, because no workload reads schedules yet.
 #[must_use]
 pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<String> {
     if imported.network.is_none() && imported.traffic.is_none() {
@@ -84,17 +87,17 @@ pub fn scenario_text(imported: &Imported, name: &str, traffic: &str) -> Option<S
     Some(text)
 }
 
-/// The next whole nanosecond.
+/// Rounds a time up to a whole nanosecond.
 fn whole_ns(time: Time) -> Time {
     Time(time.0.next_multiple_of(1_000))
 }
 
-/// Removes line breaks, so that the text stays within a comment.
+/// Removes line breaks from a text, so that it stays within a comment.
 fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
 
-/// Meaning of a format, without parentheses and what they enclose.
+/// Meaning of a format, without texts in parentheses.
 fn meaning(format: Format) -> &'static str {
     let index = Format::ALL.iter().position(|known| *known == format).unwrap_or_default();
     Format::WORDS[index].meaning.split(" (").next().unwrap_or_default()
@@ -106,7 +109,7 @@ fn formats(imported: &Imported) -> String {
     words.join(", ")
 }
 
-/// Rate of the slowest cable.
+/// Rate of the slowest cable of the network.
 fn slowest(imported: &Imported) -> BitRate {
     let links = imported.network.iter().flat_map(|network| &network.topology.links);
     links.map(|link| link.rate_ab).min().unwrap_or(RATE)
@@ -164,7 +167,7 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     (duration, DRAIN.saturating_add(Time(rate.serialization(most).0.saturating_mul(4))))
 }
 
-/// Bytes of an endless flow in a list: what the slowest cable carries in the whole run, twice.
+/// Size of an endless flow in a list: twice the bytes that the slowest cable carries in the run.
 #[must_use]
 pub fn endless_bytes(imported: &Imported) -> u64 {
     let rate = slowest(imported);
@@ -209,7 +212,7 @@ fn write_graph(text: &mut String, topology: &Topology) {
     text.push_str("]\n");
 }
 
-/// States the choices of the scenario that no file made.
+/// Adds notices about the scenario's choices that no file made.
 pub(crate) fn assume_the_rest(imported: &mut Imported) {
     if imported.network.is_none() && imported.traffic.is_some() {
         let (rate, delay) = (format_rate(RATE), format_time(DELAY));
@@ -245,7 +248,7 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // 65 packets of 1400 B at 10 Gb/s, more in proportion at higher rates.
+    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above.
     let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
     // Messages of a schedule have no handshake and begin at line rate.
     let transport = match imported.traffic {

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
-/// Content of a file, unpacked if it is gzipped.
+/// Content of a file, which is unpacked if it is gzipped.
 ///
 /// # Errors
-/// A file beyond the limit, or a damaged gzip stream.
+/// If the file exceeds the limit, or its gzip stream is damaged.
 pub(crate) fn unpacked<'a>(path: &Path, content: &'a [u8]) -> Result<Cow<'a, [u8]>, ImportError> {
     let too_large = || too_many(path, BYTES, "more");
     if content.len() as u64 > BYTES.most {
@@ -28,7 +28,7 @@ pub(crate) fn unpacked<'a>(path: &Path, content: &'a [u8]) -> Result<Cow<'a, [u8
     if bytes.len() as u64 > BYTES.most { Err(too_large()) } else { Ok(Cow::Owned(bytes)) }
 }
 
-/// The error of a quantity beyond its limit.
+/// Creates the error for a quantity that exceeds its limit.
 pub(crate) fn too_many(path: &Path, limit: Limit, found: impl std::fmt::Display) -> ImportError {
     let problem = format!("{found} {}, expected at most {}", limit.name, limit.most);
     ImportError::in_file(path, problem, "use a smaller file")
@@ -50,7 +50,7 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
 }
 
-/// A word of a text file, and its place.
+/// A word of a text file with its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Word<'a> {
     pub(crate) line: Line<'a>,
@@ -58,10 +58,10 @@ pub(crate) struct Word<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Text of `content`, without a byte-order mark.
+    /// Reads `content` as text, without a byte-order mark.
     ///
     /// # Errors
-    /// Bytes that are not UTF-8.
+    /// If the content is not UTF-8.
     pub(crate) fn new(path: &'a Path, content: &'a [u8]) -> Result<Self, ImportError> {
         let text = str::from_utf8(content).map_err(|error| {
             let line = 1 + content[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
@@ -77,12 +77,12 @@ impl<'a> Source<'a> {
         self.text
     }
 
-    /// All lines, without their line ends.
+    /// All lines of the file, without their line ends.
     pub(crate) fn lines(self) -> impl Iterator<Item = Line<'a>> + Clone {
         (1..).zip(self.text.lines()).map(move |(number, text)| Line { source: self, number, text })
     }
 
-    /// All words, separated by white space.
+    /// All words of the file, which white space separates.
     pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> + Clone {
         self.lines().flat_map(Line::words)
     }
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
         ImportError::in_file(self.path, problem, advice)
     }
 
-    /// Prints a notice if lines end in CR LF.
+    /// Adds a notice if the lines of the file end in CR LF.
     pub(crate) fn notice_line_ends(self, notices: &mut Notices) {
         if self.text.contains('\r') {
             notices.assume("lines end in CR LF; the CR is ignored");
@@ -111,13 +111,14 @@ impl<'a> Line<'a> {
 
 impl Word<'_> {
     pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
-        // Both texts are parts of one string, so the difference of addresses is the offset.
+        // The texts of line and file are parts of one string, so the difference of addresses is the
+        // offset.
         let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
         let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
         ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }
     }
 
-    /// The error of a word that is not `expected`.
+    /// Creates the error for a word that is not `expected`.
     pub(crate) fn unexpected(self, expected: &str) -> ImportError {
         self.error(format!("\"{}\" is unexpected", short(self.text)), format!("expected {expected}"))
     }
@@ -139,7 +140,7 @@ impl Word<'_> {
     }
 }
 
-/// The first characters of a text that a message quotes.
+/// The first characters of a text, for quoting in a message.
 pub(crate) fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

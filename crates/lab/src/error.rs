@@ -7,13 +7,13 @@ use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
-/// Reason why a run has no result.
+/// Reason why a run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The scenario cannot run, or the run failed or was interrupted.
+    /// The scenario cannot run, or its run failed or was interrupted.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// The result folder cannot be written.
+    /// The folder of results cannot be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// A loaded scenario has a name that no registry contains.
@@ -22,23 +22,24 @@ pub enum RunError {
     /// The planned runs do not fit in memory.
     #[error(transparent)]
     Memory(Box<TooMuchMemory>),
-    /// The run hit a defect of the program, which panicked.
+    /// A defect of the program caused a panic during the run.
     #[error("{0}; this is a bug in bufferlab or in a custom scheme")]
     Panicked(Box<Panicked>),
-    /// Threads cannot be started.
+    /// The threads for runs cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
 impl RunError {
-    /// Whether the user interrupted the run, so that nothing is wrong.
+    /// Whether the user interrupted the run, so that the program has no failure to report.
     #[must_use]
     pub fn is_interruption(&self) -> bool {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether one thread might give another outcome. Several threads of a run simulate past its
-    /// end before they notice it, and may hit an error there that one thread never reaches.
+    /// Whether a run on one thread might have another outcome. Several threads of a run simulate
+    /// past its end before they notice the end. After the end, they may reach an error that one
+    /// thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {
@@ -48,7 +49,7 @@ impl RunError {
         }
     }
 
-    /// Advice to the user.
+    /// Advice to the user about the error.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -100,27 +101,27 @@ fn simulation_hint(error: &SimError) -> &'static str {
 /// Reason why an experiment cannot begin, or its results cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The scenario cannot be loaded.
+    /// The scenario of the experiment cannot be loaded.
     #[error(transparent)]
     Scenario(#[from] LoadError),
-    /// A folder cannot be read or written.
+    /// A folder of results cannot be read or written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The results cannot be compared.
+    /// The results of the runs cannot be compared.
     #[error(transparent)]
     Report(#[from] ReportError),
     /// The plan would mix, repeat or destroy results.
     #[error("{message}")]
     Refused {
-        /// Description of the problem.
+        /// Description of the problem with the plan.
         message: String,
-        /// Advice to the user.
+        /// Advice to the user about the plan.
         help: String,
     },
 }
 
 impl PlanError {
-    /// The error for more runs than one command may plan.
+    /// Creates the error for more runs than one command may plan.
     pub(crate) fn beyond(beyond: Beyond) -> Self {
         Self::refused(
             beyond.to_string(),
@@ -132,7 +133,7 @@ impl PlanError {
         Self::Refused { message: message.into(), help: help.into() }
     }
 
-    /// Advice to the user; `None` for problems of a scenario, which have their own advice.
+    /// Advice to the user; `None` for problems of a scenario, which have separate advice.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {

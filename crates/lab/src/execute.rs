@@ -1,4 +1,4 @@
-//! Execution of jobs, several at a time.
+//! Executes jobs, several in parallel.
 
 use crate::header::header;
 use crate::memory::{MemoryBudget, fits_into, memory_budget};
@@ -16,44 +16,44 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
-/// A run to execute.
+/// A run that is to be executed.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The loaded scenario to run.
+    /// The loaded scenario of the run.
     pub loaded: Loaded,
-    /// Folder of the results; a finished run there is replaced.
+    /// Folder of the results. A finished run in this folder is replaced.
     pub dir: PathBuf,
-    /// Caveats that readers should check before they trust the numbers.
+    /// Caveats that readers should check before they trust the run's numbers.
     pub caveats: Vec<RunCaveat>,
 }
 
 /// Settings for executing jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
-    /// Number of runs in parallel; `None`: the number of cores.
+    /// Number of runs in parallel; `None` means the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run; the result tables do not depend on it. This number applies to networks that
-    /// can be divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run
-    /// needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that
-    /// built them need one thread.
+    /// Threads per run. The result tables do not depend on this number, which applies to networks
+    /// that can be divided ([`Simulation::needs_one_thread`]). `None` means the cores that no other
+    /// run needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread
+    /// that built them need one thread.
     pub threads: Option<NonZero<usize>>,
     /// Whether packet conservation and the ledger are checked after every event (slow), not only at
     /// the end.
     pub verify: bool,
 }
 
-/// Smallest network (hosts) that is divided among threads by default. In a smaller one, threads
-/// would do too little between two synchronisations.
+/// Smallest network (hosts) that is divided among threads by default. In a smaller network, threads
+/// would do too little work between two synchronisations.
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
-    /// Returns the number of runs in parallel, out of `runs`.
+    /// Returns the number of runs that execute in parallel, out of `runs` runs.
     fn parallel_runs(&self, runs: usize) -> usize {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         self.jobs.map_or(cores, NonZero::get).min(runs).max(1)
     }
 
-    /// Returns the threads of each of `parallel` runs.
+    /// Returns the number of threads for each of `parallel` runs.
     fn threads_of(&self, parallel: usize) -> ThreadsOfARun {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let idle = cores.saturating_sub(busy_elsewhere());
@@ -63,16 +63,16 @@ impl Execution {
 }
 
 /// Returns the number of cores that other processes use now, if the system reports it. Threads of
-/// one run constantly wait for each other. If they must share cores, they are slower than one
-/// thread.
+/// one run constantly wait for each other. If these threads must share cores, they are slower than
+/// one thread.
 fn busy_elsewhere() -> usize {
-    // The fourth field is runnable threads / all threads, and includes this thread.
+    // The fourth field of the line is runnable threads / all threads, and includes this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
     running.map_or(0, |running| running.saturating_sub(1))
 }
 
-/// Policy for the number of threads per run.
+/// Rule for the number of threads per run.
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
@@ -91,19 +91,19 @@ impl ThreadsOfARun {
     }
 }
 
-/// Receives the progress of runs, called from several threads at once.
+/// Receives the progress of runs from several threads.
 pub trait Watcher: Sync {
     /// Reports the progress of job `index`.
     fn update(&self, index: usize, progress: &Progress);
     /// Reports that job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
-    /// Executes a job on its thread by calling `work` once. A policy in another language overrides
-    /// this to set up and clean up around a whole run.
+    /// Executes a job on its thread by calling `work` once. A front end for policies in another
+    /// language overrides this method to set up and clean up around a whole run.
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
-    /// Whether runs should continue; called often. After a first `false` it must return `false` for
-    /// every job.
+    /// Whether runs should continue; called often. After a first `false`, this method must return
+    /// `false` for every job.
     fn goes_on(&self) -> bool {
         true
     }
@@ -127,7 +127,7 @@ impl<W: Watcher + ?Sized> Watcher for &W {
     }
 }
 
-/// A watcher that ignores progress.
+/// A watcher that ignores the progress of runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -139,18 +139,18 @@ impl Watcher for Unwatched {
 /// Measurements of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
-    /// Number of packet-hops: packets that crossed a link.
+    /// Number of packet-hops of the run: packets that crossed a link.
     pub packet_hops: u64,
     /// CPU time of the run (s).
     pub cpu_seconds: f64,
 }
 
-/// Executes all jobs, several at a time. The result of a job does not depend on the other jobs.
+/// Executes all jobs, several in parallel. The result of a job does not depend on the other jobs.
 ///
-/// Returns the outcome of each job, in the order of the jobs.
+/// Returns the outcome of each job in the order of the jobs.
 ///
 /// # Errors
-/// If threads cannot be started. The error of a single job is part of the result.
+/// If threads cannot be started. The error of a single job is part of the returned outcomes.
 pub fn execute(
     jobs: &[Job],
     how: &Execution,
@@ -159,9 +159,9 @@ pub fn execute(
     execute_then(jobs, how, watcher, |_, result| result)
 }
 
-/// Executes all jobs as [`execute`] does and returns the results of `then`. `then` receives the
-/// index and outcome of each job before the thread begins its next one. A front end that keeps
-/// little of a run thus frees memory early.
+/// Executes all jobs as [`execute`] does and returns the results of `then`. The function `then`
+/// receives the index and outcome of each job before the thread begins its next job. A front end
+/// that keeps little data of a run thus frees memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -172,7 +172,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
-    // More threads than jobs would be idle.
+    // If there were more threads than jobs, some threads would be idle.
     let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
     let threads = how.threads_of(parallel);
@@ -198,7 +198,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
         Ok(finished)
     };
     let work = |(index, job)| then(index, run((index, job)));
-    // Hand out one job at a time to idle threads, so that a long job delays no other.
+    // Hand out one job at a time to idle threads, so that a long job delays no other job.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
@@ -218,8 +218,8 @@ pub fn execute_one(
     run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Executes a job if it fits in memory. If several threads fail, a second attempt with one thread
-/// decides the outcome.
+/// Executes a job if it fits in memory. If a run with several threads fails, a second attempt with
+/// one thread decides the outcome.
 fn run_one(
     job: &Job,
     place: &RunResources,
@@ -237,7 +237,7 @@ fn run_one(
     }
 }
 
-/// Executes a job and turns a panic into an error of this job.
+/// Executes a job and turns a panic into an error of the job.
 fn attempt_caught(
     job: &Job,
     place: &RunResources,
@@ -254,15 +254,15 @@ fn attempt_caught(
 struct RunResources {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
-    /// Number of threads that memory allows; every thread of a run copies the whole network.
+    /// Maximum number of threads by memory; every thread of a run copies the whole network.
     most_threads: NonZero<usize>,
     verify: bool,
 }
 
-/// Memory that parallel runs may use.
+/// Memory that runs in parallel may use.
 struct Room {
     budget: MemoryBudget,
-    /// Memory of the largest run that fits into the budget (bytes).
+    /// Memory of the largest run that fits into the memory budget (bytes).
     largest: u64,
 }
 
@@ -273,7 +273,7 @@ impl Room {
         Self { budget, largest: sizes.max().unwrap_or(1).max(1) }
     }
 
-    /// Returns the number of runs in parallel: `wanted`, or fewer if memory is short.
+    /// Returns the number of runs in parallel: `wanted`, or a smaller number if memory is short.
     fn parallel_runs(&self, wanted: usize) -> usize {
         wanted.min((self.budget.bytes / self.largest) as usize).max(1)
     }
@@ -283,7 +283,7 @@ impl Room {
     }
 }
 
-/// Executes a job and sets `used` to its number of threads.
+/// Executes a job, and sets `used` to the number of threads of its run.
 fn attempt(
     job: &Job,
     place: &RunResources,
@@ -298,7 +298,7 @@ fn attempt(
     let threads = place.threads.count(&simulation, &job.loaded.scenario).min(place.most_threads);
     *used = threads;
     let totals = simulation.run_on(threads, &job.loaded.scenario, &mut writer, go_on)?;
-    // Threads of one run spin while they wait, so each uses a core for the whole run.
+    // Threads of one run spin while they wait, so each thread uses a core for the whole run.
     let cpu_seconds = match threads.get() {
         1 => cpu.elapsed().as_secs_f64(),
         threads => threads as f64 * wall.elapsed().as_secs_f64(),
@@ -313,7 +313,7 @@ fn attempt(
     Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
 }
 
-/// Whether the run in `dir` stored the same scenario and inputs as `loaded`.
+/// Whether the run in `dir` has the scenario and the inputs of `loaded`.
 #[must_use]
 pub fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
     let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
@@ -350,7 +350,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let jobs =
             [(1, "1 MB"), (2, "2 MB"), (3, "3 MB")].map(|(seed, buffer)| job(folder.path(), seed, buffer));
-        // A file blocks the folder of the second run, so this run has no result.
+        // A file is at the path of the second run's folder, so the second run has no result.
         fs::write(&jobs[1].dir, "in the way").expect("writable");
         let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
         let answers = execute_then(&jobs, &how, &Unwatched, |index, result| {

@@ -1,4 +1,4 @@
-//! Explanations as text for a terminal.
+//! Formats explanations of events as text for a terminal.
 
 use bufferlab_report::format::{number, readable};
 use bufferlab_results::ExplanationRecord;
@@ -6,7 +6,7 @@ use bufferlab_scenario::format_time;
 use bufferlab_units::Time;
 use std::fmt::Write;
 
-/// Formats an explanation as text: the event, the limit that applied, the queues that occupied the
+/// Formats an explanation as text: the event, the limit of the policy, the queues that occupied the
 /// buffer, and the decisions of other policies.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {

@@ -1,9 +1,9 @@
-//! Folders of several runs: checks on existing runs, so that one table never mixes two experiments.
+//! Checks the existing runs of a folder, so that one table never mixes two experiments.
 //!
 //! A comparison stores its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`.
-//! A sweep has one comparison per point. Earlier runs stay and are shown together with the new
-//! ones, so they must be runs of the same scenario by the same program. The check compares
-//! contents: an earlier run must equal what this command line would have stored.
+//! A sweep has one comparison per point. Earlier runs stay in the folder and are shown together
+//! with new runs. So they must be runs of one scenario by one program. The check compares contents:
+//! an earlier run must equal the run that this command line would have stored.
 
 use crate::execute::has_stored;
 use crate::resume::{has_old_code, is_of_this_version};
@@ -19,15 +19,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Hint for a folder with results of different content.
+/// Hint for a folder that has results of different content.
 const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
-/// Arrangement of the runs in a folder.
+/// Arrangement of the runs' folders in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// `seed-<n>/`
+    /// The folders of runs are `seed-<n>/`.
     Seeds,
-    /// `<variant>/seed-<n>/`
+    /// The folders of runs are `<variant>/seed-<n>/`.
     Policies,
 }
 
@@ -40,52 +40,52 @@ impl Layout {
     }
 }
 
-/// An existing run of the folder.
+/// An existing run of a folder of several runs.
 #[derive(Debug)]
 pub(crate) struct Present {
-    /// Name of the parent folder; empty for [`Layout::Seeds`].
+    /// Name of the run's parent folder; empty for [`Layout::Seeds`].
     pub(crate) folder: String,
-    /// Variant from the run's manifest. `None`: the unchanged scenario, or the policy that the
-    /// folder's name gives.
+    /// Variant from the run's manifest. `None` means the unchanged scenario, or the policy after
+    /// which the folder is named.
     pub(crate) variant: Option<Variant>,
     pub(crate) seed: u64,
     dir: PathBuf,
 }
 
-/// Comparison of a finished run with the run that this command line would store in its place.
+/// Result of comparing a finished run with the run that this command line would store at its path.
 enum Standing {
-    /// The present and the requested content are equal.
+    /// The finished run has the requested content.
     Same,
-    /// Another version of the program or of a custom class ran the same scenario.
+    /// Another version of the program or of a custom class ran the requested scenario.
     Outdated(String),
-    /// The folder has results of a different scenario.
+    /// The finished run has a different scenario.
     Other(String),
     /// The manifest, the scenario or an input file is unreadable or was changed after the run.
     Damaged(String),
 }
 
-/// A folder that may receive runs. The check itself has changed nothing.
+/// A folder that may receive runs. The check itself has not changed the folder.
 #[derive(Debug)]
 pub(crate) struct Checked {
     out: PathBuf,
-    /// Earlier runs that are reused and shown with the new ones.
+    /// Earlier runs that are reused and shown with the new runs.
     reused: Vec<PathBuf>,
-    /// Folders of earlier runs to remove.
+    /// Folders of earlier runs that are to be removed.
     doomed: Vec<PathBuf>,
-    /// Folders of all planned runs, earlier ones included.
+    /// Folders of all planned runs, including earlier runs.
     runs: Vec<String>,
 }
 
 impl Checked {
     /// Removes outdated runs, records the planned runs of the folder, and returns the reused runs.
-    /// Runs of other content are removed before the first new run starts. A killed command thus
+    /// Runs of other content are removed before the first new run starts. So a killed command
     /// leaves no mixture.
     ///
     /// # Errors
-    /// If a folder cannot be removed or written.
+    /// If a run's folder cannot be removed, or the list of runs cannot be written.
     pub(crate) fn prepare(self) -> Result<Vec<PathBuf>, PlanError> {
         if !self.doomed.is_empty() {
-            // Remove pages and tables that show these runs before the runs themselves.
+            // Remove pages and tables that show the outdated runs before the runs themselves.
             remove_sealed(&self.out, &[REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET])?;
         }
         for dir in &self.doomed {
@@ -96,16 +96,15 @@ impl Checked {
     }
 }
 
-/// Checks that runs may be added to `out`.
+/// Checks that runs may be added to the folder `out`.
 ///
-/// `new` are the planned runs. The planned runs replace runs of the same scenario, and any runs if
-/// `replace` is set. `load` loads the scenario that an existing run should have, given its folder
-/// name and seed.
-/// `load` returns `None` for names that this program does not know.
+/// `new` are the planned runs, which replace runs of the same scenario. With `replace`, they
+/// replace any runs. `load` loads the scenario that an existing run should have, given its folder
+/// name and seed. `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
-/// If `out` contains other files than such runs and their report, or runs of other content without
-/// `replace`.
+/// If `out` contains files other than such runs and their report. Without `replace`, also if `out`
+/// has runs of other content.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
@@ -133,7 +132,7 @@ pub(crate) fn check(
             Some(job) => standing(&run.dir, &job.loaded),
             None => match load(&run) {
                 Some(Ok(loaded)) => standing(&run.dir, &loaded),
-                // A scenario that fails to load is not one that this command line would run.
+                // This command line would not run a scenario that fails to load.
                 Some(Err(why)) => Standing::Other(why.to_string()),
                 None if replace => Standing::Other("its policy is not known".to_owned()),
                 None => return Err(unknown(out, &run.folder)),
@@ -142,8 +141,8 @@ pub(crate) fn check(
         match (found, job) {
             (Standing::Same, None) => reused.push(run.dir),
             (Standing::Same, Some(_)) => {}
-            // The run is repeated. An outdated custom class does not show in the manifest, so such
-            // a run is removed at once.
+            // The run is repeated. The manifest does not show an outdated custom class, so a run
+            // with such a class is removed immediately.
             (Standing::Outdated(_), Some(_)) => {
                 if has_old_code(&run.dir) {
                     doomed.push(run.dir);
@@ -172,11 +171,11 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
     PlanError::refused(message, format!("runs of one folder share their means: {WAYS_OUT}"))
 }
 
-/// Rejects an output folder with a single run of another scenario. This saves hours of simulation
-/// from a second command with the same `--out`.
+/// Rejects an output folder with a single run of another scenario. Otherwise a second command with
+/// the same `--out` would fail after hours of simulation.
 ///
 /// # Errors
-/// If `out` contains such a run.
+/// If `out` contains a run of another scenario.
 pub(crate) fn check_single(out: &Path, new: &Loaded) -> Result<(), PlanError> {
     if !RunResult::is_complete(out) {
         return Ok(());
@@ -216,7 +215,7 @@ fn standing(dir: &Path, loaded: &Loaded) -> Standing {
     }
 }
 
-/// Lists the runs of a folder. Rejects a folder with anything except runs and their report.
+/// Lists the runs of a folder. Rejects a folder with files other than runs and their report.
 fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
@@ -240,7 +239,7 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
             (Layout::Policies, _) if path.is_dir() => {
                 let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
                 // A command that was killed before the first run of a variant leaves an empty
-                // folder.
+                // folder for the variant.
                 for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     let variant = stored_variant(&dir);
@@ -256,7 +255,7 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
     Ok(runs)
 }
 
-/// The error for runs of a policy that another program defines.
+/// Creates the error for runs of a policy that another program defines.
 fn unknown(out: &Path, name: &str) -> PlanError {
     PlanError::refused(
         format!("{} holds runs of {name}, which this program does not know", out.display()),
@@ -276,8 +275,8 @@ fn seed_of(name: &str) -> Option<u64> {
     name.strip_prefix("seed-")?.parse().ok()
 }
 
-/// Lists entries by name; none if the folder does not exist. Skips hidden entries, which are
-/// unfinished runs.
+/// Lists entries of a folder by name; empty if the folder does not exist. Skips hidden entries,
+/// which are unfinished runs.
 pub(crate) fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let failed = |source| ResultsError::Io { action: "read", path: folder.to_path_buf(), source };
     let entries = match fs::read_dir(folder) {
@@ -308,7 +307,7 @@ mod tests {
     use bufferlab_core::POLICIES;
     use bufferlab_scenario::{Changes, load_changed};
 
-    /// Readers see only the runs of a folder, so seeds and policies must not look like a mixture.
+    /// Tests every scenario, because a reader must not report seeds and policies as a mixture.
     #[test]
     fn seeds_and_policies_of_every_scenario_share_means() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

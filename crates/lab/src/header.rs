@@ -1,11 +1,11 @@
-//! Manifest data that is known before a run starts.
+//! Creates the data of a manifest that is known before the run starts.
 
 use crate::RunError;
 use bufferlab_core::{Params, find_policy};
 use bufferlab_results::{NameTables, PolicyHead, RunHeader, VariantHead};
 use bufferlab_scenario::{Loaded, Scenario};
 
-/// Returns the head of a run's manifest; `classes` in the order of
+/// Returns the header of a run's manifest; `classes` has the order of
 /// [`bufferlab_sim::Simulation::classes`].
 ///
 /// # Errors
@@ -45,8 +45,8 @@ fn lossless_priorities(scenario: &Scenario) -> Vec<u8> {
     (0..32).filter(|priority| mask >> priority & 1 != 0).collect()
 }
 
-/// The policy of the first switch with every parameter. Different policies of other switches are
-/// listed by name.
+/// The policy of the first switch with every parameter. If other switches have different policies,
+/// their names are listed.
 fn policy_head(scenario: &Scenario) -> Result<PolicyHead, RunError> {
     let missing = |what: String| RunError::Head(what);
     let first = scenario.switches.first().ok_or_else(|| missing("the scenario has no switch".to_owned()))?;

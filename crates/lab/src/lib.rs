@@ -1,9 +1,8 @@
-//! Planning and execution of runs: loaded scenarios run in parallel and write result folders.
-//! Comparisons and sweeps are planned here too.
+//! Plans and executes runs: loaded scenarios run in parallel and write folders of results. Also
+//! plans comparisons and sweeps.
 //!
 //! This crate knows no terminal and no arguments. The command line, the reproduction of papers and
-//! other front ends all execute the same [`Job`]s, so a scenario gives the same bytes in each of
-//! them.
+//! other front ends all execute [`Job`]s, so a scenario gives equal bytes in each front end.
 //!
 //! ```
 //! use bufferlab_lab::{Execution, Job, Unwatched, execute};
@@ -52,7 +51,7 @@ pub use sweep::{
 };
 pub use value_list::split_values;
 
-/// Git commit of the program's sources, if known.
+/// Git commit of the program's sources; `None` if the build did not know it.
 #[must_use]
 pub const fn commit() -> Option<&'static str> {
     option_env!("BUFFERLAB_COMMIT")

@@ -1,8 +1,8 @@
-//! Limits on the number of runs in a plan.
+//! Limits of the number of runs in a plan.
 
 use bufferlab_params::Limit;
 
-/// Limit on seeds of a run, of a comparison, or of every point of a sweep.
+/// Number of seeds of a run, of a comparison, or of every point of a sweep.
 pub const SEEDS: Limit = Limit {
     name: "seeds",
     most: 10_000,
@@ -11,7 +11,7 @@ pub const SEEDS: Limit = Limit {
     effect: "refused before the first run",
 };
 
-/// Limit on runs of one command: points × variants × seeds.
+/// Number of runs of one command: points × variants × seeds.
 pub const RUNS: Limit = Limit {
     name: "runs",
     most: 100_000,
@@ -20,9 +20,9 @@ pub const RUNS: Limit = Limit {
     effect: "refused before the first run",
 };
 
-/// Memory reserved beyond the estimate of a run: rows not yet written to disk, the program itself
-/// (bytes).
+/// Memory reserved beyond the estimate of a run (bytes): for rows not yet written to disk, and for
+/// the program itself.
 pub(crate) const RESERVE: u64 = 64_000_000;
 
-/// Limits that this crate checks.
+/// All limits that this crate checks.
 pub const LIMITS: &[Limit] = &[SEEDS, RUNS];

@@ -1,8 +1,8 @@
 //! Checks that planned runs fit in memory.
 //!
-//! The bound is the memory that the system has free when a command starts. So a server may run what
-//! a laptop cannot, and a laptop rejects it before the system kills the process. `--memory-limit`
-//! replaces the bound if the system reports a wrong one.
+//! The limit is the memory that the system has free when a command starts. So a large server may
+//! run scenarios that a laptop rejects. The rejection comes before the system would kill the
+//! process. If the system reports a wrong amount, `--memory-limit` replaces it.
 
 use crate::limits::RESERVE;
 use crate::{PlanError, RunError};
@@ -13,27 +13,27 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory assumed if the system has no `/proc` (bytes).
+/// Free memory that is assumed if the system has no `/proc` (bytes).
 const ASSUMED: u64 = 16_000_000_000;
 
-/// Limit from [`set_memory_limit`] (bytes); 0: none.
+/// Memory limit from [`set_memory_limit`] (bytes); 0 means no limit.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
-/// Overrides the system's free memory for the rest of the process (bytes).
+/// Overrides the system's free memory until the process ends (bytes).
 pub fn set_memory_limit(bytes: u64) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
 }
 
-/// Memory that a command may use, and the origin of the limit.
+/// Memory that a command may use, and the origin of this limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// Amount of memory (bytes).
+    /// Amount of memory that the command may use (bytes).
     pub bytes: u64,
-    /// Origin of the number as text, such as "the system has".
+    /// Origin of the amount as text, such as "the system has".
     pub source: &'static str,
 }
 
-/// Returns the smallest of the limits by the user, the system, the control group and the shell.
+/// Returns the smallest memory limit of the user, the system, the control group and the shell.
 #[must_use]
 pub fn memory_budget() -> MemoryBudget {
     let limit = LIMIT.load(Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub fn memory_budget() -> MemoryBudget {
         .unwrap_or(MemoryBudget { bytes: ASSUMED, source: "it is assumed that the system has" })
 }
 
-/// Reads `MemAvailable` of `/proc/meminfo` (bytes).
+/// Reads `MemAvailable` from the text of `/proc/meminfo` (bytes).
 fn available(meminfo: &str) -> Option<u64> {
     kilobytes(meminfo, "MemAvailable:")
 }
@@ -63,13 +63,13 @@ fn kilobytes(text: &str, label: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1_024)
 }
 
-/// Memory left in the control group of this process and those above it (bytes).
+/// Memory left in the control group of this process and in the groups above it (bytes).
 fn control_group(membership: &str, root: &Path) -> Option<u64> {
     let path = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let left = |folder: &Path| {
         let (most, used) = (number(&folder.join("memory.max"))?, number(&folder.join("memory.current"))?);
-        // File pages count as used but are reclaimed on demand.
+        // File pages count as used memory, but the system reclaims them on demand.
         let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse::<u64>().ok());
         Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
@@ -77,7 +77,7 @@ fn control_group(membership: &str, root: &Path) -> Option<u64> {
     root.join(path).ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
 }
 
-/// Address space left by `ulimit -v` (bytes).
+/// Address space that the limit of `ulimit -v` leaves (bytes).
 fn address_space(limits: &str, status: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
@@ -100,7 +100,7 @@ pub struct TooMuchMemory {
     pub budget: MemoryBudget,
 }
 
-/// Describes the largest parts of an estimate: " (tables of flows 8.6 GB; smaller by
+/// Describes the largest parts of an estimate, such as " (tables of flows 8.6 GB; smaller by
 /// `flow_entries`, the number of switches)".
 fn in_words(estimate: &MemoryEstimate) -> String {
     let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
@@ -110,7 +110,7 @@ fn in_words(estimate: &MemoryEstimate) -> String {
     format!(" ({})", parts.join("; "))
 }
 
-/// Formats a number of bytes for people: "8.6 GB".
+/// Formats a number of bytes for people, such as "8.6 GB".
 #[must_use]
 pub fn format_memory(bytes: u64) -> String {
     match bytes {
@@ -123,12 +123,12 @@ pub fn format_memory(bytes: u64) -> String {
 /// Checks that one run of a scenario fits in memory.
 ///
 /// # Errors
-/// [`RunError::Memory`], before anything is built.
+/// Returns [`RunError::Memory`] before anything is built.
 pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
     fits_into(scenario, memory_budget()).map(|_| ())
 }
 
-/// Returns the memory of a run (bytes), or an error if it exceeds the budget.
+/// Returns the memory of a run (bytes), or an error if it exceeds `budget`.
 pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64, RunError> {
     let estimate = MemoryEstimate::new(scenario);
     match estimate.bytes().saturating_add(RESERVE) {
@@ -138,7 +138,7 @@ pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64
 }
 
 /// Rejects a plan whose loaded scenarios exceed memory. Each run keeps its scenario, with files and
-/// lists, until it ends.
+/// lists, until the run ends.
 pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
     let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();

@@ -1,4 +1,4 @@
-//! Turns a panic into the error of its run, so that a defect in one run does not stop the others.
+//! Turns a panic into the error of its run, so that a defect in one run does not stop other runs.
 
 use bufferlab_scenario::Loaded;
 use std::any::Any;
@@ -6,9 +6,9 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Message and source location of panics that are not yet reported.
+/// Message and source location of panics that no run has reported yet.
 static PLACES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
-/// Limit on unreported panics; beyond it, the oldest locations are dropped.
+/// Maximum number of unreported panics; beyond this number, the oldest locations are dropped.
 const PLACES_KEPT: usize = 64;
 
 /// A caught panic.
@@ -18,8 +18,8 @@ pub struct Panicked {
     pub message: String,
     /// File, line and column in the source, if known.
     pub place: Option<String>,
-    /// Description of the run, enough to repeat it: "seed 3, policy dt". Empty if the panic was
-    /// outside a run.
+    /// Description of the run, sufficient to repeat it, such as "seed 3, policy dt". Empty if the
+    /// panic was outside a run.
     pub run: String,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// Runs `work` and catches a panic in it. The standard message still appears on stderr.
+/// Runs `work` and catches a panic of it. The standard message still appears on stderr.
 ///
 /// # Errors
-/// The caught panic.
+/// Returns the caught panic.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -47,7 +47,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
             before(info);
         }));
     });
-    // The state that `work` used is discarded with it: a dropped writer removes its folder.
+    // The state of `work` is discarded after a panic: a dropped writer removes its folder.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = message(&*payload);
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     })
 }
 
-/// Stores the source location of a panic, which the payload lacks.
+/// Stores the source location of a panic, because the panic's payload lacks it.
 fn note(info: &PanicHookInfo<'_>) {
     let Some(place) = info.location() else { return };
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -15,27 +15,27 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Loads the scenario with the user's changes, then those of a variant, then these overrides (in
-/// the form of [`bufferlab_scenario::load`]).
+/// Function that loads the scenario. It applies the user's changes, then the changes of a variant,
+/// then these overrides (in the form of [`bufferlab_scenario::load`]).
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
-/// Loads the scenario that a run should have, given its folder's name and its seed; `None` for an
-/// unknown name.
+/// Function that loads the scenario of a run, given the name of its folder and its seed. Returns
+/// `None` for an unknown name.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
-/// A plan of runs.
+/// A plan of runs in a folder.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The runs to execute.
+    /// The runs that must be executed.
     pub jobs: Vec<Job>,
     /// Labels of the compared variants, the baseline first; empty without a comparison.
     pub policies: Vec<String>,
-    /// Earlier runs of the same experiment in the folder, shown together with the new ones.
+    /// Earlier runs of the experiment in the folder, shown together with the new runs.
     pub reused: Vec<PathBuf>,
-    /// Policies that cannot run in this scenario, with the reason. Only filled if all policies were
+    /// Policies that cannot run in this scenario, with the reason. Empty unless all policies were
     /// requested.
     pub left_out: Vec<(String, String)>,
-    /// Variants requested by name whose scenario is invalid, with the error; the others run.
+    /// Named variants whose scenario is invalid, with the error. The other variants run.
     pub failed: Vec<(String, Arc<PlanError>)>,
 }
 
@@ -49,21 +49,21 @@ impl Plan {
     }
 }
 
-/// Destination of results.
+/// Destination of the results of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
-    /// Result folder.
+    /// Folder that receives the results.
     pub out: &'a Path,
-    /// Whether results of another scenario in the folder are removed before the first run. By
-    /// default they are an error.
+    /// Whether results of another scenario in the folder are removed before the first run. Without
+    /// this flag, such results are an error.
     pub replace: bool,
 }
 
-/// Plans runs of the scenario's policy with its seed and the following seeds. A single run goes to
-/// the folder itself, several go to `seed-<n>` below it.
+/// Plans runs of the scenario's policy with its seed and the following seeds. A single run is
+/// stored in the folder itself. Several runs are stored in `seed-<n>` below it.
 ///
 /// # Errors
-/// If the scenario does not load, or the folder contains something else.
+/// If the scenario does not load, or the folder contains other files.
 pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Result<Plan, PlanError> {
     let out = to.out;
     let first = load(None, &[])?;
@@ -90,11 +90,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>`
 /// below the folder.
 ///
-/// The scenario's policy keeps its parameters from the scenario; the others run with their
-/// defaults. In both cases the changes of the variant apply on top.
+/// The scenario's policy keeps its parameters from the scenario, and all other policies have their
+/// defaults. Then the changes of the variant are applied.
 ///
 /// # Errors
-/// If no variant can run, two variants have one name, or the folder contains something else.
+/// If no variant can run, two variants have one name, or the folder contains other files.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicySelection],
@@ -130,7 +130,7 @@ pub fn plan_compare(
     }
     if jobs.is_empty() && !failed.is_empty() {
         let (_, why) = failed.swap_remove(0);
-        // There is no other reference to the error.
+        // The new error has only this reference.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
@@ -138,8 +138,8 @@ pub fn plan_compare(
     Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), reused, left_out, failed })
 }
 
-/// Returns the runs of a variant, one per seed; `baseline` is the variant to compare with, and its
-/// runs.
+/// Returns the runs of a variant, one run per seed. `baseline` is the variant to compare with, and
+/// its runs.
 fn jobs_of(
     variant: &Variant,
     seeds: &[u64],
@@ -164,7 +164,7 @@ pub(crate) fn of_seed(seed: u64) -> (String, String) {
     ("seed".to_owned(), seed.to_string())
 }
 
-/// Returns the reason why a variant cannot run; `None` if it can.
+/// Returns the reason why a variant cannot run; `None` if the variant can run.
 fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     let loaded = match loaded {
         Ok(loaded) => loaded,
@@ -204,7 +204,7 @@ fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, Pl
     }))
 }
 
-/// Protects the working directory: a finished run replaces its whole folder.
+/// Protects the working directory, because a finished run replaces its whole folder.
 fn protect_cwd(out: &Path) -> Result<(), PlanError> {
     let here = std::env::current_dir().and_then(fs::canonicalize);
     match (here, fs::canonicalize(out)) {
@@ -219,16 +219,16 @@ fn protect_cwd(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// Returns the variant that a run should have: the one compared in its folder now, else the one in
-/// its manifest, else the policy that the folder's name gives.
+/// Returns the variant that a run should have. This is the compared variant of the run's folder, or
+/// else the variant in its manifest, or else the policy after which the folder is named.
 pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
     let now = compared.iter().find(|variant| variant.folder() == run.folder);
     let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::from_policy));
     now.cloned().or_else(stored)
 }
 
-/// Prepares a folder for runs that a front end plans itself, in `<name>/seed-<n>`. Earlier runs
-/// stay if their content equals what `load` returns for their name and seed. Returns the earlier
+/// Prepares a folder for runs in `<name>/seed-<n>` that a front end plans. An earlier run stays if
+/// its content equals the scenario that `load` returns for its name and seed. Returns the earlier
 /// runs that are reused.
 ///
 /// # Errors
@@ -242,11 +242,11 @@ pub fn prepare_group(
     group::check(to.out, Layout::Policies, jobs, to.replace, known)?.prepare()
 }
 
-/// Returns the scenario's seed and the following seeds; `others` is the number of variants ×
+/// Returns the scenario's seed and the following seeds. `others` is the number of variants ×
 /// points.
 ///
 /// # Errors
-/// If there are more seeds or runs than one command may plan, or memory cannot hold the plan.
+/// If the plan has more seeds or runs than one command may plan, or exceeds memory.
 pub(crate) fn seeds_of(first: &Loaded, seeds: NonZero<u32>, others: usize) -> Result<Vec<u64>, PlanError> {
     let seeds = u64::from(seeds.get());
     SEEDS.check(seeds).map_err(PlanError::beyond)?;

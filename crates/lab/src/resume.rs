@@ -15,7 +15,7 @@ static CUSTOM_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
 
 /// Declares that this program defines custom schemes, and when their code was last changed. A
 /// scenario does not record the version of a custom scheme, so older runs are not reused. The
-/// latest time counts.
+/// latest declared time counts.
 pub fn set_custom_code(built: SystemTime) {
     let mut latest = CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner);
     *latest = (*latest).max(Some(built));
@@ -28,8 +28,8 @@ pub fn custom_code() -> Option<SystemTime> {
     *CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the result of `job` exists: an undamaged run of the same scenario, by the same version
-/// of the program, with the same caveats.
+/// Whether the result of `job` exists. It must be an undamaged run of the job's scenario, by this
+/// version of the program, with the job's caveats.
 #[must_use]
 pub fn is_finished(job: &Job) -> bool {
     let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());
@@ -42,7 +42,7 @@ pub fn is_finished(job: &Job) -> bool {
         })
 }
 
-/// Whether this version of the program wrote the manifest. Determinism is only guaranteed within a
+/// Whether this version of the program wrote the manifest. Results are reproducible only within a
 /// version.
 pub(crate) fn is_of_this_version(manifest: &Manifest) -> bool {
     manifest.bufferlab_version == env!("CARGO_PKG_VERSION")
@@ -58,7 +58,7 @@ pub(crate) fn has_old_code(dir: &Path) -> bool {
     !custom_code().is_none_or(later)
 }
 
-/// Whether a run has the caveats that depend on the other runs of the plan.
+/// Whether a run has the job's caveats that depend on the other runs of the plan.
 fn is_as_planned(job: &Job, run: &RunResult) -> bool {
     let planned = |id: &str| OF_A_PLAN.contains(&id);
     let stored = run.manifest().caveats.iter().filter(|caveat| planned(&caveat.id));

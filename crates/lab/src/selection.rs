@@ -1,17 +1,17 @@
-//! The compared variants of a scenario, in order, each with a name and a result folder.
+//! Selects the variants of a scenario to compare, in order, each with a name and a folder.
 
 use crate::PlanError;
 use bufferlab_core::{POLICIES, find_policy};
 use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{Scenario, Variant};
 
-/// One variant to compare, or all policies.
+/// A selection of a variant, or of all policies.
 #[derive(Clone, Debug)]
 pub enum PolicySelection {
     /// A registered policy, with the changes of a variant.
     One(Variant),
-    /// Every built-in policy. Custom policies must be named, so that `all` means the same policies
-    /// in every process.
+    /// Every built-in policy. Custom policies must be named, so that `all` means equal policies in
+    /// every process.
     All,
 }
 
@@ -19,7 +19,7 @@ impl PolicySelection {
     /// Name that selects every built-in policy.
     pub const ALL: &'static str = "all";
 
-    /// Looks up a policy name or [`Self::ALL`]; `None` if there is no such policy.
+    /// Finds a policy by its name, or [`Self::ALL`]; `None` if no policy has this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -35,8 +35,8 @@ pub(crate) fn scenario_policy(scenario: &Scenario) -> Option<Variant> {
     find_policy(&first.policy).map(Variant::from_policy)
 }
 
-/// Returns the requested variants, and whether all policies are requested. In that case the
-/// scenario's policy is the baseline and keeps the parameters from the scenario.
+/// Returns the requested variants, and whether all policies are requested. If all are requested,
+/// the scenario's policy is the baseline and keeps its parameters from the scenario.
 pub(crate) fn select(choices: &[PolicySelection], scenario: &Scenario) -> (Vec<Variant>, bool) {
     let named = choices.iter().filter_map(|choice| match choice {
         PolicySelection::One(variant) => Some(variant.clone()),
@@ -45,7 +45,7 @@ pub(crate) fn select(choices: &[PolicySelection], scenario: &Scenario) -> (Vec<V
     if !choices.iter().any(|choice| matches!(choice, PolicySelection::All)) {
         return (named.collect(), false);
     }
-    // Put the named variants first, in their order.
+    // Put the named variants first, in the order of the command line.
     let mut variants: Vec<Variant> = Vec::new();
     let others =
         scenario_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::from_policy(info)));
@@ -93,7 +93,7 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Returns a caveat if a variant changes the network or the traffic: then equal seeds do not give
+/// Returns a caveat if a variant changes the network or the traffic. Then equal seeds do not give
 /// equal arrivals.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),

@@ -25,19 +25,19 @@ use std::fmt::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// File with the means, one line per point, metric and policy.
+/// Name of the file with the means, one line per point, metric and policy.
 pub const SWEEP_CSV: &str = "sweep.csv";
-/// File with the full results, for programs.
+/// Name of the file with the full results, for programs.
 pub const SWEEP_JSON: &str = "sweep.json";
-/// File with the page of charts.
+/// Name of the file with the page of charts.
 pub const SWEEP_HTML: &str = "sweep.html";
 
-/// A key of the scenario and its values in the sweep.
+/// A key of the scenario with its values in the sweep.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Vary {
-    /// Dotted key, as for an override.
+    /// Dotted key that the sweep varies, as for an override.
     pub key: String,
-    /// Values in the notation of an override.
+    /// Values of the key, in the syntax of an override.
     pub values: Vec<String>,
 }
 
@@ -51,45 +51,43 @@ struct Point {
 /// Definition of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// File name of the scenario, for readers.
+    /// Name of the scenario's file, for readers.
     pub scenario_file: String,
-    /// Keys of the grid; the last one varies fastest.
+    /// Keys of the grid with their values; the last key varies fastest.
     pub vary: Vec<Vary>,
-    /// Policies compared at every point, the baseline first; if empty, only the scenario's policy
+    /// Policies compared at every point, the baseline first. If empty, only the scenario's policy
     /// runs.
     pub policies: Vec<PolicySelection>,
-    /// Number of seeds per point: the scenario's seed and the following ones.
+    /// Number of seeds per point: the scenario's seed and the following seeds.
     pub seeds: NonZero<u32>,
-    /// Folder of the results.
+    /// Folder that receives the results of the sweep.
     pub out: PathBuf,
-    /// Whether runs of other content at the points of this sweep are removed. By default they are
-    /// an error.
+    /// Whether runs of other content at the points of this sweep are removed. Without this flag,
+    /// such runs are an error.
     pub replace: bool,
 }
 
 /// A planned sweep, ready to start or resume.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// The missing runs. They may be executed in any order and anywhere, and some may fail.
+    /// The missing runs. They may be executed in any order and on any machine, and some may fail.
     pub jobs: Vec<Job>,
-    /// Number of reused runs.
+    /// Number of runs that the sweep reuses.
     pub reused: usize,
-    /// Points that cannot run, with the reason.
+    /// Points of the grid that cannot run, with the reason.
     pub failed: Vec<String>,
     request: SweepRequest,
-    /// Name of the scenario.
     name: String,
     points: Vec<Point>,
-    /// Labels of the compared variants.
     policies: Vec<String>,
 }
 
 impl SweepPlan {
-    /// Plans the sweep, and marks the folder as its own.
+    /// Plans the sweep, and marks the folder as the folder of a sweep.
     ///
     /// # Errors
-    /// If the scenario loads at no point, or two points are the same. Also if the folder contains
-    /// anything except a sweep, or a point has runs of other content.
+    /// If the scenario loads at no point, or two points are equal. Also if the folder contains
+    /// files other than those of a sweep, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);
@@ -143,7 +141,8 @@ impl SweepPlan {
             }
             start = end;
         }
-        // Write this file first: it marks the folder as a sweep even if the command is killed.
+        // Write this file first, so that it marks the folder as a sweep's even if the command is
+        // killed.
         write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
             point.prepare()?;
@@ -155,24 +154,24 @@ impl SweepPlan {
         Ok(Self { jobs, reused, failed, request, name: first.scenario.name, points, policies })
     }
 
-    /// Folder of the results.
+    /// Folder with the results of the sweep.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.request.out
     }
 
-    /// Name of a run within the sweep: point, policy and seed.
+    /// Name of a run within the sweep: its point, policy and seed.
     #[must_use]
     pub fn place(&self, job: &Job) -> String {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
     /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as
-    /// JSON (see [`sweep_schema`]).
+    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and the full results
+    /// as JSON (see [`sweep_schema`]).
     ///
     /// # Errors
-    /// If a result cannot be read, or a file cannot be written.
+    /// If a result of a run cannot be read, or a file cannot be written.
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let (compared, notes) = output::compared(out, points, policies, true)?;
@@ -196,7 +195,7 @@ pub struct SweepOutcome {
     pub json: String,
 }
 
-/// All runs of the grid, and the points that cannot run.
+/// All runs of the grid, and the points of the grid that cannot run.
 #[derive(Default)]
 struct Found {
     jobs: Vec<Job>,
@@ -233,13 +232,13 @@ impl Found {
     }
 }
 
-/// Number of points in the grid, computed before the points themselves.
+/// Number of points in the grid, computed before the points are created.
 fn grid_size(vary: &[Vary]) -> u64 {
     vary.iter().fold(1, |points, vary| points.saturating_mul(vary.values.len() as u64))
 }
 
 impl Point {
-    /// Overrides of a run at this point; they are applied after its variant.
+    /// Overrides for a run at this point, which are applied after the run's variant.
     fn overrides_of(&self, seed: u64) -> Vec<(String, String)> {
         std::iter::once(of_seed(seed)).chain(self.overrides.iter().cloned()).collect()
     }
@@ -271,7 +270,7 @@ fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
     Ok(points)
 }
 
-/// Rejects a key that both the grid and a variant set: the name of the variant would be wrong.
+/// Rejects a key that both the grid and a variant set, because the variant's name would be wrong.
 fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError> {
     let within =
         |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -293,9 +292,9 @@ fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
 
-/// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search",
-/// `transport.0.congestion_control` "congestion control of transport 0". A key of a table that
-/// exists once keeps only its last part: `switch.policy.alpha` becomes "alpha".
+/// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search", and
+/// `transport.0.congestion_control` becomes "congestion control of transport 0". If a key's table
+/// exists only once, the label is the key's last part: `switch.policy.alpha` becomes "alpha".
 fn key_label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
@@ -309,7 +308,7 @@ fn key_label(key: &str) -> String {
     }
 }
 
-/// Labels of the varied keys in charts; the full key if two labels would be equal.
+/// Labels of the varied keys in charts. If two labels would be equal, they are the full keys.
 fn spoken(vary: &[Vary]) -> Vec<String> {
     let all: Vec<String> = vary.iter().map(|vary| key_label(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
@@ -317,14 +316,14 @@ fn spoken(vary: &[Vary]) -> Vec<String> {
     all.iter().zip(vary).map(choose).collect()
 }
 
-/// Turns a value into a part of a folder's name.
+/// Converts a value to a part of a folder's name.
 fn in_a_name(value: &str) -> String {
     let value = value.trim_matches('"');
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
 /// Describes the sweep for readers of the folder: scenario file and varied keys. The description
-/// does not affect which runs are reused; that depends on their content.
+/// does not affect which runs are reused; only their content does.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);
@@ -333,7 +332,7 @@ fn description(request: &SweepRequest) -> String {
     text
 }
 
-/// Rejects a folder with files that no sweep wrote.
+/// Rejects a folder with files that no sweep has written.
 fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
     // A sweep killed before its first run leaves hidden files only.
     let occupied = !group::visible(out)?.is_empty();

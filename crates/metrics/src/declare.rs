@@ -1,13 +1,14 @@
 //! Macros that declare records, and the enumerations of their columns.
 
-/// Declares the row of a table: visibility, struct and name of the table, then a field per column.
+/// Declares the row of a table: visibility, name of the struct, name of the table, and its columns.
 ///
-/// The documentation of the struct describes a row, the documentation of a field the column. Both
-/// appear in `docs/reference/tables.md`, and the columns also in result files, so write them for
-/// readers of tables. The suffix of a name is the unit ([`Column::unit`](crate::Column::unit)).
+/// The documentation of the struct describes a row, and the documentation of a field describes its
+/// column. Both appear in `docs/reference/tables.md`. The columns' texts are also in result files,
+/// so write them for readers of tables. The suffix of a column's name is its unit
+/// ([`Column::unit`](crate::Column::unit)).
 ///
-/// `class: u16 as ClassName` is a field of type `u16` that is stored as the name of the class
-/// ([`ClassName`](crate::ClassName)).
+/// `class: u16 as ClassName` is a field of type `u16` that the table stores as the name of the
+/// class ([`ClassName`](crate::ClassName)).
 ///
 /// ```
 /// use bufferlab_metrics::{ColumnKind, Record, SwitchName};
@@ -64,7 +65,7 @@ macro_rules! record {
             }
         }
     };
-    // Type that stores a field: the type after `as`, or the field's own type.
+    // Type that stores a field: the type after `as`, or else the field's type.
     (@stored $field:ty) => { $field };
     (@stored $field:ty, $stored:ty) => { $stored };
 }
@@ -87,10 +88,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All variants.
+            /// All variants of the enumeration.
             pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
 
-            /// Name of the value in tables.
+            /// Word for the variant in tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -108,7 +109,7 @@ macro_rules! words {
     };
 }
 
-/// Makes an enumeration with `ALL`, `NAMES` and `name` a column.
+/// Turns an enumeration with `ALL`, `NAMES` and `name` into a column.
 macro_rules! word_cell {
     ($name:ident) => {
         impl $crate::Cell for $name {
@@ -145,19 +146,19 @@ macro_rules! tables {
             /// All tables, in the order of the manifest.
             pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
 
-            /// Name of the table in the manifest and of its file.
+            /// Name of the table in the manifest, and of the table's file.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$table => <$row as $crate::Record>::NAME,)+ }
             }
 
-            /// Description of a row.
+            /// Description of a row of the table.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$table => <$row as $crate::Record>::DESCRIPTION,)+ }
             }
 
-            /// Columns in order.
+            /// Columns of the table in order.
             #[must_use]
             pub const fn columns(self) -> &'static [$crate::Column] {
                 match self { $(Self::$table => <$row as $crate::Record>::COLUMNS,)+ }

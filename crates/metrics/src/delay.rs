@@ -1,27 +1,28 @@
-//! Queueing delays of packets: counts per bin of delay, with exact sums.
+//! Queueing delays of packets: numbers of packets per bin of delay, with exact sums.
 
 use crate::histogram::{index_of, range_of};
 
-/// Packets counted by delay.
+/// Number of packets by queueing delay.
 ///
-/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin also has the sum
-/// of its delays, so that the mean is exact. Memory is bounded: about 1,000 bins for a second.
+/// Bins are 64 ns wide below 4 µs. Above, a bin is at most 1/64 of its value wide. Every bin also
+/// has the sum of its delays, so that the mean is exact. Memory is bounded: about 1,000 bins for a
+/// second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// Packets and sum of their delays (ns) per bin; grows to the largest bin used.
+    /// Number of packets and sum of their delays (ns) per bin; grows to the largest bin used.
     bins: Vec<(u64, u64)>,
 }
 
-/// One bin.
+/// One bin of a histogram of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
     /// Smallest delay of the bin (ns).
     pub from_ns: u64,
     /// Largest delay of the bin (ns).
     pub to_ns: u64,
-    /// Packets.
+    /// Number of packets with a delay in the bin.
     pub packets: u64,
-    /// Sum of the packets' delays (ns).
+    /// Sum of the delays of the bin's packets (ns).
     pub total_ns: u64,
 }
 
@@ -43,7 +44,7 @@ impl DelayHistogram {
         self.bins.resize((index + 1).next_power_of_two(), (0, 0));
     }
 
-    /// Used bins from small to large.
+    /// Bins with packets, sorted by delay.
     pub fn bins(&self) -> impl Iterator<Item = DelayBin> + '_ {
         self.bins.iter().enumerate().filter(|(_, bin)| bin.0 != 0).map(|(index, &(packets, total_ns))| {
             let (from_ns, to_ns) = range_of(index);

@@ -1,4 +1,4 @@
-//! Explanation of an event in a switch: the limit that decided, the users of the buffer, and the
+//! Explanation of an event in a switch: the decisive limit, the users of the buffer, and the
 //! answers of other policies.
 
 use std::fmt;
@@ -8,47 +8,48 @@ use std::fmt;
 pub struct Explanation {
     /// Time of the event.
     pub time_ns: u64,
-    /// Switch index.
+    /// Index of the switch in the run's table of switches.
     pub switch: u32,
-    /// Egress port; for a pause the ingress port.
+    /// Egress port of the packet; for a pause, the ingress port.
     pub port: u16,
     /// Priority.
     pub priority: u8,
-    /// `drop`, `mark`, `eviction` or `pause`.
+    /// Kind of the event: `drop`, `mark`, `eviction` or `pause`.
     pub event: &'static str,
-    /// Limit that decided, in the policy's word; `ecn` for a mark, `pause` for a pause.
+    /// Decisive limit, in the policy's word; `ecn` for a mark, `pause` for a pause.
     pub reason: &'static str,
-    /// The switch's policy.
+    /// Name of the switch's policy.
     pub policy: String,
-    /// Parameters of the policy from the scenario, or their defaults.
+    /// Parameters of the policy in the scenario, including defaults.
     pub params: Vec<(String, String)>,
-    /// Class of the packet's flow, an index into the run's class table.
+    /// Class of the packet's flow, as an index into the run's table of classes.
     pub class: u16,
-    /// Flow of the packet.
+    /// Number of the packet's flow.
     pub flow_id: u64,
-    /// Bytes that the packet would occupy.
+    /// Bytes that the packet would occupy in the buffer.
     pub size_bytes: u64,
-    /// Marks of the packet: `unscheduled`, `retransmission` …
+    /// Tags of the packet, such as `unscheduled` or `retransmission`.
     pub tags: Vec<&'static str>,
-    /// Length of the packet's queue before the packet (bytes); for a pause, length of the ingress
-    /// queue with it.
+    /// Length of the packet's queue before the packet (bytes). For a pause, length of the ingress
+    /// queue with the packet.
     pub queue_bytes: u64,
-    /// Threshold of the policy for this packet, or the marking threshold; for a pause, the limit of
-    /// the ingress queue.
+    /// Threshold of the policy for this packet, or the marking threshold (bytes). For a pause, the
+    /// limit of the ingress queue.
     pub limit_bytes: Option<u64>,
-    /// Comparison that refused the packet; `None` for other events, and if no comparison decided.
+    /// Comparison that refused the packet; `None` for other events, and without such a comparison.
     pub bound: Option<BoundText>,
-    /// Bytes in the whole buffer.
+    /// Number of bytes in the whole buffer.
     pub occupancy_bytes: u64,
     /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
-    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names: γ,
-    /// congested queues, states …
+    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names, such
+    /// as γ, congested queues or states.
     pub inputs: Vec<(&'static str, f64)>,
-    /// Users of the buffer at that moment: the largest of each kind, largest first.
+    /// Users of the buffer at the time of the event: the largest of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// Answers of all registered policies in the same state. The switch's own policy has its
-    /// configuration, all others default parameters. Empty if they were not computed.
+    /// Answers of all registered policies in this state of the buffer. The switch's own policy has
+    /// its configuration, all others have default parameters. Empty if the answers were not
+    /// computed.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
@@ -57,47 +58,46 @@ pub struct Explanation {
 /// A comparison that refused a packet: `held + size > limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundText {
-    /// Compared place: `queue`, `headroom of ingress queue 3.1` …
+    /// Name of the compared place, such as `queue` or `headroom of ingress queue 3.1`.
     pub what: String,
-    /// Bytes in the compared place before the packet.
+    /// Number of bytes in the compared place before the packet.
     pub held: u64,
-    /// Bytes that the packet adds: whole cells, or 0 if the length is compared without the packet.
+    /// Bytes that the packet adds: whole cells, or 0 if the comparison ignores the packet.
     pub size: u64,
     /// Limit of the compared place (bytes).
     pub limit: u64,
-    /// Whether the policy set the limit; otherwise the limit is a configured size.
+    /// Whether the policy set the limit. Otherwise the limit is a configured size.
     pub by_policy: bool,
 }
 
-/// Share of the buffer of a port, queue, class or flow.
+/// Share of the buffer that a port, queue, class or flow occupies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Kind of the holder: `port`, `queue`, `class` or `flow`.
+    /// Kind of the occupant: `port`, `queue`, `class` or `flow`.
     pub kind: &'static str,
-    /// Name: `3`, `3.1` (port and priority), a class name, a flow number.
+    /// Name of the occupant: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,
-    /// Bytes stored.
+    /// Bytes of the occupant in the buffer.
     pub bytes: u64,
-    /// Packets stored.
+    /// Packets of the occupant in the buffer.
     pub packets: u64,
 }
 
-/// The answer of a policy to an arrival. The answer's text is `admit`, `admit (headroom)`, a drop
-/// reason or
+/// The answer of a policy to an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
 /// `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Store the packet; with the account, if it is not the shared pool.
+    /// Store the packet; with the name of the account, unless it is the shared pool.
     Admit(Option<String>),
-    /// Evict another packet, from this port and priority.
+    /// Evict another packet from this port and priority.
     Evict(String),
-    /// Drop the packet, for this reason.
+    /// Drop the packet for this reason.
     Drop(String),
 }
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `pad` fills the text to the column width that the table requests.
+        // The function `pad` fills the text to the column width that the table requests.
         match self {
             Self::Admit(None) => f.pad("admit"),
             Self::Admit(Some(account)) => f.pad(&format!("admit ({account})")),
@@ -108,7 +108,7 @@ impl fmt::Display for Answer {
 }
 
 impl From<&str> for Answer {
-    /// Parses the text of an answer, as in files of explanations.
+    /// Parses the text of a policy's answer in files of explanations.
     fn from(text: &str) -> Self {
         let account = text.strip_prefix("admit (").and_then(|rest| rest.strip_suffix(')'));
         match (account, text.strip_prefix("evict from ")) {
@@ -120,19 +120,19 @@ impl From<&str> for Answer {
     }
 }
 
-/// Answer of another policy to the arrival.
+/// Answer of another policy to an arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyOpinion {
-    /// Name of the policy.
+    /// Name of the other policy.
     pub policy: &'static str,
-    /// Answer of the policy.
+    /// Answer of the other policy.
     pub verdict: Answer,
-    /// Limit of the policy (bytes), if it has one.
+    /// Limit of the other policy for the packet (bytes); `None` without a limit.
     pub threshold_bytes: Option<u64>,
 }
 
 impl BoundText {
-    /// The inequality with its numbers; names `policy` if a policy set the limit.
+    /// Writes the inequality with its numbers; names `policy` if a policy set the limit.
     fn sentence(&self, policy: &str) -> String {
         let Self { what, held, size, limit, by_policy } = self;
         let with = held + size;
@@ -146,7 +146,7 @@ impl BoundText {
 
 impl Explanation {
     /// Reason for the event, with the compared numbers, as a sentence without a full stop. Any
-    /// inequality in it is true.
+    /// inequality in this text is true.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;
@@ -199,7 +199,7 @@ mod tests {
             (Answer::Admit(Some("reserved space".to_owned())), "admit (reserved space)"),
             (Answer::Evict("3.1".to_owned()), "evict from 3.1"),
             (Answer::Drop("threshold".to_owned()), "threshold"),
-            // A reason that only has the prefix of another answer.
+            // A drop reason may begin with the text of another answer.
             (Answer::Drop("admitted-late".to_owned()), "admitted-late"),
         ];
         for (answer, text) in answers {

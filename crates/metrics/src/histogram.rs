@@ -1,25 +1,25 @@
 //! An exact time-weighted histogram of a byte count.
 
-/// Bytes per bin in the linear part: below `UNIT << SUB_BITS` bytes bins are `UNIT` wide.
+/// Bits of a bin's width in the linear part: bins below `UNIT << SUB_BITS` are `UNIT` bytes wide.
 const UNIT_BITS: u32 = 6;
-/// Bins per octave above the linear part: 2^SUB_BITS, so a bin is at most 1/64 wide (1.6 %).
+/// Bits of the bins per octave above the linear part. A bin is at most 1/64 of its value wide.
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, if the caller stores the occupancy. Has the exact weights of
-/// [`OccupancyHistogram`] without its mean and maximum.
+/// Time spent at every occupancy, if the caller stores the occupancy. The times are those of
+/// [`OccupancyHistogram`], without its mean and maximum.
 ///
-/// Time is exact (every change counts). Values are in bins of 64 bytes below 4 KiB and of at most
-/// 1/64 of their value above. So memory is bounded: about 1,000 bins at 1 GB.
+/// Time is exact, because every change counts. Bins are 64 bytes wide below 4 KiB. Above, a bin is
+/// at most 1/64 of its value wide. So memory is bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
-    /// Picoseconds per bin; grows to the largest bin used.
+    /// Time per bin (ps); grows to the largest bin used.
     bins: Vec<u64>,
     since: u64,
 }
 
 impl OccupancyTimes {
-    /// Records that the value was `held` (bytes) from the last change until `now` (ps). `now` never
-    /// decreases.
+    /// Records that the occupancy was `held` (bytes) from the last change until `now` (ps). `now`
+    /// never decreases.
     #[inline]
     pub fn hold(&mut self, now: u64, held: u64) {
         let span = now - self.since;
@@ -41,7 +41,7 @@ impl OccupancyTimes {
         self.bins[index] = span;
     }
 
-    /// Used bins from small to large.
+    /// Bins with time, sorted by occupancy.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.bins.iter().enumerate().filter(|(_, time)| **time != 0).map(|(index, &time)| {
             let (from, to) = range_of(index);
@@ -49,36 +49,36 @@ impl OccupancyTimes {
         })
     }
 
-    /// All time recorded so far (ps).
+    /// Total time that has been recorded (ps).
     #[must_use]
     pub fn span(&self) -> u64 {
         self.since
     }
 }
 
-/// Time spent at every occupancy ([`OccupancyTimes`]), plus its exact mean and maximum.
+/// Time spent at every occupancy ([`OccupancyTimes`]), with the exact mean and maximum.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyHistogram {
     times: OccupancyTimes,
     value: u64,
     max: u64,
-    /// Sum of value × time [byte · ps].
+    /// Sum of occupancy × time [byte · ps].
     integral: u128,
 }
 
-/// One bin.
+/// One bin of a histogram of occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Smallest value of the bin (bytes).
+    /// Smallest occupancy of the bin (bytes).
     pub from: u64,
-    /// Largest value of the bin (bytes).
+    /// Largest occupancy of the bin (bytes).
     pub to: u64,
     /// Time (ps).
     pub time: u64,
 }
 
 impl OccupancyHistogram {
-    /// Sets the value to `value` at `now` (ps). `now` never decreases.
+    /// Sets the occupancy to `value` (bytes) at `now` (ps). `now` never decreases.
     #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
         self.integral += u128::from(self.value) * u128::from(now - self.times.since);
@@ -87,23 +87,23 @@ impl OccupancyHistogram {
         self.max = self.max.max(value);
     }
 
-    /// Closes the histogram at `now`: the current value counts until then.
+    /// Closes the histogram at `now`: the current occupancy counts until `now`.
     pub fn close(&mut self, now: u64) {
         self.set(now, self.value);
     }
 
-    /// Used bins from small to large.
+    /// Bins with time, sorted by occupancy.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.times.bins()
     }
 
-    /// Largest value seen (bytes).
+    /// Largest occupancy recorded (bytes).
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Time-weighted mean (bytes) over the time recorded so far.
+    /// Time-weighted mean of the occupancy (bytes) over the recorded time.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.times.since == 0 { 0.0 } else { self.integral as f64 / self.times.since as f64 }
@@ -113,8 +113,8 @@ impl OccupancyHistogram {
 #[inline]
 pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
-    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. Without
-    // branches, because every change runs this code.
+    // The first 2·64 units have one bin each (step 0). From 64·2^k units on, a bin has 2^k units.
+    // The code has no branches, because every change of occupancy runs it.
     let step = (units | (1 << SUB_BITS)).ilog2() - SUB_BITS;
     ((step as usize) << SUB_BITS) + (units >> step) as usize
 }

@@ -1,9 +1,9 @@
-//! Measurements: rows of the result tables, exact time-weighted histograms, and the sink that
-//! drivers write to.
+//! Measurements of a run: rows of the result tables, exact time-weighted histograms, and the sink
+//! that receives the rows from drivers.
 //!
-//! A driver passes its rows to a [`RunSink`], which may store them. A row is a [`Record`]: each of
-//! its columns is declared once, in `rows.rs`, with name, type and documentation ([`record!`]).
-//! Names end with their units.
+//! A driver passes its rows to a [`RunSink`], which may store them. A row is a [`Record`]. The file
+//! `rows.rs` declares each of its columns once, with name, type and documentation ([`record!`]). A
+//! column's name ends with its unit.
 
 mod declare;
 mod delay;
@@ -29,12 +29,12 @@ pub use rows::{
 pub use totals::RunTotals;
 
 /// Receives rows in the order in which a driver produces them, which is deterministic. A sink
-/// implements the methods that it needs and ignores the other rows.
+/// implements the methods that it needs and ignores all other rows.
 ///
 /// # Errors
-/// Every method may fail with the sink's I/O error; a driver stops at the first one.
+/// Every method may fail with the sink's I/O error. A driver stops at the first error.
 pub trait RunSink {
-    /// Receives a flow when it ends, or at the end of the run if it is unfinished.
+    /// Receives a flow when the flow ends, or at the end of the run.
     fn flow(&mut self, _row: &FlowRow) -> std::io::Result<()> {
         Ok(())
     }
@@ -46,23 +46,23 @@ pub trait RunSink {
     fn series(&mut self, _row: &SeriesRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives one bin of an occupancy histogram; at the end of the run.
+    /// Receives one bin of an occupancy histogram at the end of the run.
     fn histogram(&mut self, _row: &HistogramRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives the counters of a switch queue; at the end of the run.
+    /// Receives the counters of a switch queue at the end of the run.
     fn queue(&mut self, _row: &QueueRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives lost packets by reason; at the end of the run.
+    /// Receives the numbers of lost packets by reason at the end of the run.
     fn drops(&mut self, _row: &DropRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives the counters of a link direction; at the end of the run.
+    /// Receives the counters of a link direction at the end of the run.
     fn link(&mut self, _row: &LinkRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives an event that the driver was asked to explain; at the end of the run.
+    /// Receives an explanation of an event at the end of the run, if the scenario requests it.
     fn explanation(&mut self, _row: &Explanation) -> std::io::Result<()> {
         Ok(())
     }
@@ -70,24 +70,24 @@ pub trait RunSink {
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives the progress of a live flow, if flows are sampled.
+    /// Receives the progress of a live flow, if the scenario samples flows.
     fn progress(&mut self, _row: &ProgressRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives the pauses of one priority of one port; at the end of the run, if there is flow
+    /// Receives the pauses of one priority of one port at the end of the run, if the run has flow
     /// control.
     fn pause(&mut self, _row: &PauseRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives one pause when it ends, or at the end of the run.
+    /// Receives one pause when the pause ends, or at the end of the run.
     fn pause_span(&mut self, _row: &PauseSpanRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives a cycle of pauses; at the end of the run.
+    /// Receives a cycle of pauses at the end of the run.
     fn pause_cycle(&mut self, _row: &PauseCycleRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives a storm that a PFC watchdog detected when it ends, or at the end of the run.
+    /// Receives a pause storm that a PFC watchdog detected, when the storm or the run ends.
     fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
         Ok(())
     }
@@ -100,7 +100,7 @@ pub trait RunSink {
     fn packet(&mut self, _row: &PacketRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives one bin of queueing delays; at the end of the run, if delays are measured.
+    /// Receives one bin of queueing delays at the end of the run, if the run measures delays.
     fn delay(&mut self, _row: &DelayRow) -> std::io::Result<()> {
         Ok(())
     }

@@ -1,32 +1,33 @@
-//! Records: rows of tables whose columns are declared once, each with name, type and documentation.
+//! Records: rows of tables. Each column is declared once, with name, type and documentation.
 //!
-//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and the code that writes
-//! and reads it follow from the declaration, so they cannot disagree. Cells go to a [`CellWriter`]
-//! and come from a [`CellReader`]; `bufferlab-results` implements both for Parquet.
+//! [`record!`](crate::record!) declares a record. The struct, its [`Column`]s, and the code that
+//! writes and reads it follow from the declaration, so they cannot disagree. A [`CellWriter`]
+//! receives the cells of a row, and a [`CellReader`] provides them; `bufferlab-results` implements
+//! both traits for Parquet.
 
 use std::error::Error;
 use std::fmt;
 
-/// Type in which a column is stored.
+/// Type in which a table stores a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Unsigned, 64 bits.
+    /// Unsigned integers of 64 bits.
     U64,
-    /// Unsigned, 32 bits.
+    /// Unsigned integers of 32 bits.
     U32,
-    /// Unsigned, 16 bits.
+    /// Unsigned integers of 16 bits.
     U16,
-    /// Unsigned, 8 bits.
+    /// Unsigned integers of 8 bits.
     U8,
-    /// Floating point, 64 bits.
+    /// Floating-point numbers of 64 bits.
     F64,
-    /// A class: its index in memory, its name (dictionary) in the file.
+    /// Classes: indices in memory, names (dictionary) in the file.
     Class,
-    /// A switch: its index in memory, its name (dictionary) in the file.
+    /// Switches: indices in memory, names (dictionary) in the file.
     Switch,
-    /// A host: its index in memory, its name (dictionary) in the file.
+    /// Hosts: indices in memory, names (dictionary) in the file.
     Host,
-    /// One of a few words (dictionary).
+    /// Words from a short list (dictionary).
     Word,
     /// Free text.
     Text,
@@ -51,27 +52,27 @@ impl ColumnKind {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name of the column and of the field.
+    /// Name of the column, which is also the name of the field.
     pub name: &'static str,
-    /// Type.
+    /// Type of the column's cells.
     pub kind: ColumnKind,
-    /// Whether a cell may be empty.
+    /// Whether a cell of the column may be empty.
     pub nullable: bool,
-    /// Words allowed in a cell, if the field is an enumeration; otherwise empty.
+    /// Words allowed in a cell of the column, if the field is an enumeration; otherwise empty.
     pub words: &'static [&'static str],
-    /// Description: the field's documentation without its full stop.
+    /// Description of the column: the field's documentation without its full stop.
     pub description: &'static str,
 }
 
 impl Column {
-    /// The column of a field that is stored as `C`; for [`record!`](crate::record!).
+    /// Creates the column of a field that is stored as `C`, for [`record!`](crate::record!).
     #[must_use]
     pub const fn new<C: Cell>(name: &'static str, documentation: &'static str) -> Self {
         let (kind, nullable, words) = (C::KIND, C::NULLABLE, C::WORDS);
         Self { name, kind, nullable, words, description: description(documentation) }
     }
 
-    /// Unit, from the suffix of the name.
+    /// Unit of the column, from the suffix of its name.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         [("_ns", "ns"), ("_ps", "ps"), ("_bytes", "B"), ("_packets", "packets"), ("_bps", "bit/s")]
@@ -80,7 +81,7 @@ impl Column {
     }
 }
 
-/// A documentation comment as a description: without its leading space and its final full stop.
+/// Turns a documentation comment into a description without leading space and final full stop.
 #[must_use]
 pub const fn description(documentation: &'static str) -> &'static str {
     let text = documentation.trim_ascii();
@@ -90,50 +91,50 @@ pub const fn description(documentation: &'static str) -> &'static str {
     }
 }
 
-/// A row of a table. Made by [`record!`](crate::record!).
+/// A row of a table. [`record!`](crate::record!) implements this trait.
 pub trait Record: Sized {
-    /// Name of the table.
+    /// Name of the record's table.
     const NAME: &'static str;
-    /// Description of a row.
+    /// Description of a row of the table.
     const DESCRIPTION: &'static str;
-    /// Columns in order.
+    /// Columns of the table in order.
     const COLUMNS: &'static [Column];
 
-    /// Writes one cell per column, in their order.
+    /// Writes one cell per column, in the order of the columns.
     ///
     /// # Errors
-    /// The writer's error, at the first cell that it refuses.
+    /// Returns the writer's error at the first cell that the writer refuses.
     fn write<W: CellWriter>(&self, to: &mut W) -> Result<(), W::Error>;
 
-    /// Reads one cell per column, in their order.
+    /// Reads one cell per column, in the order of the columns.
     ///
     /// # Errors
-    /// The reader's error, if a cell does not fit its field.
+    /// Returns the reader's error if a cell does not fit its field.
     fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
 }
 
-/// Conversion of a field to a cell. Numbers, words and texts store themselves; [`ClassName`],
-/// [`SwitchName`] and [`HostName`] store an index as the name of the object.
+/// Conversion between a field and a cell. Numbers, words and texts are stored unchanged. An index
+/// ([`ClassName`], [`SwitchName`], [`HostName`]) is stored as the name of its object.
 pub trait Cell {
-    /// Type of the field.
+    /// Type of the field in memory.
     type Field;
-    /// Type of the column.
+    /// Type of the column in the table.
     const KIND: ColumnKind;
     /// Whether a cell may be empty.
     const NULLABLE: bool = false;
     /// Words allowed in a cell, if the field is an enumeration.
     const WORDS: &'static [&'static str] = &[];
 
-    /// Writes the cell.
+    /// Writes the cell of a field.
     ///
     /// # Errors
-    /// If the writer refuses it.
+    /// If the writer refuses the cell.
     fn write<W: CellWriter>(field: &Self::Field, to: &mut W) -> Result<(), W::Error>;
 
-    /// Reads the cell.
+    /// Reads the cell of a field.
     ///
     /// # Errors
-    /// If the cell is no value of the field.
+    /// If the cell is not a valid value of the field.
     fn read<R: CellReader>(from: &mut R) -> Result<Self::Field, R::Error>;
 }
 
@@ -152,12 +153,12 @@ pub trait CellWriter {
     fn u8(&mut self, cell: Option<u8>);
     /// Writes a floating-point number, or an empty cell.
     fn f64(&mut self, cell: Option<f64>);
-    /// Writes one of a few words.
+    /// Writes a word from a short list.
     fn word(&mut self, word: &str);
-    /// Writes a text.
+    /// Writes a text to a cell.
     fn text(&mut self, text: &str);
-    /// Writes the name of the class, switch or host with this index, depending on the column's
-    /// kind.
+    /// Writes the name of the class, switch or host with this index. The column's kind determines
+    /// which of them it is.
     ///
     /// # Errors
     /// If the index does not exist.
@@ -181,7 +182,7 @@ pub trait CellReader {
     fn u8(&mut self) -> Option<u8>;
     /// Reads a floating-point number; `None` is an empty cell.
     fn f64(&mut self) -> Option<f64>;
-    /// Reads one of a few words; `None` is an empty cell.
+    /// Reads a word from a short list; `None` is an empty cell.
     fn word(&mut self) -> Option<&'static str>;
     /// Reads a text; `None` is an empty cell.
     fn text(&mut self) -> Option<&str>;
@@ -195,16 +196,16 @@ pub trait CellReader {
     /// # Errors
     /// If the name is unknown.
     fn name_or_none(&mut self) -> Result<Option<u32>, Self::Error>;
-    /// The error for the last cell read.
+    /// Creates the error about the last cell that was read.
     fn fault(&self, fault: CellFault) -> Self::Error;
 }
 
-/// Reason why a cell is no value of its field.
+/// Reason why a cell is not a valid value of its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFault {
     /// The cell is empty but must not be.
     Empty,
-    /// The cell is none of the words of the enumeration.
+    /// The cell has a word that the enumeration lacks.
     UnknownWord(&'static str),
     /// The class index exceeds the number of classes.
     ClassTooLarge(u32),
@@ -261,7 +262,7 @@ macro_rules! numbers {
 
 numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
 
-/// Static words without an enumeration in this crate: names from policies and links.
+/// Static words that are not an enumeration of this crate: names from policies and links.
 impl Cell for &'static str {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Word;
@@ -313,10 +314,10 @@ impl Cell for String {
     }
 }
 
-/// Separator between the names of a path; unlikely in a scenario's node names.
+/// Separator between the names of a path, which is unlikely in a scenario's node names.
 const ARROW: &str = " → ";
 
-/// A path through nodes: their names in one text, with arrows between them.
+/// A path through nodes: the nodes' names in one text, with arrows between them.
 impl Cell for Vec<String> {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Text;

@@ -1,5 +1,5 @@
-//! The tables of a run, with the declarations of their columns. The code that writes and reads
-//! tables and their documentation follow from this file.
+//! Declares the tables of a run and their columns. The code that writes and reads tables, and the
+//! documentation of tables, follow from this file.
 
 use crate::declare::{tables, word_cell, words};
 use crate::record;
@@ -9,12 +9,12 @@ use bufferlab_core::PacketEvent;
 words! {
     /// Final state of a flow.
     FlowState {
-        /// Every byte has arrived.
+        /// Every byte of the flow has arrived.
         Finished => "finished",
         /// The flow has sent all data and does not send lost packets again; all other packets have
         /// arrived.
         Lossy => "lossy",
-        /// The run ended before the flow did.
+        /// The run ended before the flow ended.
         Unfinished => "unfinished",
     }
 }
@@ -48,7 +48,7 @@ record! {
         flow_id: u64,
         /// Class of the flow.
         class: u16 as ClassName,
-        /// Query that the flow answers.
+        /// Number of the query that the flow answers.
         query_id: Option<u32>,
         /// Sending host.
         src_host: u32 as HostName,
@@ -56,7 +56,7 @@ record! {
         dst_host: u32 as HostName,
         /// Payload of the flow.
         size_bytes: u64,
-        /// Time at which the application handed over the data.
+        /// Time at which the sending application handed over the flow's data.
         start_ns: u64,
         /// Time that an open-loop flow takes to send at its rate; empty for any other flow.
         sending_ns: Option<u64>,
@@ -72,15 +72,15 @@ record! {
         /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
         /// whose sending_ns contains the gap after the last one.
         slowdown: Option<f64>,
-        /// Data packets sent, retransmissions included.
+        /// Number of data packets that the flow sent, retransmissions included.
         sent_packets: u64,
-        /// Data packets sent again.
+        /// Number of data packets that the flow sent again.
         retransmitted_packets: u64,
-        /// Retransmission timeouts, of the handshake too.
+        /// Number of the flow's retransmission timeouts, including those of the handshake.
         timeouts: u32,
-        /// Data packets that arrived with a congestion mark.
+        /// Number of the flow's data packets that arrived with a congestion mark.
         marked_packets: u64,
-        /// Packets of the flow (data and ACKs) lost in switches or on dead links.
+        /// Number of the flow's packets (data and ACKs) lost in switches or on dead links.
         dropped_packets: u64,
     }
 }
@@ -94,9 +94,9 @@ record! {
         class: u16 as ClassName,
         /// Host that sends the query.
         client_host: u32 as HostName,
-        /// Number of answering flows.
+        /// Number of flows that answer the query.
         fan_in: u32,
-        /// Bytes of all answers.
+        /// Total size of all answers to the query.
         request_bytes: u64,
         /// Start of the query.
         start_ns: u64,
@@ -106,16 +106,16 @@ record! {
         ideal_ns: f64,
         /// Slowdown qct / ideal; empty if unfinished.
         slowdown: Option<f64>,
-        /// Packets lost by the query's flows.
+        /// Number of packets that the query's flows lost.
         dropped_packets: u64,
-        /// Timeouts of the query's flows.
+        /// Number of retransmission timeouts of the query's flows.
         timeouts: u32,
     }
 }
 
 record! {
-    /// One sample of the chosen switch, or of one of its ports or queues: its occupancy and the
-    /// threshold in force.
+    /// One sample of the chosen switch, or of one of its ports or queues: its occupancy and its
+    /// present threshold.
     pub SeriesRow => "series" {
         /// Time of the sample.
         time_ns: u64,
@@ -123,11 +123,11 @@ record! {
         scope: Scope,
         /// Switch.
         switch: u32 as SwitchName,
-        /// Port; empty for a whole switch.
+        /// Port of the measured object; empty for a whole switch.
         port: Option<u16>,
-        /// Priority; empty unless a queue is measured.
+        /// Priority of the measured queue; empty for a port or a switch.
         priority: Option<u8>,
-        /// Bytes stored.
+        /// Number of bytes that the measured object stores.
         occupancy_bytes: u64,
         /// Limit of the policy for an untagged packet, if the policy has one.
         threshold_bytes: Option<u64>,
@@ -141,15 +141,15 @@ record! {
         scope: Scope,
         /// Switch.
         switch: u32 as SwitchName,
-        /// Port; empty for a whole switch.
+        /// Port of the measured object; empty for a whole switch.
         port: Option<u16>,
-        /// Priority; empty unless a queue is measured.
+        /// Priority of the measured queue; empty for a port or a switch.
         priority: Option<u8>,
         /// Smallest occupancy of the bin.
         from_bytes: u64,
         /// Largest occupancy of the bin.
         to_bytes: u64,
-        /// Time spent in the bin.
+        /// Total time at an occupancy of the bin.
         time_ns: u64,
     }
 }
@@ -163,21 +163,21 @@ record! {
         port: u16,
         /// Priority.
         priority: u8,
-        /// Packets that arrived for the queue.
+        /// Number of packets that arrived for the queue.
         arrived_packets: u64,
-        /// Packets stored.
+        /// Number of packets that the queue stored.
         enqueued_packets: u64,
-        /// Bytes stored, as charged to the buffer.
+        /// Number of bytes that the queue stored, as charged to the buffer.
         enqueued_bytes: u64,
-        /// Packets refused on arrival.
+        /// Number of packets that were refused on arrival.
         dropped_packets: u64,
-        /// Stored packets removed without being sent.
+        /// Number of stored packets that were removed without being sent.
         evicted_packets: u64,
-        /// Packets marked.
+        /// Number of packets that were marked.
         marked_packets: u64,
-        /// Peak length.
+        /// Peak length of the queue.
         max_bytes: u64,
-        /// Mean length over the run, time-weighted.
+        /// Time-weighted mean length of the queue over the run.
         mean_bytes: f64,
     }
 }
@@ -196,9 +196,9 @@ record! {
         /// Limit that refused the packets.
         // Word of the policy.
         reason: &'static str,
-        /// Packets lost.
+        /// Number of packets lost.
         packets: u64,
-        /// Bytes lost, as charged to the buffer.
+        /// Number of bytes lost, as charged to the buffer.
         bytes: u64,
     }
 }
@@ -210,25 +210,25 @@ record! {
         from: String,
         /// Receiving end of the link.
         to: String,
-        /// Number among parallel links of the same two ends.
+        /// Number of the link among parallel links between its two ends.
         parallel: u16,
         /// Role of the link: host-up, host-down, up, down or peer.
         role: &'static str,
         /// Rate of the link.
         rate_bps: u64,
-        /// Packets sent.
+        /// Number of packets sent on the link.
         tx_packets: u64,
-        /// Bytes sent, as on the wire.
+        /// Number of bytes sent, as on the wire.
         tx_bytes: u64,
-        /// Packets sent with a congestion mark.
+        /// Number of packets sent with a congestion mark.
         marked_packets: u64,
-        /// Mean utilisation over the arrival phase. A packet counts in full when it starts, so a
-        /// phase of few packets can exceed 1.
+        /// Mean utilisation of the link over the arrival phase. A packet counts in full when its
+        /// transmission starts, so a phase of few packets can exceed 1.
         utilisation: f64,
-        /// Bytes that arrived for this port in the arrival phase, lost or not, as on the wire;
-        /// empty for a host's link.
+        /// Number of bytes on the wire that arrived for this port in the arrival phase, lost or
+        /// not; empty for a host's link.
         offered_bytes: Option<u64>,
-        /// Packets lost because the link was down.
+        /// Number of packets lost because the link was down.
         lost_packets: u64,
     }
 }
@@ -262,7 +262,8 @@ record! {
         /// Class of the flow.
         class: u16 as ClassName,
         /// Payload delivered to the receiving application so far.
-        // In order, each byte once; for an open-loop flow, every byte that arrived.
+        // TCP delivers each byte once and in order. Of an open-loop flow, every arrived byte
+        // counts.
         delivered_bytes: u64,
     }
 }
@@ -276,16 +277,16 @@ record! {
         port: u16,
         /// Priority.
         priority: u8,
-        /// Class of the flow; ACKs count for their flow.
+        /// Class of the packets' flow; ACKs belong to the class of their flow.
         class: u16 as ClassName,
         /// Smallest delay of the bin: arrival to the start of transmission.
         from_ns: u64,
         /// Largest delay of the bin.
         to_ns: u64,
-        /// Packets sent after a delay in the bin.
+        /// Number of packets that were sent after a delay in the bin.
         packets: u64,
-        /// Sum of the delays of these packets.
-        // The sum makes means exact.
+        /// Sum of the delays of the packets in the bin.
+        // With this sum, means are exact.
         total_ns: u64,
     }
 }
@@ -299,25 +300,25 @@ record! {
         port: u16,
         /// Priority.
         priority: u8,
-        /// Pause frames sent to the neighbour, repetitions included.
+        /// Number of pause frames sent to the neighbour, repetitions included.
         sent_pauses: u64,
-        /// Resume frames sent to the neighbour.
+        /// Number of resume frames sent to the neighbour.
         sent_resumes: u64,
-        /// Time for which the policy wanted the neighbour to be silent.
+        /// Total time for which the policy wanted the neighbour to be silent.
         demanded_ns: u64,
-        /// Pause frames from the neighbour that took effect, repetitions included.
+        /// Number of the neighbour's pause frames that took effect, repetitions included.
         received_pauses: u64,
-        /// Resume frames from the neighbour that took effect.
+        /// Number of the neighbour's resume frames that took effect.
         received_resumes: u64,
-        /// Time for which this port was paused.
+        /// Total time for which the neighbour paused this port.
         paused_ns: u64,
-        /// Time for which the neighbour's port towards this one was paused.
-        // This column is the only record of paused hosts.
+        /// Total time for which the neighbour's port towards this port was paused.
+        // Only this column records paused hosts.
         neighbour_paused_ns: u64,
         /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,
-        /// Lossless packets of this priority that arrived through this port and that the switch
-        /// lost. Packets discarded by a watchdog do not count.
+        /// Number of lost lossless packets of this priority that arrived through this port. Packets
+        /// discarded by a watchdog do not count.
         lost_lossless_packets: u64,
     }
 }
@@ -329,13 +330,13 @@ record! {
         by: String,
         /// Node that is paused on its link to the pausing node.
         paused: String,
-        /// Number among parallel links of the same two ends.
+        /// Number of the link among parallel links between its two ends.
         parallel: u16,
         /// Priority.
         priority: u8,
-        /// Time at which the sender obeyed.
+        /// Time at which the paused node stopped sending.
         start_ns: u64,
-        /// Time at which the sender was free again; empty if it was still paused when the run
+        /// Time at which the paused node was free again; empty if it was still paused when the run
         /// ended.
         end_ns: Option<u64>,
     }
@@ -349,8 +350,8 @@ record! {
         time_ns: u64,
         /// Priority.
         priority: u8,
-        /// Switches of the cycle in the direction of the traffic; each is paused by the next, the
-        /// last by the first.
+        /// Switches of the cycle in the direction of the traffic. The next switch pauses each
+        /// switch, and the first switch pauses the last.
         members: Vec<String>,
         /// Number of times that the cycle closed.
         times: u64,
@@ -379,15 +380,15 @@ record! {
         action: &'static str,
         /// Time at which the storm was detected.
         detected_ns: u64,
-        /// Time at which the queue was restored; empty if the run ended before.
+        /// Time at which the queue was restored; empty if the run ended first.
         restored_ns: Option<u64>,
-        /// Packets flushed from the queue when the storm was detected.
+        /// Number of packets flushed from the queue when the storm was detected.
         flushed_packets: u64,
-        /// Packets discarded on arrival, for the queue or from its port.
+        /// Number of packets discarded on arrival, for the queue or from its port.
         discarded_packets: u64,
-        /// Bytes of flushed and discarded packets.
+        /// Number of bytes of flushed and discarded packets.
         lost_bytes: u64,
-        /// Packets that the queue sent during the storm.
+        /// Number of packets that the queue sent during the storm.
         sent_packets: u64,
     }
 }
@@ -407,19 +408,19 @@ record! {
         /// (its transmission begins), paused or resumed (the switch signals the sender behind the
         /// ingress queue).
         event: PacketEvent,
-        /// Ingress port of the packet; for a pause, the port that is signalled.
+        /// Ingress port of the packet; for a pause, the port whose sender is signalled.
         ingress_port: u16,
         /// Egress port of the packet; empty for a pause that no packet caused.
         port: Option<u16>,
         /// Priority of the packet's queue; for a pause, the priority that is signalled.
         priority: u8,
-        /// Class of the packet's flow; ACKs count for their flow. Empty for a pause that no packet
-        /// caused.
+        /// Class of the packet's flow; ACKs belong to the class of their flow. Empty for a pause
+        /// that no packet caused.
         class: Option<u16> as Option<ClassName>,
-        /// Flow of the packet. Empty for a pause that no packet caused.
+        /// Number of the packet's flow. Empty for a pause that no packet caused.
         flow_id: Option<u64>,
         /// Number of the packet in its flow, from 0; a retransmission has the number of the
-        /// original. For an ACK, the packet expected next.
+        /// original packet. An ACK has the number of the packet that is expected next.
         packet: Option<u32>,
         /// Kind of packet: data, ack, syn or syn-ack.
         kind: Option<&'static str>,
@@ -429,22 +430,22 @@ record! {
         queue_bytes: u64,
         /// Occupancy of the whole buffer after the event.
         occupancy_bytes: u64,
-        /// Bytes charged to the ingress queue after the event: stored packets that came through
-        /// that port with that priority.
+        /// Bytes charged to the ingress queue after the event: stored packets that came through its
+        /// port with its priority.
         ingress_bytes: u64,
         /// Limit of the policy for this packet in its queue after the event, if the policy has one.
         threshold_bytes: Option<u64>,
-        /// Account that the packet is charged to: shared, minimum, reserved or headroom. For
+        /// Account to which the packet is charged: shared, minimum, reserved or headroom. Only for
         /// admitted packets, and for victims of an eviction.
         account: Option<&'static str>,
         /// Reason for the drop, eviction or mark.
         reason: Option<&'static str>,
-        /// Place without room for a dropped packet: buffer, queue, port, ingress, headroom …
+        /// Place that had no room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
-        /// Limit of the place in bound. The packet was dropped because held_bytes plus the packet's
-        /// bytes exceeded it.
+        /// Limit of the place that had no room (column bound). The packet was dropped because
+        /// held_bytes plus the packet's bytes exceeded this limit.
         limit_bytes: Option<u64>,
-        /// Bytes in the place in bound.
+        /// Number of bytes in the place that had no room (column bound).
         held_bytes: Option<u64>,
         /// Time for which a departed or evicted packet had been stored.
         stored_ps: Option<u64>,
@@ -490,7 +491,7 @@ record! {
 }
 
 impl PauseCycleRow {
-    /// Whether the cycle was still closed when the run ended.
+    /// Whether the cycle of pauses was still closed when the run ended.
     #[must_use]
     pub fn lasted(&self) -> bool {
         self.ended_ns.is_none()
@@ -526,6 +527,6 @@ impl Table {
 
 /// A record that is the row of a table of a run.
 pub trait TableRow: Record {
-    /// Table of the record.
+    /// Table whose rows the record is.
     const TABLE: Table;
 }

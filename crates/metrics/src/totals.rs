@@ -1,28 +1,28 @@
 //! Totals of a run.
 
-/// Totals of a run, for the manifest and the summary.
+/// Totals of a run, for the run's manifest and summary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTotals {
-    /// Class names; rows refer to them by index.
+    /// Names of classes; rows refer to a class by its index.
     pub classes: Vec<String>,
-    /// Switch names; rows refer to them by index.
+    /// Names of switches; rows refer to a switch by its index.
     pub switches: Vec<String>,
-    /// Host names; rows refer to them by index.
+    /// Names of hosts; rows refer to a host by its index.
     pub hosts: Vec<String>,
-    /// Buffer of every switch (bytes).
+    /// Buffer size of every switch (bytes).
     pub buffer_bytes: Vec<u64>,
     /// Simulated time at the end of the run (ns).
     pub end_ns: u64,
-    /// Packets that crossed a link, ACKs included: the unit of speed.
+    /// Number of packet-hops: packets that crossed a link, ACKs included.
     pub packet_hops: u64,
     /// Events processed.
     pub events: u64,
-    /// Flows started.
+    /// Number of flows that started.
     pub flows: u64,
-    /// Flows that ended, finished or lossy.
+    /// Number of flows that ended, finished or lossy.
     pub flows_finished: u64,
-    /// Largest number of packets alive at once.
+    /// Largest number of packets in the network at one time.
     pub peak_packets: u64,
-    /// Largest number of flows alive at once.
+    /// Largest number of unfinished flows at one time.
     pub peak_flows: u64,
 }

@@ -1,4 +1,4 @@
-//! Compares generated documents with their expected text.
+//! Compares generated documents with the texts that tests compute.
 //!
 //! A test that finds a stale document fails and stores the fresh text in `target/pages`. Only
 //! `cargo xtask generate` writes documents: it runs the tests of a part and applies the stored
@@ -9,32 +9,32 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A text that is not yet in its page.
+/// A fresh text that is not yet in its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The file, relative to the root of the repository.
+    /// Path of the page, relative to the root of the repository.
     pub path: String,
-    /// The two lines around the block; `None` replaces the whole file.
+    /// The lines before and after the block; `None` if the text is the whole file.
     pub markers: Option<(String, String)>,
-    /// The fresh text. For a block: everything between the markers.
+    /// The fresh text. For a block, this is all text between the markers.
     pub text: String,
 }
 
-/// Columns of a line of prose in a page.
+/// Maximum number of columns of a line of prose in a page.
 const COLUMNS_MAX: usize = 100;
 
-/// Folder of generated texts that are not yet written into pages, relative to the root.
+/// Folder of fresh texts that are not yet in pages, relative to the repository's root.
 const FOLDER: &str = "target/pages";
-/// Separates the fields of a pending text: no page contains it.
+/// Separator between the fields of a stored text. No page contains this character.
 const SEPARATOR: &str = "\u{1}";
 
-/// The root of the repository.
+/// Path of the root of the repository.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// `page` with `block` between two markers; `None` if it lacks one.
+/// Returns `page` with `block` between two markers; `None` if the page lacks a marker.
 #[must_use]
 pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<String> {
     let (before, rest) = page.split_once(begin)?;
@@ -42,8 +42,8 @@ pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<Str
     Some(format!("{before}{begin}{block}{end}{after}"))
 }
 
-/// `page` with paragraphs and items of lists wrapped at 100 columns. Tables, headings, code and
-/// images keep their lines; a `code span` is never divided.
+/// Returns `page` with paragraphs and items of lists wrapped at 100 columns. Tables, headings, code
+/// and images keep their lines. A `code span` is never divided.
 #[must_use]
 pub fn wrapped(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
@@ -71,7 +71,7 @@ fn wrap_line(text: &mut String, line: &str) {
     text.push_str(&line[..indent]);
     for (index, word) in words(start.trim_end()).into_iter().enumerate() {
         let length = word.chars().count();
-        // A line that begins with one of these words would begin a list or a heading.
+        // At the start of a line, such a word would begin a list or a heading.
         let starts_block = matches!(word, "*" | "-" | "+" | "1.") || word.starts_with('#');
         if index > 0 && columns + 1 + length > COLUMNS_MAX && !starts_block {
             text.push('\n');
@@ -89,7 +89,7 @@ fn wrap_line(text: &mut String, line: &str) {
     }
 }
 
-/// The parts of a line between spaces that are in no code span.
+/// The words of a line; a code span is part of one word.
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut begin, mut in_code) = (Vec::new(), 0, false);
     for (at, letter) in line.char_indices() {
@@ -107,7 +107,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 impl Pending {
-    /// The whole page with the fresh text.
+    /// Returns the whole page with the fresh text.
     ///
     /// # Errors
     /// If the page cannot be read or lacks a marker.
@@ -119,7 +119,7 @@ impl Pending {
             .ok_or_else(|| self.fault(format!("expected the markers {begin:?} and {end:?}")))
     }
 
-    /// Writes the text into its page.
+    /// Writes the fresh text into its page.
     ///
     /// # Errors
     /// If the page cannot be read or written, or lacks a marker.
@@ -130,11 +130,12 @@ impl Pending {
         folder.and_then(|()| fs::write(path, fresh)).map_err(|error| self.fault(error))
     }
 
-    /// Fails if the page differs from the text, and stores the text for `cargo xtask generate`.
+    /// Fails if the page differs from the fresh text, and stores the text for `cargo xtask
+    /// generate`.
     ///
     /// # Errors
     /// If the page is stale, cannot be read, or lacks a marker. The message names the command that
-    /// updates it.
+    /// updates the page.
     pub fn check(&self, root: &Path) -> Result<(), String> {
         let wanted = self.fresh(root)?;
         let present = fs::read_to_string(root.join(&self.path)).unwrap_or_default();
@@ -157,8 +158,8 @@ impl Pending {
         format!("{}: {what}", self.path)
     }
 
-    /// Stores the text until it is applied. One file per block, because tests of one page run in
-    /// parallel.
+    /// Stores the fresh text until it is applied. Every block has a separate file, because tests of
+    /// one page run in parallel.
     fn leave(&self, root: &Path) -> io::Result<()> {
         let (begin, end) = self.markers.as_ref().map_or(("", ""), |(begin, end)| (begin, end));
         let name: String = format!("{}{begin}", self.path)
@@ -171,16 +172,16 @@ impl Pending {
     }
 }
 
-/// The part of `cargo xtask generate` that runs the calling test: the crate's name.
+/// Name of the part of `cargo xtask generate` that runs the calling test: the crate's name.
 fn part() -> String {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     package.trim_start_matches("bufferlab-").to_owned()
 }
 
-/// Returns the stored texts, sorted by page, and empties the folder.
+/// Returns the stored texts, sorted by page, and removes them from the folder.
 ///
 /// # Errors
-/// If the folder cannot be read or emptied.
+/// If the folder of stored texts cannot be read or emptied.
 pub fn take(root: &Path) -> io::Result<Vec<Pending>> {
     let folder = root.join(FOLDER);
     if !folder.exists() {
@@ -200,7 +201,7 @@ pub fn take(root: &Path) -> io::Result<Vec<Pending>> {
     Ok(taken)
 }
 
-/// Compares the file `path`, relative to the root, with `text`.
+/// Compares the file `path`, relative to the repository's root, with `text`.
 ///
 /// # Errors
 /// If the file is stale.
@@ -208,7 +209,8 @@ pub fn check_file(path: &str, text: &str) -> Result<(), String> {
     Pending { path: path.to_owned(), markers: None, text: text.to_owned() }.check(&root())
 }
 
-/// Compares the text between two markers of the page `path`, relative to the root, with `block`.
+/// Compares the text between two markers of the page `path`, relative to the repository's root,
+/// with `block`.
 ///
 /// # Errors
 /// If the block is stale or the page lacks a marker.
@@ -217,10 +219,10 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails once with all stale documents, so that one run of a test stores all of them.
+/// Fails once with all stale documents, so that one run of a test stores all fresh texts.
 ///
 /// # Panics
-/// If any check failed.
+/// If any of the checks failed.
 pub fn assert_all(checks: impl IntoIterator<Item = Result<(), String>>) {
     let stale: Vec<_> = checks.into_iter().filter_map(Result::err).collect();
     assert!(stale.is_empty(), "{}", stale.join("\n"));

@@ -1,6 +1,7 @@
 //! Families of switch chips: the public differences between their memories.
 //!
-//! Sources of the numbers, and comparisons with measurements: docs/evidence/silicon.md.
+//! The page docs/evidence/silicon.md has the sources of the numbers, and comparisons with
+//! measurements.
 
 use crate::choices;
 
@@ -22,21 +23,21 @@ choices! {
     }
 }
 
-/// Memory of a chip family.
+/// Known facts about the memory of a chip family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
-    /// Size of a memory cell (bytes); 1: memory is allocated in bytes.
+    /// Size of a memory cell (bytes); 1 means that memory is allocated in bytes.
     pub cell_bytes: u32,
-    /// Separate parts of the memory; each stores the packets of some ingress ports.
+    /// Number of separate parts of the memory. Each part stores the packets of some ingress ports.
     pub slices: u16,
-    /// Memory overhead per packet (bytes).
+    /// Memory that a packet needs beyond its bytes (bytes).
     pub packet_overhead: u32,
-    /// Whether minimums of egress queues are taken from the ingress queues' memory, in every slice.
+    /// Whether minimums of egress queues are taken from the ingress queues' memory in every slice.
     pub queue_minimums_in_every_slice: bool,
 }
 
 impl ChipFamily {
-    /// Known facts about the family's memory.
+    /// Known facts about the memory of the family.
     #[must_use]
     pub const fn facts(self) -> ChipFacts {
         match self {

@@ -1,26 +1,26 @@
-//! Parameters whose value is one of a few words.
+//! Parameters whose value is one of a few words: enumerations with spellings and meanings.
 
-/// A word that a value may be, with its meaning.
+/// A word that a parameter's value may be, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Spelling of the word.
     pub name: &'static str,
-    /// Meaning, for documentation and messages.
+    /// Meaning of the word, for documentation and messages.
     pub meaning: &'static str,
 }
 
-/// An enumeration whose values are written as words; declared with [`crate::choices!`].
+/// An enumeration whose values are written as words. [`crate::choices!`] declares it.
 pub trait Choice: Copy + Eq + 'static {
-    /// All values, in the order of declaration.
+    /// All values of the enumeration, in the order of declaration.
     const ALL: &'static [Self];
     /// Words of all values, in the order of [`Self::ALL`].
     const WORDS: &'static [Word];
 
-    /// The word of this value.
+    /// The word for this value of the enumeration.
     #[must_use]
     fn word(self) -> &'static str;
 
-    /// The value with the word `word`.
+    /// The value of the enumeration whose word is `word`.
     #[must_use]
     fn from_word(word: &str) -> Option<Self> {
         let index = Self::WORDS.iter().position(|known| known.name == word)?;
@@ -61,7 +61,7 @@ macro_rules! choices {
         }
 
         impl $Name {
-            /// The word of this value.
+            /// The word for this value of the enumeration.
             #[must_use]
             $vis const fn word(self) -> &'static str {
                 match self { $(Self::$Variant => $word,)+ }

@@ -1,41 +1,41 @@
-//! Faults in the parameters of an entry, with their places. An entry reports faults in these terms,
-//! and the reader of a file shows them at the right line.
+//! Faults in the parameters of an entry, with their places. An entry reports its faults in these
+//! types, and the reader of a file shows them at the right line.
 
 use std::fmt;
 
 /// A place in the parameters of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamPlace {
-    /// Name of the parameter.
+    /// Name of the parameter with the fault.
     pub param: &'static str,
-    /// Index of an element, if the parameter is a list.
+    /// Index of an element, if the parameter's value is a list.
     pub element: Option<usize>,
-    /// Key in that element, if the elements are tables.
+    /// Key in the list's element, if the elements are tables.
     pub key: Option<&'static str>,
-    /// Index in that element, if the elements are lists.
+    /// Index in the list's element, if the elements are lists.
     pub inner: Option<usize>,
 }
 
 impl ParamPlace {
-    /// The place of a parameter.
+    /// Creates the place of a whole parameter.
     #[must_use]
     pub const fn new(param: &'static str) -> Self {
         Self { param, element: None, key: None, inner: None }
     }
 
-    /// Adds the index of a list element.
+    /// Adds the index of a list element to the place.
     #[must_use]
     pub const fn element(self, index: usize) -> Self {
         Self { element: Some(index), ..self }
     }
 
-    /// Adds a key of the list element.
+    /// Adds a key of the list element to the place.
     #[must_use]
     pub const fn key(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// Adds an index within the list element.
+    /// Adds an index within the list element to the place.
     #[must_use]
     pub const fn inner(self, index: usize) -> Self {
         Self { inner: Some(index), ..self }
@@ -48,32 +48,32 @@ impl From<&'static str> for ParamPlace {
     }
 }
 
-/// A fault, or something suspicious, in parameters that are each in their domain.
+/// A fault or a suspicious combination of parameters, each of which is in its domain.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Place of the fault.
+    /// Place of the fault in the parameters.
     pub place: ParamPlace,
-    /// Headline of the message.
+    /// Headline of the message about the fault.
     pub message: String,
-    /// Label at the place: the expected value, in a few words.
+    /// Label at the place of the fault: the expected value, in a few words.
     pub label: String,
-    /// Advice for the user, if any.
+    /// Advice for the user about the fault, if any.
     pub help: Option<String>,
-    /// Related places, with labels.
+    /// Places that are related to the fault, with labels.
     pub also: Vec<(ParamPlace, String)>,
-    /// Line (from 1) in the file that the parameter names.
+    /// Number of the wrong line (from 1) in the file that the parameter names.
     pub line: Option<usize>,
 }
 
 impl Fault {
-    /// A fault with the headline `message`, and `label` at the place in the file.
+    /// Creates a fault with the headline `message`, and `label` at the place in the file.
     pub fn new(place: impl Into<ParamPlace>, message: impl Into<String>, label: impl Into<String>) -> Self {
         let (place, message, label) = (place.into(), message.into(), label.into());
         Self { place, message, label, help: None, also: Vec::new(), line: None }
     }
 
-    /// A fault from an error text that ends with advice: the part after "; " becomes the help.
+    /// Creates a fault from an error text that ends with advice: the text after "; " is the advice.
     pub fn of_error(place: impl Into<ParamPlace>, error: &str, label: impl Into<String>) -> Self {
         match error.split_once("; ") {
             Some((message, help)) => Self::new(place, message, label).help(help),
@@ -81,23 +81,23 @@ impl Fault {
         }
     }
 
-    /// Sets the advice.
+    /// Sets the advice of the fault.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// Sets the advice, unless there is one.
+    /// Sets the advice of the fault, unless the fault has an advice.
     pub fn or_help(self, help: &str) -> Self {
         Self { help: self.help.or_else(|| Some(help.to_owned())), ..self }
     }
 
-    /// Adds a related place.
+    /// Adds a place that is related to the fault.
     pub fn also(mut self, place: impl Into<ParamPlace>, label: impl Into<String>) -> Self {
         self.also.push((place.into(), label.into()));
         self
     }
 
-    /// Sets the line in the file that the parameter names.
+    /// Sets the number of the wrong line in the file that the parameter names.
     pub fn at_line(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
     }
@@ -109,14 +109,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Faults that prevented an entry from being built. Empty: something that the entry needs is
-/// missing, and that was reported before.
+/// Faults that prevented an entry from being built. An empty list means that something is missing
+/// which was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// No new fault: something that the entry needs is missing, and that was reported before.
+    /// Returns an empty list, because the missing thing was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! Declaration of a parameter: its kind, its range, and its default under each profile.
+//! Declaration of a parameter: its kind, its range, and its default for each profile.
 
 use crate::choice::{Word, meanings};
 use crate::choices;
@@ -18,7 +18,7 @@ choices! {
     }
 }
 
-/// Value of a [`ParamKind::BytesPerPort`] that is derived from the cables of the ports.
+/// Word for a [`ParamKind::BytesPerPort`] whose value is derived from the cables of the ports.
 pub const AUTO: &str = "auto";
 
 /// Kind and domain of a parameter's values.
@@ -31,23 +31,24 @@ pub enum ParamKind {
         /// Largest accepted value.
         max: f64,
     },
-    /// A dimensionless number above `min`, up to `max`.
+    /// A dimensionless number greater than `min` and at most `max`.
     RatioAbove {
-        /// Lower bound, which is not accepted itself.
+        /// Lower bound of the number, which is not accepted itself.
         min: f64,
         /// Largest accepted value.
         max: f64,
     },
-    /// A number in `min..=max` of a unit without a separate kind: metres, percent, bit times.
+    /// A number in `min..=max` of a unit that has no separate kind: metres, percent, bit times.
     Measure {
-        /// Unit in the plural, for documentation and messages.
+        /// Name of the unit in the plural, for documentation and messages.
         unit: &'static str,
         /// Smallest accepted value.
         min: f64,
         /// Largest accepted value.
         max: f64,
     },
-    /// One ratio for every priority, or a list with one ratio per priority (the last one repeats).
+    /// One ratio for every priority, or a list with one ratio per priority (the last entry
+    /// repeats).
     RatioPerPriority {
         /// Smallest accepted value.
         min: f64,
@@ -59,18 +60,18 @@ pub enum ParamKind {
         /// Smallest accepted value (bytes).
         min: u64,
     },
-    /// One number of bytes for every port, or a list with one per port (the last one repeats); or
-    /// [`AUTO`]: derived from cable lengths by the caller.
+    /// A number of bytes for every port, or a list with one number per port (the last entry
+    /// repeats). The word [`AUTO`] means that the caller derives the value from cable lengths.
     BytesPerPort {
         /// Smallest accepted value (bytes).
         min: u64,
     },
-    /// A span of time, at least `min`.
+    /// A span of time of at least `min`.
     Time {
         /// Smallest accepted value.
         min: Time,
     },
-    /// A rate, at least `min`.
+    /// A bit rate of at least `min`.
     Rate {
         /// Smallest accepted value.
         min: BitRate,
@@ -88,59 +89,60 @@ pub enum ParamKind {
     Choice(&'static [Word]),
     /// Any text.
     Text,
-    /// A list of one or more values of this kind.
+    /// A list of one or more values of a kind.
     List(&'static ParamKind),
     /// A list of buffer profiles; the last profile that names a queue applies.
     Profiles,
-    /// A list of tables, each with these parameters.
+    /// A list of tables, each with the parameters that the declaration lists.
     Tables(&'static TableInfo),
     /// A text, or a list of texts.
     Texts,
     /// A list of pairs of names, each as `[from, to]`.
     Pairs {
-        /// Objects that the names denote: "hosts".
+        /// Noun in messages for the objects that the names denote, such as "hosts".
         of: &'static str,
     },
-    /// The name of a file, relative to the document; the value includes the file's content.
+    /// The name of a file, relative to the document. The value includes the file's content.
     File,
     /// Flow sizes: the name of a known distribution, one size, or the name of a file with a
     /// distribution.
     FlowSizes(&'static [Word]),
-    /// Nodes: their number, or a list of their names. A number stands for `prefix0`, `prefix1` …
+    /// Nodes: their number, or a list of their names. A number means the names `prefix0`, `prefix1`
+    /// …
     Nodes {
         /// Prefix of the names of numbered nodes.
         prefix: &'static str,
     },
 }
 
-/// The tables of a list-valued parameter.
+/// Declaration of the tables in a list-valued parameter.
 #[derive(Debug, PartialEq)]
 pub struct TableInfo {
-    /// Heading in the reference: "an entry of topology.links".
+    /// Heading of the table in the reference, such as "an entry of topology.links".
     pub title: &'static str,
-    /// Description of a table.
+    /// Description of a table of the list.
     pub doc: &'static str,
-    /// Keys of a table.
+    /// Keys of a table of the list.
     pub params: &'static [ParamInfo],
 }
 
 impl ParamKind {
-    /// Any rate above zero.
+    /// Kind of any rate above zero.
     pub const RATE: Self = Self::Rate { min: BitRate(1) };
-    /// Any span of time, zero included.
+    /// Kind of any span of time, zero included.
     pub const DELAY: Self = Self::Time { min: Time::ZERO };
-    /// Any span of time above zero.
+    /// Kind of any span of time above zero.
     pub const SPAN: Self = Self::Time { min: Time(1) };
-    /// Any number of bytes above zero.
+    /// Kind of any number of bytes above zero.
     pub const SIZE: Self = Self::Bytes { min: 1 };
 
-    /// A whole number of at least `min`.
+    /// Kind of a whole number of at least `min`.
     #[must_use]
     pub const fn at_least(min: u64) -> Self {
         Self::Count { min, max: u64::MAX }
     }
 
-    /// The kind in words: "a number from 0.001 to 1024".
+    /// Describes the kind in words, such as "a number from 0.001 to 1024".
     #[must_use]
     pub fn expected(self) -> String {
         match self {
@@ -159,8 +161,7 @@ impl ParamKind {
             }
             Self::Time { .. } => "a time such as \"80 us\"".to_owned(),
             Self::Rate { .. } => "a rate such as \"10 Gb/s\"".to_owned(),
-            // The maximum of an integer type is no bound that a user could meet, so the text omits
-            // it.
+            // The text omits the maximum of an integer type, because no user exceeds it.
             Self::Count { min, max: u64::MAX | COUNT_32_MAX } => format!("a whole number of at least {min}"),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
@@ -177,30 +178,30 @@ impl ParamKind {
     }
 }
 
-/// Checks that `amount`, a value of this dimension, is not above the largest quantity.
+/// Checks that `amount`, a value of this dimension, is at most the dimension's largest quantity.
 fn not_beyond(dimension: Dimension, amount: u64, value: &ParamValue) -> Result<(), Misfit> {
     if amount <= dimension.largest() { Ok(()) } else { Err(Misfit::new(dimension.at_most(), value)) }
 }
 
-/// Maximum of a 32-bit count.
+/// Maximum value of a 32-bit count.
 const COUNT_32_MAX: u64 = u32::MAX as u64;
 
-/// The words of a choice, separated by commas.
+/// The words of a choice as a list with commas.
 fn names(words: &[Word]) -> String {
     words.iter().map(|word| word.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The description of one parameter.
+/// The declaration of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamInfo {
-    /// Name of the parameter in scenario files and elsewhere.
+    /// Name of the parameter in scenario files and messages.
     pub name: &'static str,
-    /// Kind and domain of the value.
+    /// Kind and domain of the parameter's value.
     pub kind: ParamKind,
-    /// Value if the parameter is not given.
+    /// Value of the parameter if a document does not give it.
     pub default: ParamValue,
-    /// Value if the parameter is not given and the scenario's profile is `artifact`, where it
-    /// differs.
+    /// Value of the parameter in the profile `artifact` if a document does not give it. `None` if
+    /// it equals the default.
     pub artifact_default: Option<ParamValue>,
     /// Effect of the parameter, with its symbol and source. The words of a choice have separate
     /// descriptions.
@@ -208,7 +209,7 @@ pub struct ParamInfo {
 }
 
 impl ParamInfo {
-    /// A parameter that must be given; `example` is a value as written in a scenario file.
+    /// Declares a parameter that must be given; `example` is a value in the syntax of scenarios.
     #[must_use]
     pub const fn required(
         name: &'static str,
@@ -219,7 +220,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::Required(example), artifact_default: None, doc }
     }
 
-    /// An optional parameter without a default.
+    /// Declares an optional parameter without a default.
     #[must_use]
     pub const fn optional(
         name: &'static str,
@@ -230,7 +231,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::OptionalLike(example), artifact_default: None, doc }
     }
 
-    /// A parameter with a computed default; the rule is described in words.
+    /// Declares a parameter with a computed default, whose rule is described in words.
     #[must_use]
     pub const fn computed(
         name: &'static str,
@@ -242,7 +243,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::Derived(rule, example), artifact_default: None, doc }
     }
 
-    /// A parameter with a constant default.
+    /// Declares a parameter with a constant default.
     #[must_use]
     pub const fn with_default(
         name: &'static str,
@@ -253,8 +254,8 @@ impl ParamInfo {
         Self { name, kind, default, artifact_default: None, doc }
     }
 
-    /// A value as written in a scenario file, for documentation and messages: the default if there
-    /// is one.
+    /// A value in the syntax of scenarios, for documentation and messages. It is the default if the
+    /// parameter has a default.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {
@@ -265,7 +266,7 @@ impl ParamInfo {
         }
     }
 
-    /// The default under `profile`.
+    /// The default of the parameter under `profile`.
     #[must_use]
     pub fn default_in(&self, profile: Profile) -> &ParamValue {
         match (profile, &self.artifact_default) {
@@ -277,12 +278,12 @@ impl ParamInfo {
     /// Checks that `value` has this parameter's kind and is in its domain.
     ///
     /// # Errors
-    /// The expected and the found value.
+    /// Returns the expected value and the value that was found.
     pub fn check(&self, value: &ParamValue) -> Result<(), Misfit> {
         self.kind.check(value)
     }
 
-    /// The kind in words: "a number from 0.001 to 1024".
+    /// Describes the parameter's kind in words, such as "a number from 0.001 to 1024".
     #[must_use]
     pub fn expected(&self) -> String {
         self.kind.expected()
@@ -304,11 +305,11 @@ impl ParamInfo {
 /// A value outside the domain of its parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Index in a list of profiles.
+    /// Index of the wrong profile in a list of profiles.
     pub profile: Option<usize>,
-    /// Expected value, such as "at least 1 B".
+    /// Description of the expected value, such as "at least 1 B".
     pub expected: String,
-    /// Found value, such as "0 B"; `None` if `expected` is sufficient.
+    /// Description of the wrong value, such as "0 B"; `None` if `expected` is sufficient.
     pub found: Option<String>,
 }
 
@@ -337,7 +338,7 @@ impl ParamKind {
     /// Checks that `value` is of this kind and in its domain.
     ///
     /// # Errors
-    /// The expected and the found value.
+    /// Returns the expected value and the value that was found.
     pub fn check(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Ratio { .. } | Self::RatioAbove { .. } | Self::Measure { .. }, ParamValue::Ratio(x)) => {
@@ -376,7 +377,7 @@ impl ParamKind {
         }
     }
 
-    /// Checks a plain number.
+    /// Checks that a plain number is in the kind's domain.
     fn check_number(self, x: f64) -> Result<(), Misfit> {
         let fits = match self {
             Self::Ratio { min, max } | Self::Measure { min, max, .. } => (min..=max).contains(&x),
@@ -386,7 +387,7 @@ impl ParamKind {
         if x.is_finite() && fits { Ok(()) } else { Err(Misfit::new(self.expected(), x)) }
     }
 
-    /// Checks a size, a time, a rate or a count; any other value has the wrong kind.
+    /// Checks a size, a time, a rate or a count. Any other value is of the wrong kind.
     fn check_amount(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Bytes { min } | Self::BytesPerPort { min }, ParamValue::Bytes(n)) if *n < min => {

@@ -1,22 +1,22 @@
-//! Limits of input, as data: checks, messages and the page of limits read one declaration.
+//! Limits of input, as data. Checks, messages and the page of limits use one declaration.
 
 use std::fmt;
 
 /// Maximum of a quantity in the input.
 ///
-/// A crate with such maxima lists them in a constant `LIMITS`; `docs/reference/limits.md` shows all
-/// of them, and a test of the command line requires a case just above each.
+/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md` shows
+/// all of them. A test of the command line requires a case just above each maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Limited quantity, in the plural: "seeds".
+    /// Name of the limited quantity in the plural, such as "seeds".
     pub name: &'static str,
-    /// The largest accepted number.
+    /// The largest accepted amount of the quantity.
     pub most: u64,
-    /// Unit of [`Self::most`]; empty if [`Self::name`] is counted.
+    /// Unit of [`Self::most`]; empty if the quantity is a number of things.
     pub unit: &'static str,
     /// Place of the quantity in the input: a key, an option, a file.
     pub place: &'static str,
-    /// Effect of exceeding the limit.
+    /// Effect of an amount above the limit.
     pub effect: &'static str,
 }
 
@@ -24,18 +24,18 @@ impl Limit {
     /// Refuses `found` if it exceeds the limit.
     ///
     /// # Errors
-    /// [`Beyond`], with the limit and the number found.
+    /// Returns [`Beyond`], with the limit and the number found.
     pub fn check(self, found: u64) -> Result<(), Beyond> {
         if found <= self.most { Ok(()) } else { Err(Beyond { limit: self, found }) }
     }
 }
 
-/// Error: a quantity exceeds its limit.
+/// Error about a quantity that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
-    /// Exceeded limit.
+    /// The limit that the quantity exceeds.
     pub limit: Limit,
-    /// Number found in the input.
+    /// Amount of the quantity in the input.
     pub found: u64,
 }
 

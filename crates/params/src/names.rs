@@ -1,10 +1,10 @@
-//! Names in messages: lists, and the known name nearest to a misspelt one.
+//! Names in messages: lists of names, and the known name nearest to a misspelt name.
 
-/// Longest text considered as a misspelt name (bytes): the comparison takes time proportional to
-/// the product of the lengths.
+/// Longest text that is considered as a misspelt name (bytes). The time of the comparison is
+/// proportional to the product of the lengths.
 const MISSPELT_MAX: usize = 128;
 
-/// "did you mean …?": the known name nearest to `written`, if any is near.
+/// Asks "did you mean …?" with the known name nearest to `written`, if a known name is near.
 #[must_use]
 pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if written.len() > MISSPELT_MAX {
@@ -17,27 +17,27 @@ pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -
             lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
         let bonus = if contains || letters(&lower) == letters(&written) { 0.2 } else { 0.0 };
         let edits = strsim::normalized_damerau_levenshtein(&written, &lower);
-        // A common prefix is not enough: "foo" and "followlqd" are not near.
+        // A common prefix does not make two names near: "foo" and "followlqd" are not near.
         (contains || edits > 0.34).then(|| (strsim::jaro_winkler(&written, &lower).max(edits) + bonus, name))
     });
     let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
     (best.0 > 0.7).then(|| best.1.to_owned())
 }
 
-/// Letters in alphabetical order: a name with the same letters in another order is near.
+/// Letters of a name in alphabetical order. Two names are near if they have equal letters.
 fn letters(name: &str) -> Vec<char> {
     let mut letters: Vec<char> = name.chars().collect();
     letters.sort_unstable();
     letters
 }
 
-/// List of quoted names: `"a", "b", "c"`.
+/// Lists names in quotes: `"a", "b", "c"`.
 #[must_use]
 pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// [`quoted_list`] of at most twelve names.
+/// Lists at most twelve names in quotes.
 #[must_use]
 pub fn first_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let count = names.clone().count();

@@ -1,4 +1,4 @@
-//! The parameters of one entry, complete and checked.
+//! The parameters of one entry, completely set and checked.
 
 use crate::choice::Choice;
 use crate::info::{ParamInfo, Profile};
@@ -7,12 +7,12 @@ use crate::value::{FileContent, ParamValue};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
-/// Error: a parameter that does not fit the switch, transport or network being built.
+/// Error about a parameter that does not fit the switch, transport or network being built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
-    /// Name of the parameter.
+    /// Name of the parameter that does not fit.
     pub param: &'static str,
-    /// Expected value and advice.
+    /// Expected value of the parameter, and advice.
     pub message: String,
 }
 
@@ -24,14 +24,14 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Error: a given value that is not a valid parameter of the entry, or a missing value.
+/// Error about a given value that is not a valid parameter of the entry, or about a missing value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveError {
-    /// Index of the wrong value among the given ones; `None`: a value is missing.
+    /// Index of the wrong value among the given values; `None` if a value is missing.
     pub given: Option<usize>,
-    /// Name of the given value, or of the missing parameter.
+    /// Name of the parameter with the wrong or missing value.
     pub name: String,
-    /// Expected value.
+    /// Description of the expected value.
     pub message: String,
 }
 
@@ -44,24 +44,24 @@ impl fmt::Display for ResolveError {
 impl std::error::Error for ResolveError {}
 
 /// A complete set of parameters for one entry. Every declared parameter has a value, or is absent
-/// if its default allows that.
+/// if its default allows this.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
-    /// Default declaration of each value, used when the value is absent.
+    /// Default of each parameter as declared, which is used when the value is absent.
     absent: Vec<ParamValue>,
-    /// Whether each value is the default of the profile.
+    /// Whether each parameter has the default value of the profile.
     defaults: Vec<bool>,
 }
 
-/// Compares the values of the parameters; their sources do not matter.
+/// Compares the values of the parameters. Whether a value is a default does not matter.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values
     }
 }
 
-/// Writes `name = value` for all present values, as an inline table of a scenario file.
+/// Writes `name = value` for all present values, in the syntax of an inline table.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = self.values.iter().filter(|(_, value)| !value.is_absent());
@@ -73,11 +73,11 @@ impl fmt::Display for Params {
 }
 
 impl Params {
-    /// The defaults of `infos` under `profile`, overridden by `given`.
+    /// Sets the parameters `infos` to their defaults under `profile`, overridden by `given`.
     ///
     /// # Errors
-    /// The first given value that names no parameter or is outside its domain; otherwise the first
-    /// required parameter that is missing.
+    /// Returns the first given value that names no parameter or is outside its domain. Otherwise
+    /// returns the first required parameter that is missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,
@@ -105,17 +105,17 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of `name` is the default. If a default does not suit an unusual switch,
-    /// that is no mistake of the user; a given value is.
+    /// Whether the value of the parameter `name` is its default. A default that does not suit an
+    /// unusual switch is no mistake of the user, but a given value is.
     ///
     /// # Panics
-    /// If no such parameter is declared.
+    /// If no parameter called `name` is declared.
     #[must_use]
     pub fn is_default(&self, name: &str) -> bool {
         self.defaults[self.position(name)]
     }
 
-    /// Whether the parameter has a value: given, default or computed.
+    /// Whether the parameter `name` has a value: given, default or computed.
     ///
     /// # Panics
     /// Panics like [`Self::is_default`].
@@ -124,7 +124,7 @@ impl Params {
         !self.get(name).is_absent()
     }
 
-    /// Sets a computed value, which must have the same kind.
+    /// Sets the parameter `name` to a computed value of the declared kind.
     ///
     /// # Panics
     /// Panics like [`Self::is_default`].
@@ -133,7 +133,7 @@ impl Params {
         self.values[position].1 = value;
     }
 
-    /// Removes a value, as if it had not been given.
+    /// Removes the value of the parameter `name`, as if it had not been given.
     ///
     /// # Panics
     /// Panics like [`Self::is_default`].
@@ -142,7 +142,7 @@ impl Params {
         self.values[position].1 = self.absent[position].clone();
     }
 
-    /// The time `name`; set to `computed` if it was not given.
+    /// The time `name`, which is set to `computed` if it was not given.
     ///
     /// # Panics
     /// If the parameter is not declared or has a different kind, as in [`Self::ratio`]. The
@@ -152,25 +152,25 @@ impl Params {
         self.time(name)
     }
 
-    /// The rate `name`; set to `computed` if it was not given.
+    /// The rate `name`, which is set to `computed` if it was not given.
     pub fn rate_or(&mut self, name: &str, computed: BitRate) -> BitRate {
         self.fill(name, ParamValue::Rate(computed));
         self.rate(name)
     }
 
-    /// The count `name`; set to `computed` if it was not given.
+    /// The count `name`, which is set to `computed` if it was not given.
     pub fn count_or(&mut self, name: &str, computed: u64) -> u64 {
         self.fill(name, ParamValue::Count(computed));
         self.count(name)
     }
 
-    /// The word `name`; set to `computed` if it was not given.
+    /// The word `name`, which is set to `computed` if it was not given.
     pub fn choice_or<T: Choice>(&mut self, name: &str, computed: T) -> T {
         self.fill(name, ParamValue::Choice(computed.word().into()));
         self.choice(name)
     }
 
-    /// The tables of `name`, mutable; empty if the parameter was not given.
+    /// The tables of the parameter `name`, mutable; empty if the parameter was not given.
     pub fn tables_mut(&mut self, name: &str) -> &mut [Self] {
         let position = self.position(name);
         match &mut self.values[position].1 {
@@ -191,14 +191,14 @@ impl Params {
         position.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))
     }
 
-    /// Replaces every value by `change` of its name and value; kinds must stay.
+    /// Replaces every value by `change` of its name and value; kinds of values must not change.
     #[must_use]
     pub fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
         let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();
         Self { values, ..self }
     }
 
-    /// All values in the order of declaration.
+    /// All parameters with their values, in the order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
         self.values.iter().map(|(name, value)| (*name, value))
     }
@@ -207,11 +207,12 @@ impl Params {
         &self.values[self.position(name)].1
     }
 
-    /// A [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or
+    /// The value of a [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or
     /// [`crate::ParamKind::Measure`].
     ///
     /// # Panics
-    /// If the entry did not declare `name` with this kind; also applies to the other getters.
+    /// If the entry did not declare `name` with this kind; the other getters panic in this case,
+    /// too.
     #[must_use]
     pub fn ratio(&self, name: &str) -> f64 {
         match self.get(name) {
@@ -220,8 +221,8 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last entry
-    /// repeats.
+    /// The value of a [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last
+    /// entry repeats.
     #[must_use]
     pub fn ratio_per_priority(&self, name: &str, priorities: usize) -> Vec<f64> {
         match self.get(name) {
@@ -232,7 +233,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Bytes`].
+    /// The value of a [`crate::ParamKind::Bytes`].
     #[must_use]
     pub fn bytes(&self, name: &str) -> u64 {
         match self.get(name) {
@@ -241,7 +242,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::BytesPerPort`] for `ports` ports; the last entry repeats.
+    /// The value of a [`crate::ParamKind::BytesPerPort`] for `ports` ports; the last entry repeats.
     #[must_use]
     pub fn bytes_per_port(&self, name: &str, ports: usize) -> Vec<u64> {
         match self.get(name) {
@@ -251,7 +252,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::List`] of plain numbers.
+    /// The value of a [`crate::ParamKind::List`] of plain numbers.
     #[must_use]
     pub fn ratios(&self, name: &str) -> Vec<f64> {
         self.elements(name, |value| match value {
@@ -260,7 +261,7 @@ impl Params {
         })
     }
 
-    /// A [`crate::ParamKind::List`] of counts.
+    /// The value of a [`crate::ParamKind::List`] of counts.
     #[must_use]
     pub fn counts(&self, name: &str) -> Vec<u64> {
         self.elements(name, |value| match value {
@@ -269,7 +270,7 @@ impl Params {
         })
     }
 
-    /// A [`crate::ParamKind::List`] of sizes (bytes).
+    /// The value of a [`crate::ParamKind::List`] of sizes (bytes).
     #[must_use]
     pub fn sizes(&self, name: &str) -> Vec<u64> {
         self.elements(name, |value| match value {
@@ -285,7 +286,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Profiles`].
+    /// The value of a [`crate::ParamKind::Profiles`].
     #[must_use]
     pub fn profiles(&self, name: &str) -> &[BufferProfile] {
         match self.get(name) {
@@ -294,7 +295,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Time`].
+    /// The value of a [`crate::ParamKind::Time`].
     #[must_use]
     pub fn time(&self, name: &str) -> Time {
         match self.get(name) {
@@ -303,7 +304,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Count`].
+    /// The value of a [`crate::ParamKind::Count`].
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         match self.get(name) {
@@ -312,32 +313,32 @@ impl Params {
         }
     }
 
-    /// An optional plain number: `None` if it was not given.
+    /// The value of an optional plain number; `None` if it was not given.
     #[must_use]
     pub fn given_ratio(&self, name: &str) -> Option<f64> {
         self.has(name).then(|| self.ratio(name))
     }
 
-    /// An optional [`crate::ParamKind::Bytes`]: `None` if it was not given.
+    /// The value of an optional [`crate::ParamKind::Bytes`]; `None` if it was not given.
     #[must_use]
     pub fn given_bytes(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.bytes(name))
     }
 
-    /// An optional [`crate::ParamKind::Choice`]: `None` if it was not given.
+    /// The value of an optional [`crate::ParamKind::Choice`]; `None` if it was not given.
     #[must_use]
     pub fn given_choice<T: Choice>(&self, name: &str) -> Option<T> {
         self.has(name).then(|| self.choice(name))
     }
 
-    /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not
-    /// given.
+    /// The value of a [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]; `None`
+    /// if it was not given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
         self.has(name).then(|| self.time(name))
     }
 
-    /// A [`crate::ParamKind::Rate`].
+    /// The value of a [`crate::ParamKind::Rate`].
     #[must_use]
     pub fn rate(&self, name: &str) -> BitRate {
         match self.get(name) {
@@ -346,27 +347,27 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not
-    /// given.
+    /// The value of a [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]; `None`
+    /// if it was not given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
         self.has(name).then(|| self.rate(name))
     }
 
-    /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was
-    /// not given.
+    /// The value of a [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]; `None`
+    /// if it was not given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.count(name))
     }
 
-    /// A [`crate::ParamKind::Count`] that is declared to fit 32 bits.
+    /// The value of a [`crate::ParamKind::Count`] that is declared to fit 32 bits.
     #[must_use]
     pub fn small_count(&self, name: &str) -> u32 {
         u32::try_from(self.count(name)).expect("the parameter's range fits 32 bits")
     }
 
-    /// A [`crate::ParamKind::Text`].
+    /// The value of a [`crate::ParamKind::Text`].
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
@@ -375,7 +376,7 @@ impl Params {
         }
     }
 
-    /// A list of texts, such as a [`crate::ParamKind::Nodes`].
+    /// The value of a parameter with a list of texts, such as a [`crate::ParamKind::Nodes`].
     #[must_use]
     pub fn texts(&self, name: &str) -> &[String] {
         match self.get(name) {
@@ -384,13 +385,13 @@ impl Params {
         }
     }
 
-    /// An optional [`crate::ParamKind::Texts`]; empty if it was not given.
+    /// The value of an optional [`crate::ParamKind::Texts`]; `None` if it was not given.
     #[must_use]
     pub fn given_texts(&self, name: &str) -> Option<&[String]> {
         self.has(name).then(|| self.texts(name))
     }
 
-    /// A [`crate::ParamKind::Pairs`].
+    /// The value of a [`crate::ParamKind::Pairs`].
     #[must_use]
     pub fn pairs(&self, name: &str) -> &[(String, String)] {
         match self.get(name) {
@@ -399,7 +400,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::File`].
+    /// The value of a [`crate::ParamKind::File`].
     #[must_use]
     pub fn file(&self, name: &str) -> &FileContent {
         match self.get(name) {
@@ -408,16 +409,16 @@ impl Params {
         }
     }
 
-    /// The value of `name`, of any kind.
+    /// The value of the parameter `name`, which may be of any kind.
     ///
     /// # Panics
-    /// If no such parameter is declared.
+    /// If no parameter called `name` is declared.
     #[must_use]
     pub fn value(&self, name: &str) -> &ParamValue {
         self.get(name)
     }
 
-    /// A [`crate::ParamKind::Tables`]; empty if it was not given.
+    /// The value of a [`crate::ParamKind::Tables`]; empty if it was not given.
     #[must_use]
     pub fn tables(&self, name: &str) -> &[Self] {
         match self.get(name) {
@@ -427,7 +428,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Flag`].
+    /// The value of a [`crate::ParamKind::Flag`].
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
@@ -436,7 +437,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Choice`] as the enumeration that the parameter was declared with.
+    /// The value of a [`crate::ParamKind::Choice`] as the enumeration of the declaration.
     #[must_use]
     pub fn choice<T: Choice>(&self, name: &str) -> T {
         match self.get(name) {

@@ -1,15 +1,15 @@
-//! Buffer profiles: values for some queues of a switch that replace the general parameters (SONiC's
-//! `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
+//! Buffer profiles: values for some queues of a switch that replace the general parameters. They
+//! are SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`.
 
 use crate::choices;
 use crate::info::Misfit;
 use std::fmt;
 
-/// Smallest and largest α of a profile; with the largest, the threshold never limits a queue.
+/// Smallest and largest α of a profile. With the largest α, the threshold never limits a queue.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 
 choices! {
-    /// Side of the switch whose queues a profile applies to.
+    /// Side of the switch to whose queues a profile applies.
     #[derive(Default)]
     pub enum Direction {
         #[default]
@@ -18,7 +18,7 @@ choices! {
     }
 }
 
-/// Limit of a queue's length.
+/// Rule for the limit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThresholdRule {
     /// α times the free space of the queue's pool. SONiC's `dynamic_th` is log₂ α.
@@ -27,21 +27,23 @@ pub enum ThresholdRule {
     Static(u64),
 }
 
-/// Values of some queues that replace the policy's parameters; `None`: the parameter applies.
+/// Values for some queues that replace the policy's parameters; `None` means that the parameter
+/// applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
-    /// Numbers of the ports that the profile covers; empty: all.
+    /// Numbers of the ports to which the profile applies; empty means all ports.
     pub ports: Vec<u16>,
-    /// Priorities that the profile covers; empty: all.
+    /// Priorities to which the profile applies; empty means all priorities.
     pub priorities: Vec<u8>,
-    /// Side of the switch that the profile covers.
+    /// Side of the switch to which the profile applies.
     pub direction: Direction,
-    /// Threshold at which a lossless ingress queue pauses, and at which any other queue loses
-    /// packets.
+    /// Threshold at which a lossless ingress queue pauses its sender. Any other queue loses packets
+    /// at this threshold.
     pub threshold: Option<ThresholdRule>,
-    /// Reserve of each queue, below its threshold (bytes; SONiC's `size`).
+    /// Reserved buffer of each queue, below its threshold (bytes; SONiC's `size`).
     pub reserved: Option<u64>,
-    /// Headroom of each ingress queue for packets after a pause (bytes; SONiC's `xoff`).
+    /// Headroom of each ingress queue for packets that arrive after a pause (bytes; SONiC's
+    /// `xoff`).
     pub headroom: Option<u64>,
     /// Length below which a paused ingress queue resumes (bytes).
     pub xon: Option<u64>,
@@ -50,7 +52,7 @@ pub struct BufferProfile {
 }
 
 impl BufferProfile {
-    /// Whether the profile applies to the queue of `priority` at `port` on this side.
+    /// Whether the profile applies to the queue of `priority` at `port` on the side `direction`.
     #[must_use]
     pub fn covers(&self, direction: Direction, port: usize, priority: usize) -> bool {
         self.direction == direction
@@ -59,10 +61,10 @@ impl BufferProfile {
                 || self.priorities.iter().any(|&listed| usize::from(listed) == priority))
     }
 
-    /// Checks the values as far as this is possible without a switch.
+    /// Checks the values of the profile as far as possible without a switch.
     ///
     /// # Errors
-    /// The expected value.
+    /// Returns the expected value.
     pub fn check(&self) -> Result<(), Misfit> {
         if let Some(ThresholdRule::Dynamic(alpha)) = self.threshold
             && !ALPHAS.contains(&alpha)

@@ -30,18 +30,18 @@ use crate::info::{ParamInfo, Profile};
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-/// Longest name (bytes): names become columns and folders.
+/// Longest name of an entry (bytes). Names become columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words that have another meaning where a name is expected: on the command line, in a scenario's
-/// table, or for "no congestion control".
+/// Words that have another meaning where a name is expected. They are words of the command line or
+/// of a scenario's table, or mean "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
-/// Prefix of the folders of results.
+/// Prefix of the names of results' folders.
 const RESERVED_PREFIX: &str = "seed-";
 
-/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry!).
+/// An entry with a name and parameters. [`entry!`](crate::entry!) implements this trait.
 pub trait Entry: Send + Sync + 'static {
-    /// Name of the kind of entry in messages: "policy".
+    /// Name of the kind of entry in messages, such as "policy".
     const KIND: &'static str;
     /// Separator between the words of a name: `-` for entries chosen by `name`, `_` for entries
     /// chosen by the `kind` of a table.
@@ -51,18 +51,18 @@ pub trait Entry: Send + Sync + 'static {
     fn card(&self) -> Card;
 }
 
-/// The part that all kinds of entries have in common.
+/// The fields that all kinds of entries have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
-    /// Short name: scenario files, columns, reports (`dt`).
+    /// Short name of the entry (`dt`) in scenario files, columns and reports.
     pub name: &'static str,
     /// Other accepted names of the entry (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
-    /// Full name.
+    /// Full name of the entry.
     pub title: &'static str,
     /// Summary of the entry in one line.
     pub summary: &'static str,
-    /// Source: authors, venue, equation.
+    /// Source of the entry: authors, venue, equation.
     pub source: &'static str,
     /// Parameters of the entry.
     pub params: &'static [ParamInfo],
@@ -75,7 +75,7 @@ impl Card {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// Name and aliases.
+    /// Returns the name and the aliases of the entry.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
@@ -91,15 +91,16 @@ macro_rules! entry {
     ) => {
         $(#[$attribute])*
         $visibility struct $Info {
-            /// Short name: scenario files, the command line, columns, reports.
+            /// Short name of the entry in scenario files, on the command line, in columns and
+            /// reports.
             pub name: &'static str,
-            /// Other accepted names.
+            /// Other accepted names of the entry.
             pub aliases: &'static [&'static str],
-            /// Full name, for people.
+            /// Full name of the entry, for people.
             pub title: &'static str,
-            /// Summary in one line.
+            /// Summary of the entry in one line.
             pub summary: &'static str,
-            /// Source: authors, venue, equation; may be empty.
+            /// Source of the entry: authors, venue, equation; may be empty.
             pub source: &'static str,
             /// Parameters of the entry.
             pub params: &'static [$crate::ParamInfo],
@@ -130,10 +131,10 @@ macro_rules! entry {
     };
 }
 
-/// All entries of a kind: the built-in list, then the custom entries in the order of registration.
+/// All entries of a kind: the built-in list, then custom entries in the order of registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Custom entries. Entries live as long as the process, like built-in ones, so references need
+    /// Custom entries. Like built-in entries, they exist until the process ends, so references need
     /// no counting.
     custom: RwLock<Vec<&'static E>>,
 }
@@ -145,31 +146,31 @@ impl<E: Entry> fmt::Debug for Registry<E> {
 }
 
 impl<E: Entry> Registry<E> {
-    /// A registry with these built-in entries.
+    /// Creates a registry with these built-in entries.
     #[must_use]
     pub const fn new(built_in: &'static [&'static E]) -> Self {
         Self { built_in, custom: RwLock::new(Vec::new()) }
     }
 
-    /// The built-in entries.
+    /// The built-in entries of the registry.
     #[must_use]
     pub const fn built_in(&self) -> &'static [&'static E] {
         self.built_in
     }
 
-    /// The custom entries, in the order of registration.
+    /// The custom entries of the registry, in the order of registration.
     #[must_use]
     pub fn custom(&self) -> Vec<&'static E> {
         self.custom.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// All entries: the built-in ones, then the custom ones.
+    /// All entries of the registry: the built-in entries, then the custom entries.
     #[must_use]
     pub fn all(&self) -> Vec<&'static E> {
         self.built_in.iter().copied().chain(self.custom()).collect()
     }
 
-    /// The short names of all entries.
+    /// The short names of all entries of the registry.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<E> {
         self.all().into_iter().map(|entry| entry.card().name)
     }
@@ -181,10 +182,10 @@ impl<E: Entry> Registry<E> {
         self.built_in.iter().chain(custom.iter()).copied().find(|entry| entry.card().is_called(name))
     }
 
-    /// Checks that the built-in entries obey the rules for custom ones, and share no name.
+    /// Checks that the built-in entries obey the rules for custom entries, and share no name.
     ///
     /// # Errors
-    /// The first entry that does not, and the reason.
+    /// Returns the first built-in entry that violates a rule, and the reason.
     pub fn verify(&self) -> Result<(), RegisterError> {
         for (index, entry) in self.built_in.iter().enumerate() {
             let card = entry.card();
@@ -194,10 +195,11 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Registers a custom entry. From then on its name works like a built-in one; the built-in
-    /// list, the schema and the documentation do not change.
+    /// Registers a custom entry. Its name then works like a built-in name. The built-in list, the
+    /// schema and the documentation do not change.
     ///
-    /// Register before loading scenarios: a scenario is read with the entries known at that time.
+    /// Register entries before loading scenarios, which are read with the entries known at that
+    /// time.
     ///
     /// # Errors
     /// If a name is taken or invalid, a text is missing, or a parameter's default is outside its
@@ -206,8 +208,8 @@ impl<E: Entry> Registry<E> {
         self.add(entry, false)
     }
 
-    /// Registers like [`Self::register`], for entries whose table also has the keys `common`: no
-    /// parameter may have the name of such a key.
+    /// Registers like [`Self::register`], for entries whose table also has the keys `common`. No
+    /// parameter of the entry may have the name of such a key.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`]. Also fails if a parameter has a name in `common`.
@@ -225,9 +227,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Registers like [`Self::register`], but replaces a custom entry of the same name. Meant for
-    /// interactive work in which an entry is edited repeatedly. Built-in entries cannot be
-    /// replaced. Objects built from the old entry continue to work.
+    /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`.
+    /// This is meant for interactive work in which an entry is edited repeatedly. Built-in entries
+    /// cannot be replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`]. Also fails if a different entry has one of the
@@ -254,10 +256,10 @@ impl<E: Entry> Registry<E> {
 
 /// A registry of any kind, for code that only lists entries: schema, documentation, command line.
 pub trait Catalog: Sync {
-    /// Name of the kind of entry in messages: "policy".
+    /// Name of the kind of entry in messages, such as "policy".
     fn kind(&self) -> &'static str;
 
-    /// The common part of the entries; `own`: includes custom entries.
+    /// The common fields of the entries. With `custom`, custom entries are included.
     fn cards(&self, custom: bool) -> Vec<Card>;
 }
 
@@ -293,7 +295,7 @@ fn taken<E: Entry>(
     Ok(())
 }
 
-/// Checks a single entry: names, texts, parameters.
+/// Checks a single entry: its names, texts and parameters.
 fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), RegisterError> {
     let mut seen: Vec<&str> = Vec::new();
     for name in card.names() {
@@ -319,7 +321,7 @@ fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), Registe
     Ok(())
 }
 
-/// Refuses parameters that would hide the keys that every entry has.
+/// Refuses parameters that would hide the keys `common` of every entry's table.
 fn check_common(kind: &'static str, common: &[&str], card: &Card) -> Result<(), RegisterError> {
     match card.params.iter().find(|param| common.contains(&param.name)) {
         None => Ok(()),
@@ -365,46 +367,46 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     }
 }
 
-/// Reason why an entry cannot be registered. `kind` is the kind of entry: "policy".
+/// Reason why an entry cannot be registered. `kind` is the kind of entry, such as "policy".
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// A name is invalid.
+    /// A name of the entry is invalid.
     Name {
         /// Kind of the entry.
         kind: &'static str,
-        /// Refused name.
+        /// Name of the entry that was refused.
         name: String,
         /// Rule that the name breaks.
         why: &'static str,
     },
-    /// A name belongs to another entry.
+    /// A name of the entry belongs to another entry.
     Taken {
         /// Kind of the entry.
         kind: &'static str,
-        /// Taken name.
+        /// Name that the other entry already has.
         name: String,
         /// Full name of the other entry.
         title: String,
     },
-    /// A text is empty or has several lines.
+    /// A text of the entry is empty or has several lines.
     Text {
         /// Kind of the entry.
         kind: &'static str,
         /// Name of the entry.
         entry: String,
-        /// Name of the text.
+        /// Name of the wrong text, such as a title or a summary.
         what: &'static str,
     },
-    /// A parameter is declared incorrectly.
+    /// A parameter of the entry is declared incorrectly.
     Parameter {
         /// Kind of the entry.
         kind: &'static str,
         /// Name of the entry.
         entry: String,
-        /// Name of the parameter.
+        /// Name of the incorrectly declared parameter.
         parameter: String,
-        /// Expected value.
+        /// Description of the expected value.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Values of parameters.
+//! Values and defaults of parameters.
 
 use crate::params::Params;
 use crate::profiles::BufferProfile;
@@ -8,28 +8,29 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A parameter's value.
+/// A parameter's value, or its default.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// Default of a parameter that must be given. The text is an example, as in a file.
+    /// Default of a parameter that must be given. The text is an example in the syntax of
+    /// scenarios.
     Required(&'static str),
     /// Default of a parameter that is computed when the entry is built. The text describes the
     /// rule.
     Computed(&'static str),
-    /// Default as [`Self::Computed`], with an example as in a scenario file.
+    /// Default like [`Self::Computed`], with an example in the syntax of scenarios.
     Derived(&'static str, &'static str),
     /// Default of a parameter that may be omitted.
     Optional,
-    /// Default as [`Self::Optional`], with an example as in a scenario file.
+    /// Default like [`Self::Optional`], with an example in the syntax of scenarios.
     OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
     /// A ratio per priority, never empty: see [`crate::ParamKind::RatioPerPriority`].
     RatioPerPriority(Cow<'static, [f64]>),
-    /// Bytes; for a [`crate::ParamKind::BytesPerPort`], the same for every port.
+    /// A number of bytes. For a [`crate::ParamKind::BytesPerPort`], it applies to every port.
     Bytes(u64),
-    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Before it is computed, it is the word
-    /// [`crate::AUTO`].
+    /// Numbers of bytes by port, never empty: see [`crate::ParamKind::BytesPerPort`]. Before it is
+    /// computed, the value is the word [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
     /// A span of time.
     Time(Time),
@@ -43,33 +44,33 @@ pub enum ParamValue {
     Choice(Cow<'static, str>),
     /// Any text.
     Text(Cow<'static, str>),
-    /// A list, never empty: see [`crate::ParamKind::List`].
+    /// A list of values, never empty: see [`crate::ParamKind::List`].
     List(Cow<'static, [ParamValue]>),
-    /// Profiles of queues, possibly none: see [`crate::ParamKind::Profiles`].
+    /// Buffer profiles, possibly none: see [`crate::ParamKind::Profiles`].
     Profiles(Cow<'static, [BufferProfile]>),
     /// Several texts.
     Texts(Vec<String>),
-    /// See [`crate::ParamKind::Pairs`].
+    /// Pairs of names: see [`crate::ParamKind::Pairs`].
     Pairs(Vec<(String, String)>),
-    /// See [`crate::ParamKind::File`].
+    /// Name and content of a file: see [`crate::ParamKind::File`].
     File(FileContent),
     /// Tables, each of them complete: see [`crate::ParamKind::Tables`].
     Tables(Vec<Params>),
 }
 
-/// A file that a parameter names, with its content when the document was read. Later steps read no
-/// file system.
+/// A file that a parameter names, with its content when the document was read. Later steps do not
+/// read the file again.
 #[derive(Clone, Debug)]
 pub struct FileContent {
-    /// Name of the copy in a result.
+    /// Name of the file's copy in a result folder.
     pub name: String,
-    /// Path of the file, for messages.
+    /// Path of the original file, for messages.
     pub path: PathBuf,
-    /// Content of the file.
+    /// Content of the file when the document was read.
     pub content: Arc<[u8]>,
 }
 
-/// Compares name and content, not the path.
+/// Compares name and content of two files, but not their paths.
 impl PartialEq for FileContent {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.content == other.content
@@ -77,19 +78,19 @@ impl PartialEq for FileContent {
 }
 
 impl ParamValue {
-    /// A word, as a default: `ParamValue::word(Victim::Tail.word())`.
+    /// Creates a default that is a word, such as `ParamValue::word(Victim::Tail.word())`.
     #[must_use]
     pub const fn word(word: &'static str) -> Self {
         Self::Choice(Cow::Borrowed(word))
     }
 
-    /// A ratio for every priority, as a default.
+    /// Creates a default with a ratio for every priority.
     #[must_use]
     pub const fn ratios(list: &'static [f64]) -> Self {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value stands for a value that was not given, as only defaults do:
+    /// Whether the value stands for a value that was not given. Only defaults do:
     /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
     /// [`Self::OptionalLike`].
     #[must_use]
@@ -105,8 +106,8 @@ impl ParamValue {
     }
 }
 
-/// Writes the value as in a scenario file. An absent value becomes its rule, "required" or
-/// "optional".
+/// Writes the value in the syntax of a scenario file. An absent value becomes its rule, "required"
+/// or "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

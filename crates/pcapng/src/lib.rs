@@ -1,4 +1,4 @@
-//! Writer of packet captures for Wireshark: pcapng with interfaces, directions, and comments on the
+//! Writes packet captures for Wireshark: pcapng with interfaces, directions, and comments about the
 //! outcome of each packet.
 //!
 //! ```
@@ -29,57 +29,57 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// An interface that packets pass through.
+/// An interface of a switch that packets pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface<'a> {
     /// Name of the interface.
     pub name: &'a str,
-    /// Description shown beside the name; may be empty.
+    /// Description of the interface, shown beside its name; may be empty.
     pub description: &'a str,
     /// Rate of the interface (bit/s), if it has one.
     pub bits_per_second: Option<u64>,
-    /// Maximum bytes stored per packet; 0: all.
+    /// Maximum number of bytes stored per packet; 0 means all bytes.
     pub snapshot_bytes: u32,
 }
 
 /// Direction of a packet through its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// The packet arrived.
+    /// The packet arrived at the interface.
     Inbound,
-    /// The packet left.
+    /// The packet left through the interface.
     Outbound,
 }
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
-    /// Interface number returned by [`Capture::interface`].
+    /// Number of the interface, which [`Capture::interface`] returned.
     pub interface: u32,
-    /// Time (ns since 1970).
+    /// Time of the packet (ns since 1970).
     pub at_ns: u64,
     /// Length of the packet on the link (bytes).
     pub original_bytes: u32,
-    /// First bytes of the packet, or all of it.
+    /// First bytes of the packet, or all its bytes.
     pub data: &'a [u8],
-    /// Direction; `None`: unknown or not applicable.
+    /// Direction of the packet; `None` if it is unknown or not applicable.
     pub direction: Option<Direction>,
-    /// Packets of the interface omitted right before this packet.
+    /// Number of the interface's packets that are omitted right before this packet.
     pub left_out: u64,
 }
 
-/// Totals of an interface.
+/// Totals of an interface at the end of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Start and end of the count (ns since 1970).
+    /// Start and end of the time in which packets were counted (ns since 1970).
     pub span_ns: (u64, u64),
-    /// Packets received.
+    /// Number of packets that the interface received.
     pub received: u64,
-    /// Packets missing from the capture, for lack of time or space.
+    /// Number of packets that the capture lacks, because of time or space.
     pub left_out: u64,
 }
 
-/// A capture being written.
+/// A capture file that is being written.
 pub struct Capture<W: Write> {
     file: PcapNgWriter<W>,
     interfaces: u32,
@@ -113,7 +113,7 @@ impl<W: Write> Capture<W> {
         Ok(Self { file: PcapNgWriter::with_section_header(to, section).map_err(failed)?, interfaces: 0 })
     }
 
-    /// Adds an interface and returns its number.
+    /// Adds an interface to the capture and returns the interface's number.
     ///
     /// # Errors
     /// If writing fails.
@@ -123,7 +123,7 @@ impl<W: Write> Capture<W> {
             options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(interface.description)));
         }
         options.extend(interface.bits_per_second.map(InterfaceDescriptionOption::IfSpeed));
-        // Time stamps are in nanoseconds.
+        // Time stamps of the interface are in nanoseconds.
         options.push(InterfaceDescriptionOption::IfTsResol(9));
         let snaplen = interface.snapshot_bytes;
         let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen, options };
@@ -132,7 +132,7 @@ impl<W: Write> Capture<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Adds a packet, with an optional comment.
+    /// Adds a packet to the capture, with an optional comment.
     ///
     /// # Errors
     /// If writing fails, or the interface is unknown.
@@ -159,12 +159,12 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes the totals of an interface, at the end of the capture.
+    /// Writes the totals of an interface at the end of the capture.
     ///
     /// # Errors
     /// If writing fails, or the interface is unknown.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The format requires the upper half of a time first; the library writes whole numbers in
+        // The format requires the upper half of a time first. The library writes whole numbers in
         // the byte order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![
@@ -179,7 +179,7 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Flushes the buffer of the destination.
+    /// Flushes the buffer of the capture's destination.
     ///
     /// # Errors
     /// If writing fails.
@@ -187,7 +187,7 @@ impl<W: Write> Capture<W> {
         self.file.get_mut().flush()
     }
 
-    /// Returns the destination.
+    /// Returns the destination of the capture.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }

@@ -1,27 +1,27 @@
-//! Comments on packets, with the same words for real and simulated packets.
+//! Comments about packets, with equal words for real and simulated packets.
 
 use std::fmt;
 
-/// Outcome of a packet, and the state of the buffer right after it.
+/// A comment about a packet: its outcome, and the state of the buffer right after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark<'a> {
-    /// Outcome for the packet in a word.
+    /// Outcome of the packet in a word.
     pub event: &'a str,
     /// Port and priority of the packet's queue, such as `eth1.0`.
     pub queue: &'a str,
-    /// More about the packet; may be empty.
+    /// Further text about the packet; may be empty.
     pub about: &'a str,
-    /// Bytes in the packet's queue after the event.
+    /// Number of bytes in the packet's queue after the event.
     pub queue_bytes: u64,
-    /// Bytes in the buffer after the event.
+    /// Number of bytes in the buffer after the event.
     pub buffer_bytes: u64,
-    /// Limit of the policy for the queue (bytes), if it has one.
+    /// Limit of the policy for the packet's queue (bytes); `None` without a limit.
     pub limit: Option<u64>,
     /// Reason for the loss, if the packet was lost.
     pub reason: Option<&'a str>,
     /// Reason for the switch's mark, if the packet has one.
     pub marked: Option<&'a str>,
-    /// Place that had no room, the bytes in it, and its limit (bytes).
+    /// Place that had no room for the packet, the bytes in this place, and its limit (bytes).
     pub bound: Option<(&'a str, u64, u64)>,
 }
 

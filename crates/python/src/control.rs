@@ -1,8 +1,8 @@
 //! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! A method that the class does not define is never called. The first failure is recorded in its
-//! flow with time and traceback, and no control of the transport is called afterwards. The driver
-//! of the flows then ends the run ([`Controller::take_failure`]).
+//! A method that the class does not define is never called. The first failure is recorded with its
+//! flow, time and traceback. No control of the transport is called after a failure. The driver of
+//! the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -25,14 +25,14 @@ pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 /// Registered congestion controls whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Names of the optional methods in Python.
+/// Names of the optional methods of a congestion control in Python.
 const HOOKS: [&str; 4] = ["on_congestion", "on_notification", "on_sent", "begin_message"];
 const ON_CONGESTION: usize = 0;
 const ON_NOTIFICATION: usize = 1;
 const ON_SENT: usize = 2;
 const BEGIN_MESSAGE: usize = 3;
 
-/// Class attributes, with the names of the fields of [`CongestionControlInfo`].
+/// Attributes of a Python class, with the names of the fields of [`CongestionControlInfo`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wishes {
@@ -42,8 +42,8 @@ pub(crate) struct Wishes {
     starts_at_line_rate: bool,
 }
 
-/// Registers `class_` under `name`; replaces an earlier class of this name. `hooks` are the
-/// optional methods that the class defines.
+/// Registers the congestion control `class_` under `name`; replaces an earlier class of this name.
+/// `hooks` are the optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_congestion_control(
     class_: Bound<'_, PyType>,
@@ -76,7 +76,7 @@ pub(crate) fn register_congestion_control(
 }
 
 /// Creates the starter of a transport, which makes an instance per flow. Makes one instance
-/// immediately, so that a class that refuses its parameters fails when the scenario is read.
+/// immediately, so that invalid parameters fail when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -114,7 +114,7 @@ fn path<'py>(py: Python<'py>, config: &TcpConfig) -> PyResult<Bound<'py, PyAny>>
     class.call1((config.line_rate.0, config.base_rtt.0, config.segment_wire_bytes, config.initial_window))
 }
 
-/// Makes the controls of a transport.
+/// Makes the congestion controls of a transport's flows.
 struct Maker {
     class: Arc<Py<PyType>>,
     path: Py<PyAny>,
@@ -133,7 +133,8 @@ impl Maker {
         PythonControl::new(&object, self.hooks, shown, &self.silenced)
     }
 
-    /// The control of a new flow. If the class cannot be instantiated, the control is a failed one.
+    /// Creates the control of a new flow. If the class cannot be instantiated, the control has
+    /// failed.
     fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
         Python::attach(|py| match self.make(py, window) {
             Ok(control) => control,
@@ -146,9 +147,9 @@ impl Maker {
     }
 }
 
-/// An instance of a custom class: the control of one flow.
+/// An instance of a Python class that controls one flow.
 struct PythonControl {
-    /// The instance with its bound methods; `None` if it could not be made.
+    /// The instance with its bound methods; `None` if the class could not be instantiated.
     instance: Option<Instance>,
     /// The window that the instance reads and changes.
     shown: Option<Py<PlainWindow>>,
@@ -157,7 +158,7 @@ struct PythonControl {
     failure: Option<ControlFailure>,
 }
 
-/// An instance with its bound methods, which are looked up once.
+/// An instance of a Python class with its bound methods, which are looked up once.
 struct Instance {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
@@ -188,7 +189,7 @@ impl PythonControl {
         Ok(Self { instance: Some(instance), shown: Some(shown), ..Self::silent(silenced) })
     }
 
-    /// A control that is never called.
+    /// Creates a control whose Python methods are never called.
     fn silent(silenced: &Arc<AtomicBool>) -> Self {
         Self { instance: None, shown: None, silenced: Arc::clone(silenced), failure: None }
     }
@@ -196,13 +197,13 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Only the first failure is reported.
+        // Only the first failure of a transport is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }
     }
 
-    /// Calls a method with the window, and applies the changes of the method.
+    /// Calls a Python method with the window, and applies the changes that the method makes to it.
     #[inline]
     fn call(
         &mut self,
@@ -292,7 +293,7 @@ impl Controller for PythonControl {
     }
 }
 
-/// A copy has a separate instance, made by `copy.deepcopy`.
+/// A copy of a control has a separate Python instance, made by `copy.deepcopy`.
 impl PythonControl {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let (Some(instance), Some(shown)) = (&self.instance, &self.shown) else {

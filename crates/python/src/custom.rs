@@ -14,12 +14,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) type PlainParameter<'py> =
     (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 
-/// Leaks a text, because entries of the registries live as long as the process.
+/// Leaks a text, because registry entries exist until the process ends.
 pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// Names of the Python entries of one registry. Runs that use such an entry hold the interpreter
+/// Names of the Python entries of one registry. Runs that use such an entry keep the interpreter
 /// lock.
 pub(crate) struct InPython(RwLock<Vec<&'static str>>);
 
@@ -28,12 +28,12 @@ impl InPython {
         Self(RwLock::new(Vec::new()))
     }
 
-    /// Whether the entry called `name` decides in Python.
+    /// Whether the registry entry called `name` is a Python class.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
     }
 
-    /// Records that the entry called `name` decides in Python.
+    /// Records that the registry entry called `name` is a Python class.
     pub(crate) fn insert(&self, name: &'static str) {
         let mut names = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if !names.contains(&name) {
@@ -42,14 +42,14 @@ impl InPython {
     }
 }
 
-/// Converts the parameters that a class declares.
+/// Converts the parameters that a Python class declares.
 pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static [ParamInfo]> {
     let params = parameters.into_iter().map(parameter).collect::<PyResult<Vec<_>>>()?;
     Ok(params.leak())
 }
 
-/// Converts parameters to keyword arguments: sizes in bytes, times in picoseconds, rates in bits
-/// per second.
+/// Converts parameters to keyword arguments of Python. Sizes are in bytes, times in picoseconds,
+/// rates in bits per second.
 pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in params.iter() {
@@ -103,11 +103,11 @@ fn to_python<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, Py
     })
 }
 
-/// Failure of a call.
+/// Failure of a call of a Python method.
 pub(crate) enum Trouble {
-    /// The method raised an exception.
+    /// The Python method raised an exception.
     Raised(PyErr),
-    /// The method returned an invalid value.
+    /// The Python method returned an invalid value.
     Nonsense(String),
 }
 
@@ -118,7 +118,7 @@ impl From<PyErr> for Trouble {
 }
 
 impl Trouble {
-    /// The failure in one sentence, and the exception that caused it.
+    /// Returns the failure in one sentence, and the exception that caused the failure.
     pub(crate) fn in_short(self, py: Python<'_>) -> (String, Option<Cause>) {
         match self {
             Self::Nonsense(what) => (what, None),
@@ -130,10 +130,10 @@ impl Trouble {
     }
 }
 
-/// The source of another error.
+/// An error that caused another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// The error for an invalid returned value: "answered 3 (int); expected ...".
+/// The error for an invalid returned value, such as "answered 3 (int); expected ...".
 #[cold]
 pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
@@ -148,19 +148,20 @@ pub(crate) struct Raised {
     /// Python exception of the custom class.
     pub(crate) error: PyErr,
     in_short: String,
-    /// The traceback as Python prints it.
+    /// Traceback of the exception as Python prints it.
     pub(crate) traceback: String,
 }
 
 impl Raised {
-    /// The exception that caused a failure, if any.
+    /// Finds the Python exception that caused a failure, if any.
     pub(crate) fn find_in<'a>(
         cause: Option<&'a (dyn std::error::Error + Send + Sync + 'static)>,
     ) -> Option<&'a Self> {
         cause.and_then(|cause| cause.downcast_ref())
     }
 
-    /// One-line summary, such as "raised ZeroDivisionError: division by zero (own.py, line 12)".
+    /// Summary of the exception on one line, such as "raised ZeroDivisionError: division by zero
+    /// (own.py, line 12)".
     pub(crate) fn in_short(&self) -> &str {
         &self.in_short
     }
@@ -176,7 +177,7 @@ impl Raised {
     }
 }
 
-/// File and line of the innermost frame.
+/// File and line of the innermost frame of a traceback.
 fn innermost(mut traceback: Bound<'_, PyAny>) -> PyResult<(String, usize)> {
     loop {
         let next = traceback.getattr("tb_next")?;

@@ -1,5 +1,5 @@
-//! Conversion of library errors to the exceptions of `bufferlab.exceptions`. The classes are
-//! defined in Python, so they can be documented, subclassed and pickled like any other class.
+//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. The exception
+//! classes are defined in Python, so they can be documented, subclassed and pickled.
 
 use crate::custom::Raised;
 use crate::words;
@@ -17,13 +17,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::path::Path;
 
-/// An `ArgumentError` about the argument `argument` of a call.
+/// Creates an `ArgumentError` about the argument `argument` of a call.
 pub(crate) fn argument(py: Python<'_>, argument: &str, message: &str, help: &str) -> PyErr {
     let fields = (message, words::in_python(help), argument);
     raised(py, "ArgumentError", |class| class.call1(fields))
 }
 
-/// An `UnknownNameError`: there is no `kind` with this name. The help suggests a name from `known`.
+/// Creates an `UnknownNameError`: no `kind` has this name. The help suggests a name from `known`.
 pub(crate) fn unknown<'a>(
     py: Python<'_>,
     argument: &str,
@@ -39,7 +39,7 @@ pub(crate) fn unknown<'a>(
     raised(py, "UnknownNameError", |class| class.call1((message, help, argument)))
 }
 
-/// An `ArgumentError` about an unexpected value.
+/// Creates an `ArgumentError` about an unexpected value of an argument.
 #[cold]
 pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let py = value.py();
@@ -60,7 +60,7 @@ pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) 
     })
 }
 
-/// The error of `pickle` and `copy` for a class that shows a moment of a run.
+/// Creates the error of `pickle` and `copy` for a class that shows a moment of a run.
 pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
     argument(py, "", &message, "keep the numbers that you need")
@@ -69,8 +69,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
 /// Fields of Python's `Problem`: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// Converts a problem. A problem in a change has a key but no file; for a dictionary or a text, the
-/// file is `<name>`.
+/// Converts a problem of a scenario to plain values. A problem in a change has a key but no file.
+/// For a dictionary or a text, the file is `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
@@ -88,7 +88,7 @@ pub(crate) fn plain(problem: &Problem) -> Plain {
     )
 }
 
-/// A `ScenarioError` with every problem.
+/// Creates a `ScenarioError` with every problem of the scenario.
 pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
     let problems: Vec<_> = error.problems().iter().map(plain).collect();
     raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
@@ -119,7 +119,7 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     with_help(py, "RunError", &error.to_string(), error.hint())
 }
 
-/// A `ControlError`, caused by what the congestion control raised.
+/// Creates a `ControlError`, caused by the exception of a congestion control.
 fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) -> PyErr {
     let FailedControl { control, flow, src, dst, time, failure } = failed;
     let raised = Raised::find_in(failure.cause.as_deref());
@@ -127,7 +127,7 @@ fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) 
     caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
 }
 
-/// A `MarkingError`, caused by what the marking rule raised.
+/// Creates a `MarkingError`, caused by the exception of a marking rule.
 fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) -> PyErr {
     let FailedMarking { rule, switch, queue: (port, priority), time, failure } = failed;
     let raised = Raised::find_in(failure.cause.as_deref());
@@ -135,13 +135,13 @@ fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) 
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
 
-/// The traceback as Python prints it; empty if nothing was raised.
+/// Traceback as Python prints it; empty without a Python exception.
 fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// Sets the raised exception as the cause of `error`. An exception that is not a mistake of the
-/// class (Ctrl-C, `sys.exit()`) is returned instead.
+/// Sets the raised exception as the cause of `error`. Ctrl-C and `sys.exit()` are not mistakes of
+/// the class, so such an exception is returned instead of `error`.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
         return raised.error.clone_ref(py);
@@ -150,7 +150,7 @@ fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     error
 }
 
-/// A `PolicyError`, caused by what the policy raised.
+/// Creates a `PolicyError`, caused by the exception of a policy.
 fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
     let FailedPolicy { policy, switch, queue, time, failure } = failed;
     let (port, priority) = queue.unzip();
@@ -159,7 +159,7 @@ fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) ->
     caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }
 
-/// A `PolicyError` of a policy in a trial; `queue` is port and priority.
+/// Creates a `PolicyError` for a policy in a trial; `queue` is a port and a priority.
 pub(crate) fn policy_alone(
     py: Python<'_>,
     name: &str,
@@ -171,12 +171,12 @@ pub(crate) fn policy_alone(
     policy(py, failed.to_string(), "mend the policy", &failed)
 }
 
-/// A `ResultsError`.
+/// Converts an error of a result folder to a `ResultsError`.
 pub(crate) fn results(py: Python<'_>, error: &ResultsError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
 
-/// A `ResultsError` of a report, because a report is read from results.
+/// Converts an error of a report to a `ResultsError`, because a report is read from results.
 pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
@@ -189,17 +189,17 @@ pub(crate) fn plan(py: Python<'_>, error: &PlanError) -> PyErr {
     }
 }
 
-/// A `DomainError` with the input, its value and the valid values.
+/// Creates a `DomainError` with the input, its value and the valid values.
 pub(crate) fn domain(py: Python<'_>, error: &DomainError) -> PyErr {
     raised(py, "DomainError", |class| class.call1((error.input, error.value, &error.valid)))
 }
 
-/// The exception `class` with a message and a help text.
+/// Creates an exception of `class` with a message and a help text.
 pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) -> PyErr {
     raised(py, class, |class| class.call1((message, words::in_python(help))))
 }
 
-/// Creates an exception of `class` with `make`, or returns the error of the attempt.
+/// Creates an exception with `make`, or returns the error of the attempt.
 fn raised<'py>(
     py: Python<'py>,
     class: &str,

@@ -1,4 +1,4 @@
-//! Explanations of drops, marks and evictions: a scenario runs up to the event.
+//! Explains drops, marks and evictions: runs a scenario up to the requested event.
 
 use crate::errors;
 use crate::runs::{Relay, attend};
@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use std::io;
 
-/// Selection of events that the caller requests; the time is in nanoseconds.
+/// The caller's selection of events; the time is in nanoseconds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -35,8 +35,8 @@ impl RunSink for Explanations {
     }
 }
 
-/// Runs a scenario and explains events. Returns JSON in the published format, and text; the list is
-/// empty if there is no such event.
+/// Runs a scenario and explains events. Returns the explanations as published JSON and as text. The
+/// list of explanations is empty if no such event occurs.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,
@@ -68,7 +68,7 @@ fn explained(
     Ok(sink.0.iter().map(|one| ExplanationRecord::new(one, switches, &classes)).collect())
 }
 
-/// Kinds of events, by their names in Python.
+/// Kinds of events that can be explained, by their names in Python.
 const EVENTS: [&str; 5] = ["drop", "mark", "eviction", "loss", "pause"];
 
 fn request(py: Python<'_>, wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {

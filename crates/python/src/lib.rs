@@ -1,8 +1,8 @@
 //! The extension module `bufferlab._bufferlab`: the laboratory for Python.
 //!
-//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`); other
-//! crates do the work. Functions take and return plain values. Errors are raised as the exceptions
-//! of `bufferlab.exceptions`. Other Python threads can run during a simulation.
+//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`), and
+//! other crates do the work. Functions take and return plain values. Errors are raised as
+//! exceptions of `bufferlab.exceptions`. Other Python threads can run during a simulation.
 
 mod control;
 mod custom;
@@ -74,13 +74,13 @@ fn version() -> (&'static str, Option<&'static str>) {
     (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())
 }
 
-/// The known name that is most similar to `written`, if any is similar enough.
+/// Returns the known name that is most similar to `written`, if a name is similar enough.
 #[pyfunction]
 fn suggestion(written: &str, known: Vec<String>) -> Option<String> {
     bufferlab_params::suggestion(written, known.iter().map(String::as_str))
 }
 
-/// Translates a hint of the command line to terms of the package.
+/// Translates a hint about the command line to terms of the Python package.
 #[pyfunction]
 fn in_python_words(hint: &str) -> String {
     words::in_python(hint)

@@ -19,7 +19,7 @@ use std::fmt;
 /// Registered marking rules whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers `class_` under `name`; replaces an earlier class of this name.
+/// Registers the marking rule `class_` under `name`; replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_marking_rule(
     class_: Bound<'_, PyType>,
@@ -45,7 +45,7 @@ pub(crate) fn register_marking_rule(
     Ok(())
 }
 
-/// Creates the rule of a switch: an instance of `class`.
+/// Creates the marking rule of a switch: an instance of `class`.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -64,9 +64,9 @@ fn build(
     })
 }
 
-/// An instance of a custom class: the rule of one memory of a switch.
+/// An instance of a Python class that marks packets in one memory of a switch.
 struct PythonRule {
-    /// The instance; `None` after a failed copy.
+    /// The Python instance; `None` after a failed copy.
     instance: Option<Instance>,
     has_failed: bool,
     failure: Option<MarkingFailure>,
@@ -74,7 +74,7 @@ struct PythonRule {
 
 struct Instance {
     object: Py<PyAny>,
-    /// Bound method `marks`, looked up once.
+    /// Bound method `marks` of the instance, looked up once.
     marks: Py<PyAny>,
     buffer: Py<Buffer>,
 }
@@ -100,7 +100,7 @@ impl PythonRule {
         self.failure = Some(MarkingFailure { now, queue, what, cause });
     }
 
-    /// A copy of the rule, including its state.
+    /// Copies the marking rule, including its state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let Some(instance) = &self.instance else {
             return Ok(Self { instance: None, has_failed: true, failure: None });

@@ -1,4 +1,4 @@
-//! Comparisons and sweeps. The plans come from the code of the command line.
+//! Comparisons and sweeps, planned by the code of the command line.
 
 use crate::errors;
 use crate::scenario::{Loaded, variant};
@@ -10,12 +10,12 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A scenario of Python: path, text (`None`: read the file), overrides.
+/// A scenario from Python: path, text (`None`: read the file), changed keys.
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A planned run: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// Runs, policies in order, number of reused runs, policies that cannot run with the reason, and
-/// exceptions of variants that cannot run.
+/// A planned comparison: runs, policies in order, number of reused runs, policies that cannot run
+/// with the reason, and exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
@@ -31,7 +31,7 @@ fn plain(job: Job) -> PlainJob {
     (Loaded { inner: job.loaded }, job.dir, caveats.collect())
 }
 
-/// Converts policies, then variants.
+/// Converts the names of policies and the texts of variants to the choices of a comparison.
 fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Vec<PolicySelection>> {
     let policy = |name: &String| {
         let known = bufferlab_core::policies();
@@ -47,9 +47,9 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
         .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
-/// Plans a comparison of `policies` and `variants` with `seeds` seeds in `out`. Without policies
-/// and variants, plans runs of the scenario, with the variant `run_as` if given. With `go_on`,
-/// finished runs are reused, except a single run.
+/// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`. Without
+/// policies and variants, plans runs of the scenario, with the variant `run_as` if given. With
+/// `go_on`, finished runs are reused, except a single run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -80,14 +80,14 @@ pub(crate) fn plan(
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
 
-/// Whether `out` has an undamaged finished run of this scenario, from this version and these custom
-/// classes.
+/// Whether the folder `out` has an undamaged finished run of this scenario. The run must be from
+/// this version and from the current custom classes.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
     bufferlab_lab::is_finished(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
 }
 
-/// Splits the values of a key in the syntax of the command line: `0.2,0.4`, `["1 MB", "2 MB"]`.
+/// Splits the values of a varied key, such as `0.2,0.4` or `["1 MB", "2 MB"]`.
 #[pyfunction]
 pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     let values = bufferlab_lab::split_values(text);
@@ -162,25 +162,25 @@ impl SweepPlan {
         Ok(Self { inner })
     }
 
-    /// The missing runs.
+    /// Runs of the sweep that are still missing.
     #[getter]
     fn jobs(&self) -> Vec<PlainJob> {
         self.inner.jobs.iter().cloned().map(plain).collect()
     }
 
-    /// Names of the missing runs: point, policy and seed.
+    /// Names of the sweep's missing runs: point, policy and seed.
     #[getter]
     fn places(&self) -> Vec<String> {
         self.inner.jobs.iter().map(|job| self.inner.place(job)).collect()
     }
 
-    /// Number of reused runs.
+    /// Number of runs that the sweep reuses.
     #[getter]
     fn kept(&self) -> usize {
         self.inner.reused
     }
 
-    /// Points that cannot run, with the reason.
+    /// Points of the sweep that cannot run, with the reason.
     #[getter]
     fn failed(&self) -> Vec<String> {
         self.inner.failed.clone()

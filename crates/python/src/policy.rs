@@ -1,4 +1,4 @@
-//! Custom policies in Python: registration, runs, conformance, trials.
+//! Custom policies in Python: registration, runs, conformance checks and trials.
 
 mod adapter;
 mod check;
@@ -25,8 +25,8 @@ pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 /// Registered policies whose class is in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers `class_` under `name`; replaces an earlier class of this name. `hooks` are the
-/// optional methods that the class defines.
+/// Registers the policy `class_` under `name`; replaces an earlier class of this name. `hooks` are
+/// the optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_policy(
     class_: Bound<'_, PyType>,
@@ -54,7 +54,7 @@ pub(crate) fn register_policy(
     Ok(())
 }
 
-/// Creates an instance of `class` for a switch.
+/// Creates an instance of the policy `class` for a switch.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -95,7 +95,7 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
     ))
 }
 
-/// Converts and checks parameters of `info` from Python: ratios, whole numbers (bytes,
+/// Converts and checks the parameters `info` of a policy from Python: ratios, whole numbers (bytes,
 /// picoseconds), flags, words.
 fn given(
     py: Python<'_>,
@@ -122,8 +122,8 @@ fn given(
     Ok(given)
 }
 
-/// Converts a value of a kind; `None` if the value is of another kind, `Some(None)` if only
-/// scenarios can have such values.
+/// Converts a Python value to a parameter of `kind`. Returns `None` if the value is of another
+/// kind, and `Some(None)` if only scenarios can have values of `kind`.
 fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>> {
     let whole = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     let ratio = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
@@ -156,7 +156,7 @@ fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>
     Some(Some(value))
 }
 
-/// Finds the policy called `name`.
+/// Finds the policy called `name` in the registry.
 fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
     let known = || bufferlab_core::policies().iter().map(|info| info.name).collect::<Vec<_>>();
     bufferlab_core::find_policy(name).ok_or_else(|| errors::unknown(py, "policy", "policy", name, known()))

@@ -5,19 +5,19 @@ use pyo3::prelude::*;
 /// A buffer-management policy that scenarios can name.
 #[pyclass(frozen, get_all, module = "bufferlab._bufferlab")]
 pub(crate) struct PolicyInfo {
-    /// Name in scenarios.
+    /// Name of the policy in scenarios.
     name: &'static str,
-    /// Other names that scenarios accept.
+    /// Other names of the policy that scenarios accept.
     aliases: Vec<&'static str>,
     /// Full name.
     title: &'static str,
-    /// Summary in one sentence.
+    /// Summary of the policy in one sentence.
     summary: &'static str,
     /// Paper or document that defines the policy.
     source: &'static str,
-    /// Work per decision.
+    /// Work of the policy per decision.
     cost: &'static str,
-    /// Parameters: name, default in the syntax of scenarios, valid values, meaning.
+    /// Parameters of the policy: name, default in the syntax of scenarios, valid values, meaning.
     parameters: Vec<(&'static str, String, String, &'static str)>,
 }
 

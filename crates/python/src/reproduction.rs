@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// A verdict: id of the statement, verdict, measured values, remark.
+/// A verdict on a statement: id of the statement, verdict, measured values, remark.
 type PlainVerdict = (String, String, String, Option<String>);
 /// A judged experiment: name, figure, title, folder, verdicts, failed runs.
 type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<String>);
@@ -25,7 +25,7 @@ type PlainReproduction = (Vec<PlainExperiment>, String);
 /// A listed experiment: name, figure, title, ids of the judged statements.
 type PlainEntry = (String, String, String, Vec<String>);
 
-/// The requested experiments and their options.
+/// The experiments that the caller requests, and their options.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -48,13 +48,14 @@ pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Plain
     Ok(registry.experiments.iter().map(one).collect())
 }
 
-/// Writes the scenarios of the package to `folder` and returns their files.
+/// Writes the scenarios of the package to `folder` and returns the paths of their files.
 #[pyfunction]
 pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
 }
 
-/// Runs experiments into the folders of the command line. Returns the verdicts, also as JSON.
+/// Runs experiments into the folders that the command line uses. Returns the verdicts, also as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]
 pub(crate) fn reproduce(
@@ -67,8 +68,8 @@ pub(crate) fn reproduce(
     done.map_err(|error| failed(py, &error))
 }
 
-/// Converts an error to a `ScenarioError` with all mistakes of the experiments, or to a
-/// `ResultsError`.
+/// Converts an error of a reproduction. Mistakes in experiments become one `ScenarioError`, other
+/// errors a `ResultsError`.
 fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     match error {
         ReproduceError::Experiment(error) => errors::scenario(py, error),
@@ -76,8 +77,8 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
-/// The plan of a new or resumed reproduction. The caller executes the runs anywhere and stores
-/// their numbers as they arrive.
+/// The plan of a new or resumed reproduction. The caller executes the runs on any machine and
+/// stores their numbers as they arrive.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct ReproductionPlan {
     registry: Registry,
@@ -99,7 +100,7 @@ impl ReproductionPlan {
         py.detach(plan).map_err(|error| failed(py, &error))
     }
 
-    /// The missing runs: scenario, and the selection of numbers to record, as JSON.
+    /// The missing runs of the plan: scenario, and the numbers to record, as JSON.
     #[getter]
     fn jobs(&self) -> PyResult<Vec<(Loaded, String)>> {
         let one = |missing: &Missing| {
@@ -110,7 +111,7 @@ impl ReproductionPlan {
         self.missing.iter().map(one).collect()
     }
 
-    /// Stores the numbers of the run `index`.
+    /// Stores the recorded numbers of the run `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
         let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());
@@ -118,7 +119,7 @@ impl ReproductionPlan {
         self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
-    /// Judges the finished runs and writes all outputs; `failures` has the index of every failed
+    /// Judges the finished runs and writes all outputs. `failures` has the index of every failed
     /// run with the reason.
     fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
@@ -131,8 +132,8 @@ impl ReproductionPlan {
     }
 }
 
-/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON. The tables
-/// are not needed afterwards.
+/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON. The run's
+/// tables are not needed afterwards.
 #[pyfunction]
 pub(crate) fn take(
     py: Python<'_>,
@@ -149,12 +150,12 @@ pub(crate) fn take(
     serde_json::to_vec(&numbers).map_err(|why| foreign(py, &why))
 }
 
-/// Error for JSON from a different version of the program.
+/// Error for a worker's JSON from a different version of the program.
 fn foreign(py: Python<'_>, why: &serde_json::Error) -> PyErr {
     errors::with_help(py, "ResultsError", &why.to_string(), "install the same wheel on every worker")
 }
 
-/// Error for tables that cannot be read, or numbers that cannot be stored.
+/// Error for a run whose tables cannot be read, or whose numbers cannot be stored.
 fn lost(py: Python<'_>, why: &FailureCause) -> PyErr {
     let help = "make room in the folder that it names, or make it writable, and repeat: only what is missing will run";
     errors::with_help(py, "ResultsError", &why.to_string(), help)
@@ -189,7 +190,7 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<PlainReproduction, Reprod
     conclusion(&registry, &results, &wanted.out)
 }
 
-/// Judges the statements, writes all outputs, and converts the results to plain values.
+/// Judges the statements, writes all outputs, and converts the verdicts to plain values.
 fn conclusion(
     registry: &Registry,
     results: &[Results],

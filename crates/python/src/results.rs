@@ -1,4 +1,5 @@
-//! Result folders: numbers of a run, reports of a folder. Python reads the Parquet tables directly.
+//! Result folders: numbers of a run, and reports of a folder. Python reads the Parquet tables
+//! directly.
 
 use crate::errors;
 use crate::words;
@@ -10,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
-/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1), whether it is
-/// a headline metric.
+/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1), and whether
+/// the metric is a headline metric.
 type Plain = (String, String, String, &'static str, i8, bool);
 
 fn metric(metric: Metric) -> Plain {
@@ -29,7 +30,7 @@ pub(crate) fn metric_id(id: &str) -> String {
     Metric::current_id(id).into_owned()
 }
 
-/// Every metric with its value, and the whole summary as JSON.
+/// Numbers of a run: every metric with its value, and the whole summary as JSON.
 type Numbers = (Vec<(Plain, Option<f64>)>, String);
 
 /// Summarises the run in `dir`: every metric with its value, and the whole summary as JSON.
@@ -47,19 +48,19 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
     py.detach(|| store_run(&dir, &files).map(drop)).map_err(|error| errors::results(py, &error))
 }
 
-/// A mean with its interval: number of seeds, mean, half width.
+/// A mean with its 95 % interval: number of seeds, mean, half width.
 type Interval = (u64, f64, Option<f64>);
-/// Policy, value of every seed, mean, change against the baseline.
+/// A cell of a comparison: policy, value of every seed, mean, change against the baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
-/// A change with its interval: number of seeds, mean, both ends.
+/// A change with its 95 % interval: number of seeds, mean, lower end, upper end.
 type PlainChange = (u64, f64, Option<f64>, Option<f64>);
-/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), and the text for
-/// a terminal.
+/// A comparison: policies, seeds, metrics with a cell per policy, caveats (id, message, advice),
+/// and the text for a terminal.
 type PlainReport =
     (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
 
 /// Compares the runs in `dir`, with the policies in `order` first. With `write`, writes the report
-/// to the folder.
+/// into `dir`.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {

@@ -1,4 +1,4 @@
-//! Execution of runs. The calling thread waits, reports progress to Python and checks for Ctrl-C;
+//! Executes runs. The calling thread waits, reports progress to Python and checks for Ctrl-C, while
 //! other threads do the work.
 
 use crate::errors;
@@ -19,20 +19,20 @@ use std::time::Duration;
 /// Interval at which the waiting thread reports progress and checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Progress and state of all runs of a call.
+/// Progress and state of all runs that one call executes.
 pub(crate) struct Relay {
     /// Finished fraction and packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// Whether a policy, a marking rule or a congestion control of each run is in Python.
+    /// For every run, whether a policy, a marking rule or a congestion control is in Python.
     in_python: Vec<bool>,
-    /// Flag that stops all runs.
+    /// Flag that stops all runs of the call.
     stopped: Arc<AtomicBool>,
     /// Stop flag of the run whose Python policy started these runs; `None` if no policy did.
     outer: Option<Arc<AtomicBool>>,
 }
 
 thread_local! {
-    /// Stop flag of the runs that this thread works for.
+    /// Stop flag of the runs for which this thread works.
     static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -55,7 +55,7 @@ impl Relay {
         }
     }
 
-    /// Executes work of these runs. Nested runs that the work starts stop with these runs.
+    /// Executes work for the runs of this relay. Runs started by the work stop with these runs.
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.replace(Some(Arc::clone(&self.stopped)));
         let done = work();
@@ -69,12 +69,12 @@ impl Relay {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
-    /// A relay for runs of built-in policies; [`Self::expect`] sets their number.
+    /// Creates a relay for runs of built-in policies. [`Self::expect`] sets the number of runs.
     pub(crate) fn empty() -> Self {
         Self::new(&[])
     }
 
-    /// Sets the number of runs.
+    /// Sets the number of runs of the relay.
     pub(crate) fn expect(&self, runs: usize) {
         *self.runs.lock().expect("nobody panics while holding it") = vec![(0.0, 0); runs];
     }
@@ -83,7 +83,8 @@ impl Relay {
         self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
     }
 
-    /// Sum of the finished fractions, number of complete runs, packet-hops, number of runs.
+    /// Progress of all runs: sum of the finished fractions, complete runs, packet-hops, number of
+    /// runs.
     fn sum(&self) -> (f64, usize, u64, usize) {
         let runs = self.runs.lock().expect("nobody panics while holding it");
         let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
@@ -94,7 +95,7 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // The phase after the arrivals has an unknown length but is usually short, so it counts as
+        // The phase after the arrivals has an unknown length. It is usually short, so it counts as
         // the last percent.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
@@ -103,9 +104,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run with verdicts, marks or windows from Python holds the interpreter lock throughout,
-    /// because taking the lock for every decision would cost more than the decision. Other Python
-    /// threads run while the custom code runs, as for all Python code.
+    /// A run with verdicts, marks or windows from Python keeps the interpreter lock throughout.
+    /// Taking the lock for every decision would cost more than the decision. Other Python threads
+    /// run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -120,12 +121,12 @@ impl Watcher for Relay {
 /// A job from Python: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Executes all jobs, `threads` at a time (0: the number of cores). Returns the exception of each
+/// Executes all jobs, `threads` in parallel (0: the number of cores). Returns the exception of each
 /// job, or `None`.
 ///
-/// This thread calls `progress` about ten times a second with the sum of the finished fractions,
-/// the number of complete runs, the packet-hops and the number of runs. Ctrl-C or an exception of
-/// `progress` stops the runs and is raised here.
+/// This thread calls `progress` about ten times a second. The arguments are the sum of the finished
+/// fractions, the number of complete runs, the packet-hops and the number of runs. Ctrl-C or an
+/// exception of `progress` stops the runs and is raised here.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -146,8 +147,8 @@ pub(crate) fn execute<'py>(
 }
 
 /// Executes `work` on another thread. Meanwhile, this thread reports the state of `relay` to
-/// `progress` and checks for Ctrl-C ten times a second. An exception of either stops the relay, and
-/// is raised after the work has ended.
+/// `progress` and checks for Ctrl-C ten times a second. Ctrl-C or an exception of `progress` stops
+/// the relay, and is raised after the work has ended.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,
@@ -158,7 +159,7 @@ pub(crate) fn attend<T: Send>(
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
-                // Dropped when the work ends or panics, which ends the waiting.
+                // `alive` is dropped when the work ends or panics, which ends the waiting.
                 let _alive = alive;
                 relay.within(work)
             });

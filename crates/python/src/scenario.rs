@@ -1,4 +1,4 @@
-//! Scenarios: loaded, checked, described.
+//! Scenarios that Python loads, checks and describes.
 
 use crate::errors::{self, Plain};
 use crate::words;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A loaded scenario, with all defaults.
+/// A loaded scenario with the values of all defaults.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Loaded {
     pub(crate) inner: bufferlab_scenario::Loaded,
@@ -29,13 +29,13 @@ impl Loaded {
         &self.inner.scenario.description
     }
 
-    /// Seed of the run.
+    /// Seed of the scenario's run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.scenario.seed
     }
 
-    /// Flows start in `0..duration` (s).
+    /// Duration in which flows of the scenario start (s).
     #[getter]
     fn duration_seconds(&self) -> f64 {
         self.inner.scenario.duration.as_ns() as f64 / 1e9
@@ -73,13 +73,13 @@ impl Loaded {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
-    /// Label in a comparison and text of the variant; `None` for a plain policy.
+    /// Label of the variant in a comparison, and its text; `None` for a plain policy.
     #[getter]
     fn variant(&self) -> Option<(String, String)> {
         self.inner.variant.clone().map(|name| (name.label, name.text))
     }
 
-    /// A copy with the name of a variant.
+    /// A copy of the scenario with the name of a variant.
     fn as_variant(&self, label: String, text: String) -> Self {
         let mut inner = self.inner.clone();
         inner.variant = Some(VariantName { label, text });
@@ -92,14 +92,14 @@ impl Loaded {
         &self.inner.resolved
     }
 
-    /// Files that the resolved text refers to: name, content.
+    /// Names and contents of the files to which the resolved scenario refers.
     #[getter]
     fn inputs<'py>(&self, py: Python<'py>) -> Vec<(&str, Bound<'py, PyBytes>)> {
         let one = |input: &'_ bufferlab_scenario::InputFile| PyBytes::new(py, &input.content);
         self.inner.inputs.iter().map(|input| (input.name.as_str(), one(input))).collect()
     }
 
-    /// Warnings about the numbers: message, key, file, line, help.
+    /// Warnings about the scenario's numbers: message, key, file, line, help.
     #[getter]
     fn warnings(&self) -> Vec<Plain> {
         self.inner.warnings.iter().map(errors::plain).collect()
@@ -115,7 +115,7 @@ impl Loaded {
     }
 }
 
-/// Names in the order of their first appearance.
+/// Removes repeated names; keeps the order of their first appearance.
 fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for name in all {
@@ -129,21 +129,21 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 /// Parses the text of a variant; the error names `argument`.
 pub(crate) fn variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<Variant> {
     Variant::parse(text).map_err(|mistake| {
-        // The text has the problem, its place, and the advice after "help: ".
+        // The shown text has the problem, its place, and the advice after "help: ".
         let shown = words::in_python(&mistake.to_string());
         let (message, help) = shown.split_once("help: ").unwrap_or((&shown, ""));
         errors::argument(py, argument, &format!("{argument}: {}", message.trim_end()), help)
     })
 }
 
-/// Raises an error if a text is not a variant.
+/// Raises an error if a text is not a valid variant.
 #[pyfunction]
 pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<()> {
     variant(py, argument, text).map(drop)
 }
 
-/// Loads the file `path`, or `text` as if it were the content of the file, with overrides (dotted
-/// key, TOML value) and the changes of a variant.
+/// Loads a scenario from the file `path`, or from `text` as the content of the file. Applies
+/// changed keys (dotted key, TOML value) and the changes of a variant.
 #[pyfunction]
 #[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Error for an invalid configuration, or an invalid request about it.
+/// Error for an invalid switch configuration, or an invalid request about the configuration.
 fn wrong(py: Python<'_>, message: &str, help: &str) -> PyErr {
     errors::with_help(py, "ConfigurationError", message, help)
 }
@@ -41,12 +41,12 @@ fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
         .map_err(|error| wrong(py, &error.to_string(), "report it with the configuration"))
 }
 
-/// The configuration of one chip.
+/// The SONiC configuration of one chip.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicConfiguration(Config);
 
-/// Reads files, and the databases of a running switch if given. Returns name and configuration of
-/// every chip.
+/// Reads configuration files, and the databases of a running switch if given. Returns name and
+/// configuration of every chip.
 #[pyfunction]
 pub(crate) fn sonic_read(
     py: Python<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn sonic_read(
 }
 
 impl SonicConfiguration {
-    /// The chip family; an unknown chip is an error.
+    /// Returns the chip family; an unknown chip is an error.
     fn chip(&self, py: Python<'_>, name: Option<&str>) -> PyResult<&'static Chip> {
         chip_for(&self.0, name).map_err(|error| {
             let known = CHIPS.iter().map(|chip| chip.name);
@@ -79,7 +79,7 @@ impl SonicConfiguration {
         })
     }
 
-    /// The chip family; an unknown name is an error, an unknown switch has none.
+    /// Returns the chip family, or `None` for an unknown switch. An unknown name is an error.
     fn perhaps(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Option<&'static Chip>> {
         match name {
             Some(_) => self.chip(py, name).map(Some),
@@ -90,7 +90,7 @@ impl SonicConfiguration {
 
 #[pymethods]
 impl SonicConfiguration {
-    /// Parts of the configuration that were not understood.
+    /// Parts of the configuration that the reader did not understand.
     fn problems(&self) -> Vec<String> {
         self.0.problems.iter().map(ToString::to_string).collect()
     }
@@ -102,7 +102,7 @@ impl SonicConfiguration {
         Ok((json(py, &explanation)?, readable(&explain::text(&explanation))))
     }
 
-    /// Finds problems, as JSON.
+    /// Finds problems in the configuration, as JSON.
     #[pyo3(signature = (chip, allow, round_trip_us))]
     fn lint(
         &self,
@@ -126,7 +126,7 @@ impl SonicConfiguration {
         Ok((json(py, &prediction)?, readable(&silicon::text(&prediction))))
     }
 
-    /// Test vectors: as JSON, as text, and as `qos_params`.
+    /// Test vectors for the chip: as JSON, as text, and as `qos_params`.
     #[pyo3(signature = (chip, packet_bytes))]
     fn vectors(
         &self,
@@ -140,7 +140,7 @@ impl SonicConfiguration {
         Ok((json(py, &found)?, readable(&vectors::text(&found)), vectors::yaml(&found)))
     }
 
-    /// Creates a scenario of the configuration, and the choices to compare.
+    /// Creates a scenario of the configuration, and the choices that it compares.
     #[pyo3(signature = (chip, against, traffic, leaves, load, fan_in, request, duration_seconds))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
     fn what_if(
@@ -196,13 +196,13 @@ impl SonicConfiguration {
     }
 }
 
-/// A scenario and the choices to compare in it.
+/// A what-if scenario and the choices to compare in it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicWhatIf(WhatIf);
 
 #[pymethods]
 impl SonicWhatIf {
-    /// The scenario file.
+    /// The text of the scenario file.
     fn scenario(&self) -> &str {
         &self.0.scenario
     }
@@ -215,7 +215,7 @@ impl SonicWhatIf {
         self.0.choices.iter().map(choice).collect()
     }
 
-    /// Simplifications of the scenario.
+    /// Simplifications of the scenario against the real switch.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
@@ -228,8 +228,8 @@ impl SonicWhatIf {
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
-    /// Recommends a choice from the runs of a folder: choice, reasons, caveats, and the text with
-    /// the table.
+    /// Recommends a choice from the runs of a folder. Returns the choice, reasons, caveats, and the
+    /// text with the table.
     fn recommend(
         &self,
         py: Python<'_>,
@@ -250,13 +250,13 @@ pub(crate) struct SonicProbe(Mutex<Executor>);
 
 #[pymethods]
 impl SonicProbe {
-    /// Answers a request; request and answer are JSON.
+    /// Answers a request of a probe; request and answer are JSON.
     fn answer(&self, py: Python<'_>, request: &str) -> String {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).answer_line(request))
     }
 }
 
-/// Profile, configured exponent, current exponent, lowest and highest exponent, number of queues.
+/// A tuned profile: name, configured, current, lowest and highest exponent, number of queues.
 type TunedProfile = (String, i8, i8, (i8, i8), usize);
 
 /// A tuner of a switch. The tuner has a state, so calls run one at a time.
@@ -303,7 +303,7 @@ impl SonicTuner {
             .map_err(|error| not_done(py, &error))
     }
 
-    /// The tuned profiles.
+    /// The profiles whose exponents the tuner changes.
     fn profiles(&self, py: Python<'_>) -> Vec<TunedProfile> {
         self.with(py, |daemon| {
             let tracked = daemon.tuner().tracked.iter();
@@ -313,18 +313,18 @@ impl SonicTuner {
         })
     }
 
-    /// Reads the counters at a time (seconds, from any origin). Returns events as JSON.
+    /// Reads the switch's counters at time `at` (seconds, from any origin). Returns events as JSON.
     fn step(&self, py: Python<'_>, at: f64) -> PyResult<String> {
         let events = self.with(py, |daemon| daemon.step(at));
         json(py, &events)
     }
 
-    /// Whether there were too many consecutive faults.
+    /// Whether the tuner must end after too many consecutive faults.
     fn must_end(&self, py: Python<'_>) -> bool {
         self.with(py, |daemon| daemon.must_end())
     }
 
-    /// Restores the configured values. Returns events as JSON.
+    /// Restores the configured values on the switch. Returns events as JSON.
     fn revert(&self, py: Python<'_>) -> PyResult<String> {
         let events = self.with(py, Daemon::revert);
         json(py, &events)

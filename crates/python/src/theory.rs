@@ -14,24 +14,24 @@ use pyo3::types::{PyBool, PyDict};
 
 /// A step of a derivation: name, formula, formula with numbers, result, source.
 type Line = (String, String, String, String, String);
-/// Column headers and rows of a table.
+/// Column headers and rows of a derivation's table.
 type Table = (Vec<String>, Vec<Vec<String>>);
-/// Quantity, stated value, measured value, relation, tolerance for discretisation, whether the
-/// values agree.
+/// A compared quantity: name, stated value, measured value, relation, tolerance for discretisation,
+/// whether the values agree.
 type PlainCheck = (String, f64, f64, &'static str, f64, bool);
-/// Title, lines, table, answers (name, value, text), notes, and the whole derivation as text.
+/// A derivation: title, lines, table, answers (name, value, text), notes, and the whole text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
 
-/// Runs a calculator with values by name: text with a unit, or plain numbers in base units (bytes,
-/// bits/s, seconds). `None` leaves out an optional value.
+/// Runs a calculator with values by name. A value is text with a unit, or a number in base units
+/// (bytes, bits/s, seconds). `None` omits an optional value.
 #[pyfunction]
 pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) -> PyResult<Plain> {
     let (info, given) = question(py, name, values)?;
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// Replays a calculation with packets. Returns the compared values, the answers that were not
-/// replayed with the reasons, and the whole comparison as text.
+/// Checks a calculation with simulated packets. Returns the compared values, the answers without a
+/// check and their reasons, and the whole comparison as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn replay(
     Ok((found.checks().map(check).collect(), found.left_out.clone(), found.to_string()))
 }
 
-/// Finds a calculator and converts its values.
+/// Finds a calculator and converts its input values.
 fn question(
     py: Python<'_>,
     name: &str,
@@ -99,7 +99,7 @@ fn refused(py: Python<'_>, info: &CalculatorInfo, error: &CalculatorError) -> Py
     }
 }
 
-/// Converts a value of `kind`: the kind of `param`, or of the elements of its list.
+/// Converts a Python value of `kind`: the kind of `param`, or of the elements of its list.
 fn parameter(
     py: Python<'_>,
     param: &ParamInfo,
@@ -107,7 +107,7 @@ fn parameter(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ParamValue> {
     let wrong = || errors::not_expected(param.name, value, &kind.expected());
-    // In Python, a boolean is also a number; refuse it as a number.
+    // In Python, a boolean is also a number. Do not accept a boolean as a number.
     if value.is_instance_of::<PyBool>() && !matches!(kind, ParamKind::Flag) {
         return Err(wrong());
     }
@@ -122,7 +122,7 @@ fn parameter(
             _ => Err(wrong()),
         };
     }
-    // Rounds to whole bytes, bits per second or picoseconds.
+    // Rounds a value to whole bytes, bits per second or picoseconds.
     let whole = |per_unit: f64, make: fn(u64) -> ParamValue| {
         let number = value.extract::<f64>().map_err(|_| wrong())?;
         let units = (number * per_unit).round();
@@ -171,7 +171,7 @@ fn parameter(
     }
 }
 
-/// The figures of the papers that can be computed: name, summary.
+/// Names and summaries of the papers' figures that can be computed.
 #[pyfunction]
 pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
     FIGURES.iter().map(|entry| (entry.name, entry.summary)).collect()
@@ -179,12 +179,12 @@ pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
 
 /// Title of an axis, and whether the axis is logarithmic.
 type Axis = (String, bool);
-/// Name, points.
+/// A line of a figure: name and points.
 type Series = (String, Vec<(f64, f64)>);
-/// A panel of a figure: name, title, note, axes, lines.
+/// A panel of a figure: name, title, note, both axes, lines.
 type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 
-/// The panels of a figure.
+/// Computes the panels of a figure.
 #[pyfunction]
 pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> {
     let known = FIGURES.iter().map(|entry| entry.name);
@@ -200,8 +200,8 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// Converts a quantity with a unit to the base unit: bytes, bits/s or seconds for `dimension`
-/// "size", "rate" or "time". The error names `argument`.
+/// Converts a quantity with a unit to the base unit. The base unit is bytes, bits/s or seconds for
+/// the `dimension` "size", "rate" or "time". The error names `argument`.
 #[pyfunction]
 pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
     let wrong = |error: QuantityError| {

@@ -1,7 +1,7 @@
-//! Translation of hints: the libraries name options and commands of the command line, Python has
+//! Translates hints: the libraries name options and commands of the command line. Python has
 //! arguments and functions instead.
 
-/// Translations of phrases about commands. Hints about other commands stay as they are.
+/// Python phrases for phrases about commands. Hints about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[
     ("`bufferlab reproduce --list` shows all of them", "bufferlab.experiments() has all of them"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
@@ -22,10 +22,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("; a bare word stands for a string", ""),
 ];
 
-/// Options that are boolean arguments in Python.
+/// Options of the command line that are boolean arguments in Python.
 const FLAGS: [&str; 3] = ["replace", "verify", "lossless"];
 
-/// Translates a hint to terms of the package.
+/// Translates a hint to terms of the Python package.
 pub(crate) fn in_python(hint: &str) -> String {
     let mut text = hint.to_owned();
     for (command, here) in COMMANDS {
@@ -45,7 +45,7 @@ pub(crate) fn in_python(hint: &str) -> String {
     done.replace("``", "`")
 }
 
-/// Position of the next option. A blank, a quote or the beginning of the text precedes an option.
+/// Position of the next option in a hint. A blank, a quote or the start of the text precedes it.
 fn next_option(text: &str) -> Option<usize> {
     let is_option = |&(at, _): &(usize, &str)| {
         let starts = text[..at].chars().next_back().is_none_or(|before| " `'\"(".contains(before));
@@ -54,7 +54,7 @@ fn next_option(text: &str) -> Option<usize> {
     text.match_indices("--").find(is_option).map(|(at, _)| at)
 }
 
-/// Translates an option to an argument. Also returns the length of the option's value in `rest`.
+/// Translates an option to a Python argument. Also returns the length of its value in `rest`.
 fn translated(option: &str, rest: &str) -> (String, usize) {
     let argument = match option {
         "round-trip" => "round_trip_us".to_owned(),
@@ -94,7 +94,7 @@ fn setting(rest: &str) -> (String, usize) {
     let Some((key, new)) = text.split_once('=') else { return ("`Scenario.set`".to_owned(), 0) };
     let new = new.trim();
     let new = if new.starts_with('{') {
-        // Converts a table of TOML to a dictionary: only the syntax of keys differs.
+        // Converts a TOML table to a Python dictionary: only the syntax of keys differs.
         let entries = new.trim_matches(['{', '}']).split(',').filter_map(|entry| entry.split_once('='));
         let entries: Vec<_> =
             entries.map(|(key, value)| format!("\"{}\": {}", key.trim(), value.trim())).collect();

@@ -1,5 +1,5 @@
-//! Custom workloads in Python: a registered class, with one instance per entry of a scenario. The
-//! flows are generated once per run.
+//! Custom workloads in Python: a registered class, with one instance per entry of a scenario. Each
+//! run generates the flows once.
 
 use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
@@ -22,17 +22,17 @@ type Positional = (u64, u32, u32, u64);
 #[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
-    /// Time at which the data is available (ps).
+    /// Time at which the flow's data is available (ps).
     start_ps: u64,
     /// Number of the sending host.
     src: u32,
     /// Number of the receiving host.
     dst: u32,
-    /// Payload (bytes).
+    /// Payload of the flow (bytes).
     size: u64,
-    /// Tag of the flow: every tag is a separate class in tables and reports.
+    /// Tag of the flow. Every tag is a separate class in tables and reports.
     tag: Option<String>,
-    /// Number of the query that the flow answers; flows with the same number answer the same query.
+    /// Number of the query that the flow answers. Flows with equal numbers answer one query.
     query: Option<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Flow {
         })
     }
 
-    /// Arguments for unpickling; `tag` and `query` are keyword arguments.
+    /// Arguments for unpickling a flow; `tag` and `query` are keyword arguments.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Positional, Bound<'py, PyDict>)> {
         let keywords = PyDict::new(py);
         keywords.set_item("tag", self.tag.as_deref())?;
@@ -77,7 +77,7 @@ impl Flow {
     }
 }
 
-/// Registers `class_` under `name`; replaces an earlier class of this name.
+/// Registers the workload `class_` under `name`; replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_workload(
     class_: Bound<'_, PyType>,
@@ -102,7 +102,7 @@ pub(crate) fn register_workload(
     replace_workload(info).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// Creates an instance of `class` for an entry of a scenario.
+/// Creates an instance of the workload `class` for an entry of a scenario.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -131,7 +131,7 @@ fn build(
     })
 }
 
-/// An instance of a custom class.
+/// An instance of a workload class in Python.
 struct PythonWorkload {
     name: &'static str,
     object: Py<PyAny>,
@@ -146,9 +146,10 @@ impl fmt::Debug for PythonWorkload {
 }
 
 impl PythonWorkload {
-    /// All flows of a run.
+    /// All flows of the workload in a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
-        // Like every workload, this one has a separate stream, derived from seed and class.
+        // Like every workload, this workload has a separate random stream, derived from seed and
+        // class.
         let stream = format!("workload/{}/python", traffic.label());
         let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();
         let random = py.import("random")?.getattr("Random")?.call1((seed,))?;
@@ -189,7 +190,7 @@ impl PythonWorkload {
         Ok(flows)
     }
 
-    /// Checks that the network can carry a flow.
+    /// Checks that the network can carry a flow of the workload.
     fn check(&self, flow: &Flow, number: usize, end: Time) -> Result<(), Trouble> {
         let Flow { start_ps, src, dst, size, query, .. } = flow;
         let hosts = self.hosts;

@@ -38,7 +38,7 @@ enum Cells {
     U16(UInt16Builder),
     U8(UInt8Builder),
     F64(Float64Builder),
-    /// Keys into a list of names that is known in advance.
+    /// Keys into a list of names that is known before the first row.
     Name(Int32Builder, Arc<StringArray>),
     Word(StringDictionaryBuilder<Int32Type>),
     Text(StringBuilder),
@@ -54,7 +54,7 @@ pub(crate) struct BatchWriter {
     rows: usize,
 }
 
-/// Panic message: [`Record::write`] and [`Record::read`] must pass the columns in order.
+/// Panic message if [`Record::write`] or [`Record::read`] passes the columns out of order.
 const OUT_OF_STEP: &str = "a record passes its cells in the order and kinds of its columns";
 
 macro_rules! write_numbers {
@@ -134,7 +134,7 @@ impl BatchWriter {
         Self { table, described: columns, schema: schema(columns), columns: cells, next: 0, rows: 0 }
     }
 
-    /// Returns the builder of the next column.
+    /// Returns the builder of the next column of the row.
     #[inline]
     fn turn(&mut self) -> &mut Cells {
         self.next += 1;
@@ -150,7 +150,7 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Number of rows since the last [`Self::take`].
+    /// Number of rows in the batch since the last [`Self::take`].
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -184,7 +184,8 @@ enum ReadColumn<'a> {
     U16(&'a PrimitiveArray<UInt16Type>),
     U8(&'a PrimitiveArray<UInt8Type>),
     F64(&'a PrimitiveArray<Float64Type>),
-    /// Keys, and for each key the index of its name in the run's table (`None`: unknown name).
+    /// Keys, and for each key the index of its name in the run's table of names (`None`: unknown
+    /// name).
     Name(&'a PrimitiveArray<Int32Type>, Vec<Option<u32>>, &'a StringArray),
     Word(&'a PrimitiveArray<Int32Type>, Vec<&'static str>),
     Text(&'a StringArray),
@@ -254,7 +255,7 @@ impl CellReader for BatchReader<'_> {
 }
 
 impl<'a> BatchReader<'a> {
-    /// Finds the columns in `batch` by name; extra columns are ignored.
+    /// Finds the columns of a table in `batch` by name; extra columns are ignored.
     pub(crate) fn new(
         columns: &'static [Column],
         names: &NameTables,
@@ -290,7 +291,7 @@ fn read_column<'a>(
     names: &NameTables,
     array: &'a ArrayRef,
 ) -> Result<ReadColumn<'a>, TableError> {
-    // The caller has checked the data type against the column's kind, so the casts cannot fail.
+    // The caller has checked the data type of the column, so the casts cannot fail.
     let dictionary = || {
         let dictionary = array.as_dictionary::<Int32Type>();
         (dictionary.keys(), dictionary.values().as_string::<i32>())

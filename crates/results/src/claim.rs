@@ -1,5 +1,5 @@
-//! Exclusive write access by lock files. The system releases a lock when its process dies, and the
-//! file is removed when the work ends.
+//! Exclusive write access by lock files. The operating system releases a lock when its process
+//! dies. The lock file is removed when the work ends.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -13,19 +13,19 @@ const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// Exclusive right to write to a path, until it is dropped. The right excludes other threads and
-/// other processes.
+/// Exclusive right to write to a path, until the claim is dropped. The claim excludes other threads
+/// and other processes.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     path: PathBuf,
-    /// Folders created for the claim, the innermost first.
     made: Vec<PathBuf>,
 }
 
 impl Claim {
     /// Claims a folder of several runs, and creates it if needed. Without this claim, two equal
-    /// commands would each begin some of the runs, and both would fail at the runs of the other.
+    /// commands would each begin some of the runs. Each command would fail at a run of the other
+    /// command.
     ///
     /// # Errors
     /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed. Also if
@@ -41,7 +41,7 @@ impl Claim {
             let lock = out.join(LOCK_FILE);
             let was_killed = lock.is_file();
             match Self::acquire(&lock, out) {
-                // The claim that created the folder has just removed it; try again.
+                // The claim that created the folder has just removed the folder; try again.
                 Err(ResultsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 claimed => {
                     let mut claim = claimed?;
@@ -78,8 +78,8 @@ impl Claim {
                 }
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
-            // The previous owner may remove the file after we open it and before we lock it. Then
-            // other processes cannot see this lock, so check the content.
+            // The previous owner may remove the lock file after we open it and before we lock it.
+            // Then other processes cannot see this lock, so check the content of the file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -90,7 +90,7 @@ impl Claim {
             match fs::read(path) {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // On some systems a lock also blocks reading; the file exists in that case.
+                // On some systems a lock also blocks reading; the lock file exists in that case.
                 _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }
         }
@@ -99,12 +99,14 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Remove the file before the lock is released: a process that then locks the removed file
-        // notices and tries again. If the file cannot be removed, the next claim reuses it.
+        // Remove the lock file before the lock is released. A process that then locks the removed
+        // file notices this and tries again. If the file cannot be removed, the next claim reuses
+        // it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
-            // Remove folders that stayed empty; stop at the first one with content.
+            // Remove folders that this claim created and that stayed empty. Stop at the first other
+            // folder.
             if fs::remove_dir(made).is_err() {
                 break;
             }
@@ -112,7 +114,7 @@ impl Drop for Claim {
     }
 }
 
-/// Lock file content, unique to one claim.
+/// Content of a lock file, unique to one claim.
 fn token() -> String {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
     let number = CLAIMS.fetch_add(1, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
-/// Number of differences that a message lists; further ones are only counted.
+/// Number of differences that a message lists. Further differences are only counted.
 const SHOWN: usize = 3;
 
 /// Everything that determines the tables of a run, except its seed.
@@ -34,7 +34,7 @@ pub enum Difference {
         /// Value in the second content as TOML; `None` if the second content lacks the key.
         new: Option<String>,
     },
-    /// An input file, such as a flow list, has another content or is missing on one side.
+    /// An input file, such as a flow list, differs, or one of the runs lacks it.
     Input {
         /// Name of the file in the folder of the run.
         name: String,
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Joins differences into a message: lists the first ones and counts the others.
+/// Joins differences into a message: lists the first differences and counts the others.
 #[must_use]
 pub fn describe_differences(differences: &[Difference]) -> String {
     let shown: Vec<String> = differences.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -130,7 +130,7 @@ impl Content {
 }
 
 impl Content {
-    /// Lists differences to a run with another seed; the seed itself is ignored.
+    /// Lists differences to a run with another seed; ignores the seed itself.
     #[must_use]
     pub fn differences_between_seeds(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed")
@@ -228,13 +228,13 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key belongs to the compared policy: `switch.policy.alpha`, or an override of single
-/// switches.
+/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`. A policy for single
+/// switches counts, too.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }
 
-/// Last two parts of a run's folder: `dt/seed-1`.
+/// Last two parts of the path of a run's folder, such as `dt/seed-1`.
 fn place(run: &RunResult) -> String {
     let mut parts: Vec<_> = run.dir().iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
     parts.reverse();

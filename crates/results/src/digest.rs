@@ -1,4 +1,4 @@
-//! Checksums that show whether a file is still as the run wrote it.
+//! Checksums that show whether a file has changed since the run wrote it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// A writer that counts and hashes the bytes it passes on.
+/// A writer that counts and hashes the bytes written through it.
 pub(crate) struct Hashed<W> {
     inner: W,
     hash: Sha256,
@@ -43,7 +43,7 @@ impl<W: Write> Write for Hashed<W> {
 pub struct FileInfo {
     /// Name of the file in the folder.
     pub name: String,
-    /// Length (bytes).
+    /// Length of the file (bytes).
     pub bytes: u64,
     /// SHA-256 of the content, in lower-case hexadecimal.
     pub sha256: String,
@@ -61,21 +61,21 @@ impl FileInfo {
 pub enum FileFault {
     /// The file is missing.
     Missing {
-        /// Name of the file.
+        /// Name of the missing file.
         name: String,
     },
     /// The file has another length.
     Length {
-        /// Name of the file.
+        /// Name of the changed file.
         name: String,
-        /// Length of the file when it was written (bytes).
+        /// Length of the file at the end of the run (bytes).
         written: u64,
         /// Present length of the file (bytes).
         found: u64,
     },
     /// The file has the right length, but other content.
     Content {
-        /// Name of the file.
+        /// Name of the changed file.
         name: String,
     },
 }
@@ -114,7 +114,7 @@ pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<File
     })
 }
 
-/// Copies in pieces large enough for fast hashing, and small enough for any memory.
+/// Copies a file in pieces that are large enough for fast hashing, and small enough for memory.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut piece = vec![0; 1 << 16];
     loop {

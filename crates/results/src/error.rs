@@ -7,19 +7,19 @@ use parquet::errors::ParquetError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Limit on distinct words; only a damaged table exceeds it.
+/// Maximum number of distinct words in a table's text columns; only a damaged table has more.
 pub(crate) const INTERNED_MAX: usize = 1_000;
 
-/// An error of this crate. The message names the file; [`ResultsError::hint`] says what to do.
+/// An error of this crate. The message names the file; [`ResultsError::hint`] advises the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultsError {
-    /// Reading or writing failed.
+    /// A file or folder cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The failed action as a verb: `create`, `write` …
+        /// The failed action on the file as a verb, such as `create` or `write`.
         action: &'static str,
-        /// Path of the file or folder.
+        /// Path of the unreadable or unwritable file or folder.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -27,53 +27,53 @@ pub enum ResultsError {
     /// The output folder contains something other than the result of a run.
     #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
     ForeignFolder {
-        /// Path of the folder.
+        /// Path of the output folder.
         path: PathBuf,
-        /// Name of an entry that no run writes.
+        /// Name of a file or folder that no run writes.
         found: String,
     },
     /// The output path is a file.
     #[error("{} exists and is not a folder", path.display())]
     NotAFolder {
-        /// Path of the file.
+        /// Output path, which is a file.
         path: PathBuf,
     },
-    /// A folder has the hidden name that a run needs while it is written, and no run has created
-    /// it.
+    /// The hidden name that a run needs while it is written is taken by a folder that no run has
+    /// created.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
         /// Path of the folder with the hidden name.
         path: PathBuf,
     },
-    /// Another command, in this process or another, is writing the same result.
+    /// Another command, in this process or in a different one, is writing the same result.
     #[error("another command is writing {}", path.display())]
     Busy {
-        /// Path of the folder.
+        /// Path of the result folder that the other command writes.
         path: PathBuf,
     },
     /// The folder has no manifest.
     #[error("{} has no {}: not a complete run", path.display(), crate::MANIFEST_FILE)]
     Incomplete {
-        /// Path of the folder.
+        /// Path of the folder without a manifest.
         path: PathBuf,
     },
     /// A file of the folder has changed since the run wrote it.
     #[error("{}: {fault}", path.display())]
     Damaged {
-        /// Path of the folder.
+        /// Path of the damaged result folder.
         path: PathBuf,
-        /// The file and its fault.
+        /// The changed file and its fault.
         fault: FileFault,
     },
-    /// A JSON file has unexpected content.
+    /// A JSON file of a result folder has unexpected content.
     #[error("{} is not readable: {source}", path.display())]
     Json {
-        /// Path of the file.
+        /// Path of the JSON file.
         path: PathBuf,
-        /// Error of the JSON parser, with its position.
+        /// Error of the JSON parser, with the position in the file.
         source: serde_json::Error,
     },
-    /// The result was written in another format version.
+    /// The manifest has a format version that this program cannot read.
     #[error("{} has result format {found}, this program reads {}", path.display(), crate::FORMAT_VERSION)]
     FormatVersion {
         /// Path of the manifest.
@@ -82,7 +82,7 @@ pub enum ResultsError {
         found: u32,
     },
     /// Two classes, switches or hosts of a run have the same name, so tables could not distinguish
-    /// them.
+    /// their rows.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
         /// Kind of the name: `classes`, `switches` or `hosts`.
@@ -95,7 +95,7 @@ pub enum ResultsError {
     Table {
         /// Path of the table's file.
         path: PathBuf,
-        /// The underlying error.
+        /// The reason why the table cannot be read or written.
         source: TableError,
     },
 }
@@ -110,28 +110,28 @@ pub enum TableError {
     /// Arrow rejects a batch of rows.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
-    /// The file lacks a column.
+    /// The file of a table lacks a column.
     #[error("column `{column}` is missing")]
     MissingColumn {
-        /// Name of the column.
+        /// Name of the missing column.
         column: &'static str,
     },
-    /// A column has an unexpected type.
+    /// A column of a table has an unexpected type.
     #[error("column `{column}` is {found}, expected {expected}")]
     ColumnType {
-        /// Name of the column.
+        /// Name of the column with the unexpected type.
         column: &'static str,
-        /// Type in the file.
+        /// Type of the column in the file.
         found: DataType,
-        /// Expected type.
+        /// Type that the table's definition requires.
         expected: DataType,
     },
-    /// A cell does not fit its column.
+    /// A cell of a table does not fit its column.
     #[error("column `{column}`, row {row} of its batch: {fault}")]
     Cell {
-        /// Name of the column.
+        /// Name of the cell's column.
         column: &'static str,
-        /// Number of the row within its batch, from 0.
+        /// Number of the cell's row within its batch, from 0.
         row: usize,
         /// Fault of the cell.
         fault: CellFault,
@@ -174,13 +174,13 @@ impl ResultsError {
         }
     }
 
-    /// Converts I/O errors, for use in `map_err`.
+    /// Converts I/O errors on a file to [`ResultsError`], for use in `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
 
-    /// Converts errors of a table, for use in `map_err`.
+    /// Converts errors of a table's file to [`ResultsError`], for use in `map_err`.
     pub(crate) fn table<E: Into<TableError>>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |error| Self::Table { path, source: error.into() }

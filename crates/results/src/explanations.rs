@@ -34,20 +34,20 @@ pub struct ExplanationRecord {
     pub left_out: Vec<LeftOutRecord>,
 }
 
-/// Explanations for programs. `format_version` increases if a field changes its meaning or is
-/// removed; new fields do not change it.
+/// Document of explanations for programs. `format_version` increases if a field changes its meaning
+/// or is removed; new fields do not change the version.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab explanations")]
 struct ExplanationsFile<'a> {
     /// Always `bufferlab-explanations`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the document's format: 1.
     format_version: u32,
     /// Explained events, in order of time.
     explanations: &'a [ExplanationRecord],
 }
 
-/// Formats explanations as JSON that follows [`explanations_schema`].
+/// Formats explanations as a JSON document that follows [`explanations_schema`].
 ///
 /// # Errors
 /// If JSON cannot represent a number.
@@ -56,16 +56,16 @@ pub fn explanations_json(explanations: &[ExplanationRecord]) -> serde_json::Resu
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-/// Returns the schema of [`explanations_json`].
+/// Returns the JSON schema of [`explanations_json`].
 #[must_use]
 pub fn explanations_schema() -> Schema {
     schema_for!(ExplanationsFile<'_>)
 }
 
-/// A policy that could not return a decision.
+/// A policy that could not be built for the switch, so it has no opinion on the event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
-    /// Name of the policy.
+    /// Name of the policy that cannot be built.
     pub policy: String,
     /// Reason why the policy cannot be built for this switch.
     pub reason: String,
@@ -74,31 +74,31 @@ pub struct LeftOutRecord {
 /// Share of the buffer that a port, queue, class or flow occupied at the event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HolderRecord {
-    /// Kind of the holder: `port`, `queue`, `class` or `flow`.
+    /// Kind of the occupant: `port`, `queue`, `class` or `flow`.
     pub kind: String,
-    /// Name of the holder.
+    /// Name of the port, queue, class or flow.
     pub name: String,
-    /// Stored bytes.
+    /// Bytes that the port, queue, class or flow occupied.
     pub bytes: u64,
-    /// Stored packets.
+    /// Packets of the port, queue, class or flow in the buffer.
     pub packets: u64,
 }
 
-/// Decision that another policy would have made.
+/// Decision that another policy would have made on the event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpinionRecord {
-    /// Name of the policy.
+    /// Name of the other policy.
     pub policy: String,
-    /// The decision: `admit`, a drop reason, or `evict from 3.1`.
+    /// Decision of the other policy: `admit`, a drop reason, or `evict from 3.1`.
     #[serde(with = "answer")]
     #[schemars(with = "String")]
     pub verdict: Answer,
-    /// The policy's limit (bytes), if it has one.
+    /// The other policy's limit for the packet (bytes); `None` without a limit.
     pub threshold_bytes: Option<u64>,
 }
 
 impl ExplanationRecord {
-    /// Converts an explanation and replaces indices by names.
+    /// Converts an explanation of the simulator and replaces indices by names.
     #[must_use]
     pub fn new(explanation: &Explanation, switches: &[String], classes: &[String]) -> Self {
         let e = explanation;
@@ -149,7 +149,7 @@ impl OpinionRecord {
     }
 }
 
-/// Serialises an answer as its text.
+/// Serialises a policy's answer as text.
 mod answer {
     use bufferlab_metrics::Answer;
     use serde::{Deserialize, Deserializer, Serializer};

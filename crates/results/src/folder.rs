@@ -1,9 +1,10 @@
 //! Result folders that appear all at once: a run fills a hidden folder, and renames it when
 //! complete.
 //!
-//! While a run is written, two hidden entries exist beside the target `NAME`: `.NAME.partial` (the
-//! run, with a marker file) and `.NAME.writing` (the lock). Only folders with the marker are ever
-//! removed.
+//! While a run is written, two hidden entries exist beside the target `NAME`. The folder
+//! `.NAME.partial` has the files of the run and a marker file. The file `.NAME.writing` is the
+//! lock.
+//! Only folders with the marker file are ever removed.
 
 use crate::claim::{Claim, LOCK_FILE, create_parents};
 use crate::error::ResultsError;
@@ -18,14 +19,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Marker file in the hidden folder of a run, until the folder is moved to its target.
+/// Name of the marker file in a run's hidden folder, until the folder is moved to its target.
 const MARKER_FILE: &str = ".made-by-bufferlab";
 /// Text of the marker file, for people who find it.
 const MARKER: &str = "A run is being written into this folder. If bufferlab does not run any more, it was killed, and the folder may be removed.\n";
-/// Depth of run folders below a results folder, at most: point, policy, seed.
+/// Maximum depth of run folders below a results folder: point, policy, seed.
 const DEPTH_MAX: usize = 3;
 
-/// The hidden folder of an unfinished run, beside its target.
+/// The hidden folder of an unfinished run, beside its final path.
 #[derive(Debug)]
 pub(crate) struct Staging {
     target: PathBuf,
@@ -33,13 +34,14 @@ pub(crate) struct Staging {
     /// Temporary path of the old result during the replacement.
     replaced: PathBuf,
     keep: bool,
-    /// The last field, so that the claim is released after the hidden folder is removed.
+    /// Claim on the target. It is the last field, so the hidden folder is removed before its
+    /// release.
     _claim: Claim,
 }
 
 impl Staging {
-    /// Creates an empty `.<name>.partial` beside `target`. The target must be absent, empty, or the
-    /// result of a run.
+    /// Creates an empty hidden folder `.<name>.partial` beside `target`. The target must be absent,
+    /// empty, or the result of a run.
     pub(crate) fn create(target: &Path) -> Result<Self, ResultsError> {
         let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -49,11 +51,12 @@ impl Staging {
         let (partial, replaced) = (hidden("partial"), hidden("replaced"));
         create_parents(parent)?;
         clear_killed_group(&target)?;
-        // Check before any change, and before hours of simulation.
+        // Check the target before any change, and before hours of simulation.
         check_replaceable(&target)?;
         let claim = Claim::acquire(&hidden("writing"), &target)?;
         make_empty(&partial)?;
-        // A process that died between the two renames of `publish` left the old result here.
+        // A process that died between the two renames of `publish` left the old result at
+        // `replaced`.
         if replaced.exists() && !target.exists() {
             fs::rename(&replaced, &target).map_err(ResultsError::io("restore", &target))?;
         }
@@ -69,15 +72,15 @@ impl Staging {
     /// folder stays, so that hours of work are not lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
-        // Check again, because files may have appeared in the folder during the run.
+        // Check the target again, because files may have appeared in it during the run.
         check_replaceable(&self.target)?;
         if self.target.exists() {
             remove_folder(&self.replaced)?;
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker only now: without it, the hidden folder could not be identified as a
-        // run's.
+        // Remove the marker file only now. Without the marker, nobody could know that a run created
+        // the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
@@ -85,7 +88,7 @@ impl Staging {
     }
 }
 
-/// Dropping an unfinished writer leaves no files.
+/// Dropping the folder of an unfinished run removes its files.
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
@@ -111,16 +114,16 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Clears a claimed folder without any complete run: hidden folders of runs, and lists of planned
-/// runs. A folder with anything else stays unchanged.
+/// Clears a claimed folder that contains no complete run: removes hidden folders of runs, and lists
+/// of planned runs. A folder with any other file stays unchanged.
 pub(crate) fn clear_barren(folder: &Path) {
-    // Leave other folders alone; the end of the command removes and counts leftovers there.
+    // Leave a folder with other files alone. The end of the command removes leftovers in it.
     if !is_barren(folder, DEPTH_MAX) {
         return;
     }
     let _ = remove_leftovers(folder);
     if entries(folder).iter().all(|(name, _)| name == LOCK_FILE || !name.starts_with('.')) {
-        // Ignore failures: the next command reports the entry that blocks it.
+        // Ignore failed removals: the next command reports the entry that blocks it.
         for (name, path) in entries(folder) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
         }
@@ -162,14 +165,14 @@ fn is_barren(folder: &Path, depth: usize) -> bool {
     })
 }
 
-/// Lists names and paths in a folder; none if it cannot be read.
+/// Lists names and paths of the entries of a folder; empty if the folder cannot be read.
 fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
-/// Checks that a run may replace `target`: nothing, an empty folder, or a folder that has a run's
-/// manifest and only files that runs write.
+/// Checks that a run may replace `target`. Allowed are an absent or empty folder, and a folder with
+/// a run's manifest and only files that runs write.
 fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let entries = match fs::read_dir(target) {
         Ok(entries) => entries,
@@ -191,7 +194,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let inputs = inputs_of_own_manifest(target)
         .or_else(|| files_by_checksums(target))
         .or_else(|| lost_its_manifest(&names).then(Vec::new));
-    // A killed process leaves a partial copy of a file beside the file.
+    // A killed process leaves a partial copy of a file beside the file itself.
     let is_own = |name: &&String| {
         is_own_file(whole_of(name).unwrap_or(name)) || inputs.as_ref().is_some_and(|list| list.contains(name))
     };
@@ -202,8 +205,8 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Whether the files belong to a run without a valid manifest: only files that runs write,
-/// including a scenario and every table.
+/// Whether the files belong to a run whose manifest is missing or invalid. Such a folder has only
+/// files that runs write, including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
@@ -217,8 +220,8 @@ fn is_own_file(name: &str) -> bool {
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
-/// Reads the scenario's input files from the manifest in `folder`. `None` if there is no manifest,
-/// or it is not a run's (of any format version).
+/// Reads the names of the scenario's input files from the manifest in `folder`. `None` if the
+/// folder has no manifest of a run (of any format version).
 fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -231,13 +234,13 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes the folder of a run, and its parent if that is then empty. Does nothing if the folder
-/// does not exist. A process killed during the removal leaves a hidden folder, which a later
-/// command removes.
+/// Removes the folder of a run, and the parent folder if it is then empty. Does nothing if the
+/// run's folder does not exist. A process killed during the removal leaves a hidden folder, which a
+/// later command removes.
 ///
 /// # Errors
-/// If the folder contains anything except a run, another process is writing it, or it cannot be
-/// removed.
+/// If the folder contains any file that no run writes, another process is writing the run, or the
+/// folder cannot be removed.
 pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
     let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -258,12 +261,12 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
         fs::rename(&target, &partial).map_err(ResultsError::io("remove", &target))?;
         clear(&partial).map_err(ResultsError::io("remove", &partial))?;
     }
-    // Removing a folder that is not empty fails, so other files stay.
+    // The system refuses to remove a folder that is not empty, so other files stay.
     let _ = fs::remove_dir(parent);
     Ok(())
 }
 
-/// Lists the files of a run from its checksums, for a missing or damaged manifest.
+/// Lists the files of a run from its checksum file, for a missing or damaged manifest.
 fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
     let sums = Sums::read(folder).ok()?.filter(Sums::is_of_a_run)?;
     Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
@@ -275,7 +278,7 @@ fn make_empty(partial: &Path) -> Result<(), ResultsError> {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
     }
     match fs::create_dir(partial) {
-        // Reuse an empty folder: it has nothing to lose.
+        // Reuse an empty hidden folder, which contains nothing to lose.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(partial) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(ResultsError::InTheWay { path: partial.to_path_buf() });
@@ -286,13 +289,13 @@ fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     fs::write(&marker, MARKER).map_err(ResultsError::io("write", &marker))
 }
 
-/// Whether a run created the hidden folder, as the marker shows.
+/// Whether a run created the hidden folder; then the folder has the marker file.
 fn is_ours(partial: &Path) -> bool {
     partial.join(MARKER_FILE).is_file()
 }
 
-/// Removes a run's hidden folder, the marker last. If the removal is interrupted, the marker still
-/// identifies the rest.
+/// Removes a run's hidden folder, the marker file last. If the removal is interrupted, the marker
+/// file still identifies the remaining folder.
 fn clear(partial: &Path) -> io::Result<()> {
     for entry in fs::read_dir(partial)? {
         let entry = entry?;
@@ -310,11 +313,11 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Removes the leftovers of killed runs below a folder of results and returns the number of removed
-/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner,
-/// unfinished copies of files that exist, and the marker in a finished run.
+/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner, and
+/// unfinished copies of files that exist. The marker file in a finished run is a leftover, too.
 ///
-/// Everything else stays, whatever its name. If a leftover cannot be removed now, the next command
-/// tries again.
+/// All other files stay, whatever their names. If a leftover cannot be removed now, the next
+/// command tries again.
 #[must_use]
 pub fn remove_leftovers(folder: &Path) -> usize {
     remove_leftovers_to(folder, DEPTH_MAX)
@@ -325,14 +328,14 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
     let mut removed = 0;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // Do not follow links.
+        // Do not follow symbolic links.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let hidden = |ending: &str| name.strip_prefix('.')?.strip_suffix(ending).map(str::to_owned);
         // The claim fails if a process is writing the run.
         let claim = |run: &str| Claim::acquire(&folder.join(format!(".{run}.writing")), &path);
         if !is_folder {
             if hidden(".writing").is_some() && Claim::is_lock_file(&path) {
-                // Claim and release at once, which removes the lock file.
+                // Claiming and releasing the path removes its lock file.
                 drop(Claim::acquire(&path, &path));
             }
             // Without the finished file, the hidden file may belong to another program.

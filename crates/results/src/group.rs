@@ -1,4 +1,4 @@
-//! The planned runs of a folder, to detect missing ones.
+//! The list of planned runs of a folder, to detect missing runs.
 
 use crate::RunCaveat;
 use crate::error::ResultsError;
@@ -10,17 +10,17 @@ use std::path::Path;
 
 /// Name of the file that stores a [`Group`].
 pub const GROUP_FILE: &str = "group.json";
-/// Format name that identifies the file as bufferlab's.
+/// Format name that identifies `group.json` as a file of bufferlab.
 const FORMAT: &str = "bufferlab-group";
 
-/// `group.json`: the planned runs of a folder, written before the first run.
+/// Content of `group.json`: the planned runs of a folder, written before the first run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Always `bufferlab-group`.
     format: String,
     /// Folders of the runs relative to the group's folder, in display order: `seed-1`, `dt/seed-1`.
     pub runs: Vec<String>,
-    /// Caveats about the group as a whole, for example how its seeds were chosen.
+    /// Caveats about the runs as a group, for example how their seeds were chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<RunCaveat>,
 }
@@ -32,10 +32,10 @@ impl Group {
         Self { format: FORMAT.to_owned(), runs, caveats: Vec::new() }
     }
 
-    /// Reads the group of `folder`; `None` if it has none.
+    /// Reads the list of planned runs in `folder`; `None` if the folder has no list.
     ///
     /// # Errors
-    /// If the file exists but is not as [`Group::write`] wrote it.
+    /// If the file exists, but its content is not the output of [`Group::write`].
     pub fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(GROUP_FILE);
         let bytes = match fs::read(&path) {
@@ -47,10 +47,10 @@ impl Group {
         serde_json::from_slice(&bytes).map(Some).map_err(|source| ResultsError::Json { path, source })
     }
 
-    /// Writes the group to `folder`, which is created if needed.
+    /// Writes the list of planned runs to `folder`, which is created if needed.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If `group.json` cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), ResultsError> {
         let path = folder.join(GROUP_FILE);
         let text = serde_json::to_string_pretty(self);

@@ -10,7 +10,7 @@ use crate::{COMPARISON_JSON, MANIFEST_FILE, REPORT_FILE, SWEEP_FILE};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files with a checksum in folders of several runs.
+/// Names of files with a checksum in folders of several runs.
 const PAGES: [&str; 9] = [
     GROUP_FILE,
     REPORT_FILE,
@@ -23,12 +23,12 @@ const PAGES: [&str; 9] = [
     "sweep.html",
 ];
 
-/// Result of [`inspect`].
+/// Result of [`inspect`]: numbers of files and a list of problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
     /// Number of inspected runs.
     pub runs: usize,
-    /// Number of files with a checksum.
+    /// Number of inspected files with a checksum.
     pub files: usize,
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct Inspection {
     /// checksums of manifests, comparisons and pages. A killed command may also leave pages without
     /// a checksum.
     pub unchecked: Vec<PathBuf>,
-    /// Problems, each with its folder.
+    /// Problems of the results, each with its folder.
     pub problems: Vec<(PathBuf, String)>,
 }
 
@@ -67,7 +67,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             Ok(None) | Err(ResultsError::Damaged { .. }) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
-        // If the whole comparison is mixed, skip the check of its single labels.
+        // If the whole comparison has mixed runs, skip the check of its single labels.
         if mixed.as_ref().is_none_or(|mixed| !dir.starts_with(mixed))
             && let Some(problem) = mixture(&dir)
         {
@@ -75,7 +75,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             mixed = Some(dir.clone());
         }
         let mut inner = folders(&dir)?;
-        // The stack takes the last folder first; reverse the list, so that folders are visited by
+        // The stack returns the last folder first; reverse the list, so that folders are visited by
         // name.
         inner.reverse();
         waiting.extend(inner);
@@ -96,7 +96,7 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     let planned = Group::read(dir).ok().flatten().map(|group| group.runs).unwrap_or_default();
     for (name, sum) in sums.iter() {
         let run = name.rsplit_once('/').map(|(run, _)| run);
-        // Missing planned runs and damaged runs are reported elsewhere.
+        // Missing planned runs and damaged runs have their own messages in `inspect`.
         let is_reported = |run: &str| match RunResult::open(&dir.join(run)) {
             Ok(_) => false,
             Err(ResultsError::Incomplete { .. }) => planned.iter().any(|known| known == run),
@@ -123,7 +123,7 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
 }
 
 /// Describes why the runs of a comparison, or the seeds of a label, must not share a mean.
-/// Unreadable runs are reported elsewhere.
+/// Skips unreadable runs, which have their own messages in `inspect`.
 fn mixture(dir: &Path) -> Option<String> {
     let is_comparison = [GROUP_FILE, COMPARISON_JSON].iter().any(|name| dir.join(name).is_file());
     let runs = find_runs(dir).ok()?;
@@ -144,7 +144,7 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
             inspection.problems.push((dir.to_path_buf(), error.to_string()));
             return Ok(());
         }
-        // Another program wrote this `manifest.json`, so the folder is no run.
+        // Another program wrote this `manifest.json`, so the folder is not a run.
         Err(ResultsError::Incomplete { .. }) => {
             inspection.runs -= 1;
             return Ok(());

@@ -1,5 +1,5 @@
-//! Interns words from files as `&'static str`, as rows need them: drop reasons, link roles and
-//! probe names.
+//! Interns words from files as `&'static str`, the type of text in rows: drop reasons, link roles
+//! and probe names.
 
 use crate::error::{INTERNED_MAX, TableError};
 use std::collections::BTreeSet;
@@ -7,11 +7,11 @@ use std::sync::Mutex;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// Returns the one static copy of `word`. Each distinct word is leaked once per process,
-/// [`INTERNED_MAX`] at most.
+/// Returns the one static copy of `word`. Each distinct word is leaked once per process, and at
+/// most [`INTERNED_MAX`] words.
 ///
 /// # Errors
-/// If the limit is exceeded.
+/// If the limit on distinct words is exceeded.
 pub(crate) fn intern(word: &str) -> Result<&'static str, TableError> {
     let mut words = WORDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(known) = words.get(word) {

@@ -1,4 +1,4 @@
-//! Result folders: writing the results of a run, and reading them back.
+//! Result folders: this crate writes the results of a run and reads them.
 //!
 //! A finished run is a folder with
 //!
@@ -11,12 +11,13 @@
 //! | `timing.json` | duration of the run (the only file that differs between two equal runs), with a digest of itself |
 //! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
-//! A folder of several runs has a [`Group`] that lists them. [`RunWriter`] fills a hidden sibling
-//! folder and renames it at the end. So a folder with a manifest is complete, and a killed run
-//! leaves none. [`RunResult`] reads it back.
+//! A folder of several runs has a [`Group`] that lists its runs. [`RunWriter`] fills a hidden
+//! folder beside the target and renames it at the end. So a folder with a manifest is complete, and
+//! a killed run leaves no result. [`RunResult`] reads a finished run.
 //!
-//! **Determinism.** Equal rows and an equal head give equal bytes in every file but `timing.json`:
-//! no clock, no machine name, fixed writer settings, dictionaries in order of first use.
+//! **Determinism.** Equal rows and an equal header give equal bytes in every file but
+//! `timing.json`. So files have no clock times, no machine name, fixed writer settings, and
+//! dictionaries in order of first use.
 
 mod cells;
 mod claim;
@@ -59,7 +60,7 @@ pub use sums::{SUMS_FILE, check_sealed, remove_sealed, write_sealed};
 pub use whole::{WholeFile, write_whole};
 pub use writer::{RunWriter, store_run};
 
-/// Name of the manifest file; a folder with it is a complete run.
+/// Name of the manifest file. A folder with a manifest is a complete run.
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// Name of the file with the resolved scenario.
 pub const SCENARIO_FILE: &str = "scenario.toml";
@@ -67,8 +68,8 @@ pub const SCENARIO_FILE: &str = "scenario.toml";
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
-/// Name of the HTML report in a run folder, if the user asked for one. The report is derived from
-/// the tables, so a new run removes it.
+/// Name of the HTML report in a run folder, if the user requested a report. The report is derived
+/// from the tables, so a new run removes it.
 pub const REPORT_FILE: &str = "report.html";
 /// Name of the file with a comparison for programs. The file also records the order of the compared
 /// policies.

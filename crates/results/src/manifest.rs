@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// Format name that identifies a run's manifest. A folder with another format is never replaced.
+/// Format name that identifies a run's manifest. Folders with another format are never replaced.
 pub const FORMAT: &str = "bufferlab-run";
-/// Format version; it changes if an older reader would misread the folder.
+/// Format version of a manifest. It changes if an older reader would misread the folder.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// Caveat id ([`RunCaveat::id`]) of a run that forwarded real packets.
@@ -26,7 +26,7 @@ pub struct RunHeader {
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// The resolved scenario as a scenario file; it is stored beside the tables, and hashed.
+    /// The resolved scenario as a scenario file. It is stored beside the tables, and hashed.
     pub scenario_toml: String,
     /// Files that the resolved scenario refers to, by name. The files are stored beside the
     /// scenario, so that the folder can be run again.
@@ -41,29 +41,29 @@ pub struct RunHeader {
     pub variant: Option<VariantHead>,
     /// Priorities that are lossless (PFC) on at least one switch, ascending.
     pub lossless_priorities: Vec<u8>,
-    /// Length of the interval in which flows start (ns), from 0.
+    /// Length of the interval in which flows start (ns), from time 0.
     pub duration_ns: u64,
     /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval of the sampled series (ns); 0: none.
+    /// Interval between samples of the time series (ns); 0: no samples.
     pub sample_interval_ns: u64,
-    /// Name of the sampled switch, if any.
+    /// Name of the sampled switch; `None` without samples.
     pub sample_switch: Option<String>,
-    /// Names that rows refer to by index.
+    /// Names of classes, switches and hosts, to which rows refer by index.
     pub names: NameTables,
 }
 
 /// The policy of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyHead {
-    /// Name in the registry.
+    /// Name of the policy in the registry.
     pub name: String,
-    /// Title in the registry.
+    /// Title of the policy in the registry.
     pub title: String,
-    /// Every parameter with its value as in a scenario file, defaults included, in the registry's
-    /// order.
+    /// Every parameter of the policy in the registry's order, also defaults. Values have the syntax
+    /// of a scenario file.
     pub params: Vec<(String, String)>,
 }
 
@@ -76,7 +76,7 @@ pub struct VariantHead {
     pub text: String,
 }
 
-/// Names that rows refer to by index.
+/// Names of classes, switches and hosts, to which rows refer by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameTables {
     /// Names of flow classes.
@@ -88,7 +88,7 @@ pub struct NameTables {
 }
 
 impl NameTables {
-    /// Returns a name that occurs twice, with the list that contains it.
+    /// Returns a name that occurs twice, and the kind of its list.
     pub(crate) fn duplicate(&self) -> Option<(&'static str, &str)> {
         let lists = [("classes", &self.classes), ("switches", &self.switches), ("hosts", &self.hosts)];
         lists.into_iter().find_map(|(kind, list)| {
@@ -98,12 +98,12 @@ impl NameTables {
     }
 }
 
-/// A warning to check before trusting the numbers, issued by the program that drove the run.
+/// A warning to check before trusting the run's numbers, from the program that executed the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCaveat {
-    /// Short name for programs, such as `series-truncated`.
+    /// Short name of the warning for programs, such as `series-truncated`.
     pub id: String,
-    /// Description of the problem.
+    /// Description of the problem with the run.
     pub message: String,
     /// Advice to the reader.
     pub advice: String,
@@ -118,13 +118,13 @@ pub struct Manifest {
     pub format_version: u32,
     /// Version of the program that ran.
     pub bufferlab_version: String,
-    /// Git commit of the program, if known.
+    /// Git commit of the program, if the build knew it.
     pub git_commit: Option<String>,
     /// Name of the scenario.
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// SHA-256 of `scenario.toml` and the files that it refers to, in hexadecimal
+    /// SHA-256 of `scenario.toml` and the files to which it refers, in hexadecimal
     /// ([`scenario_hash`]).
     pub scenario_sha256: String,
     /// Files that `scenario.toml` refers to, stored beside it.
@@ -143,27 +143,27 @@ pub struct Manifest {
     /// versions that did not record them.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
-    /// Length of the interval in which flows start (ns), from 0.
+    /// Length of the interval in which flows start (ns), from time 0.
     pub duration_ns: u64,
     /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval of the sampled series (ns); 0: none.
+    /// Interval between samples of the time series (ns); 0: no samples.
     pub sample_interval_ns: u64,
-    /// Name of the sampled switch, if any.
+    /// Name of the sampled switch; `None` without samples.
     pub sample_switch: Option<String>,
     /// Totals of the run.
     pub totals: Totals,
-    /// Caveats to check before trusting the numbers.
+    /// Caveats of the run, to check before trusting its numbers.
     pub caveats: Vec<RunCaveat>,
-    /// Tables in the folder.
+    /// Tables in the folder of the run.
     pub tables: Vec<TableInfo>,
     /// Checksums of every file except `manifest.json` itself, `SHA256SUMS`, `timing.json` and
-    /// `report.html`. Empty in folders of versions without checksums.
+    /// `report.html`. Empty in folders of program versions without checksums.
     #[serde(default)]
     pub files: Vec<FileInfo>,
-    /// Names in tables, in the order of their indices.
+    /// Names of classes, switches and hosts in tables, in the order of their indices.
     pub names: NameTables,
 }
 
@@ -221,13 +221,13 @@ impl Manifest {
 pub struct Totals {
     /// Simulated time at the end of the run.
     pub end_ns: u64,
-    /// Number of started flows.
+    /// Number of flows that started.
     pub flows: u64,
-    /// Number of finished flows.
+    /// Number of flows that finished.
     pub flows_finished: u64,
     /// Number of packet-hops: packets that crossed a link, ACKs included.
     pub packet_hops: u64,
-    /// Number of processed events.
+    /// Number of events that the simulator processed.
     pub events: u64,
     /// Largest number of packets in the network at once.
     pub peak_packets: u64,
@@ -259,9 +259,9 @@ pub struct TableInfo {
     pub name: String,
     /// Name of the table's file in the folder.
     pub file: String,
-    /// Number of rows.
+    /// Number of rows of the table.
     pub rows: u64,
-    /// Columns, in the order of the file.
+    /// Columns of the table, in the order of the file.
     pub columns: Vec<ColumnInfo>,
 }
 
@@ -286,9 +286,9 @@ pub struct ColumnInfo {
     /// Type of the column's cells.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Unit, if the name ends with a unit.
+    /// Unit of the column, if its name ends with a unit.
     pub unit: Option<String>,
-    /// Whether cells may be empty.
+    /// Whether cells of the column may be empty.
     pub nullable: bool,
     /// Meaning of the column.
     pub description: String,
@@ -299,7 +299,7 @@ pub struct ColumnInfo {
 pub struct Timing {
     /// CPU time of the run (s).
     pub cpu_seconds: Option<f64>,
-    /// Elapsed time (s).
+    /// Elapsed time of the run (s).
     pub wall_seconds: f64,
     /// Speed of the run in packet-hops per CPU second (`docs/evidence/performance.md`); `None` if
     /// the CPU time is unknown.
@@ -309,14 +309,15 @@ pub struct Timing {
 }
 
 /// Returns the SHA-256 of a resolved scenario and its input files (name and content), in lower-case
-/// hexadecimal. Without inputs it is the hash of the text alone. Two runs with equal hash, version
-/// and seed have equal results, so a sweep can skip finished ones.
+/// hexadecimal. Without inputs, the scenario's text alone is hashed. Two runs with equal hash,
+/// version and seed have equal results, so a sweep can skip finished runs.
 #[must_use]
 pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
     let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());
     for (name, content) in inputs {
         let content = content.as_ref();
-        // Hash the lengths too, so that different splits of the same bytes differ.
+        // Hash the lengths of names and contents, too, so that different splits of equal bytes
+        // differ.
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name.as_bytes());
         hash.update((content.len() as u64).to_le_bytes());

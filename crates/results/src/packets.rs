@@ -18,9 +18,9 @@ use parquet::file::statistics::Statistics;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Number of rows decoded at a time.
+/// Number of packet rows decoded at a time.
 const BATCH_ROWS: usize = 8_192;
-/// The columns of a [`PacketBrief`].
+/// The columns that a [`PacketBrief`] needs.
 const BRIEF: [&str; 11] = [
     "time_ps",
     "switch",
@@ -39,13 +39,13 @@ const BRIEF: [&str; 11] = [
 /// reasons and most limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketBrief {
-    /// Number of the row in the table.
+    /// Number of the row in the packet table.
     pub row: u64,
-    /// Time of the event (ps).
+    /// Time of the packet's event (ps).
     pub time_ps: u64,
-    /// Kind of the event.
+    /// Kind of the packet's event.
     pub event: PacketEvent,
-    /// Ingress port of the packet; for a pause, the port to which the pause frame is sent.
+    /// Ingress port of the packet; for a pause, the port that sends the pause frame.
     pub ingress_port: u16,
     /// Egress port of the packet; `None` for a pause that no packet caused.
     pub port: Option<u16>,
@@ -53,7 +53,7 @@ pub struct PacketBrief {
     pub priority: u8,
     /// Class of the packet's flow, an index into the run's names.
     pub class: Option<u16>,
-    /// Bytes charged for the packet.
+    /// Bytes that the buffer charges for the packet.
     pub size_bytes: u32,
     /// Length of the packet's queue after the event (bytes).
     pub queue_bytes: u64,
@@ -81,12 +81,12 @@ impl From<(u64, &PacketRow)> for PacketBrief {
     }
 }
 
-/// A row group: rows stored together in the file.
+/// A row group: rows of the packet table that the file stores together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketGroup {
     /// Number of the group's first row.
     pub first_row: u64,
-    /// Number of rows.
+    /// Number of rows in the group.
     pub rows: u64,
     /// Time of the group's first row (ps).
     pub from_ps: u64,
@@ -94,7 +94,7 @@ pub struct PacketGroup {
     pub until_ps: u64,
 }
 
-/// An open packet table. Its row groups are known; no row is read yet.
+/// An open packet table, whose row groups are known. Rows are read later.
 #[derive(Clone, Debug)]
 pub struct PacketTable {
     path: PathBuf,
@@ -104,8 +104,8 @@ pub struct PacketTable {
 }
 
 impl RunResult {
-    /// Opens the packet table; `None` if the run did not record packets. Reads the whole file once,
-    /// for its checksum.
+    /// Opens the packet table; `None` if the run did not record packets. Reads the whole file once
+    /// to compute its checksum.
     ///
     /// # Errors
     /// If the file cannot be read, has changed since the run wrote it, or is not a packet table.
@@ -131,19 +131,19 @@ impl PacketTable {
         Ok(Self { path, names, metadata, groups })
     }
 
-    /// Row groups in order of time.
+    /// Row groups of the packet table in order of time.
     #[must_use]
     pub fn groups(&self) -> &[PacketGroup] {
         &self.groups
     }
 
-    /// Number of rows, over all switches.
+    /// Number of rows of the packet table, over all switches.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.groups.iter().map(|group| group.rows).sum()
     }
 
-    /// Calls `each` with every row of a row group that concerns `switch`, in order.
+    /// Calls `each` with the brief of every row of a row group that concerns `switch`, in order.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -163,8 +163,8 @@ impl PacketTable {
         })
     }
 
-    /// Calls `each` with every complete row of a row group that concerns `switch`, and its number
-    /// in the table, in order.
+    /// Calls `each` with every complete row of a row group that concerns `switch`, in order. `each`
+    /// also gets the number of the row in the table.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -208,7 +208,7 @@ impl PacketTable {
     }
 }
 
-/// Lists the row groups, with times from the file's statistics.
+/// Lists the row groups of a packet table, with times from the file's statistics.
 fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError> {
     let column = metadata.parquet_schema().columns().iter().position(|column| column.name() == "time_ps");
     let column = column.ok_or(TableError::MissingColumn { column: "time_ps" })?;
@@ -220,7 +220,7 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
             Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
             _ => (None, None),
         };
-        // Without statistics, assume that the group may contain any time.
+        // Without statistics, assume that the group may contain events of any time.
         let from_ps = from.map_or(0, |time| time as u64);
         let until_ps = until.map_or(u64::MAX, |time| time as u64);
         groups.push(PacketGroup { first_row, rows, from_ps, until_ps });
@@ -236,7 +236,7 @@ fn brief(
     (wanted, classes): (&str, &[String]),
     each: &mut impl FnMut(PacketBrief),
 ) -> Result<(), TableError> {
-    // Check the schema here, so that the casts cannot fail.
+    // Check the schema of the batch here, so that the casts cannot fail.
     let _ = BatchReader::new(brief_columns(), &NameTables::default(), batch)?;
     let column =
         |name: &str| batch.column_by_name(name).ok_or(TableError::MissingColumn { column: "a column" });
@@ -282,7 +282,7 @@ fn brief(
     Ok(())
 }
 
-/// Returns the words of a dictionary.
+/// Returns the words of a dictionary column.
 fn texts(array: &arrow_array::DictionaryArray<Int32Type>) -> impl Iterator<Item = &str> {
     array.values().as_string::<i32>().iter().map(Option::unwrap_or_default)
 }

@@ -1,4 +1,4 @@
-//! Reads tables to the end even if a signal interrupts a system call.
+//! Reads tables completely even if a signal interrupts a system call.
 
 use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;

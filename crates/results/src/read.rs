@@ -1,4 +1,4 @@
-//! Reads a result folder: the manifest at once, tables on demand.
+//! Reads a result folder: the manifest immediately, tables when they are used.
 
 use crate::cells::BatchReader;
 use crate::digest::{self, FileFault, sha256};
@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Number of rows decoded at a time.
+/// Number of rows of a table that are decoded at a time.
 const BATCH_ROWS: usize = 8_192;
 
 /// A finished run on disk.
@@ -32,8 +32,6 @@ const BATCH_ROWS: usize = 8_192;
 pub struct RunResult {
     dir: PathBuf,
     manifest: Manifest,
-    /// Checksums of the folder. Versions without a checksum of the manifest have at most the
-    /// report's.
     sums: Sums,
 }
 
@@ -80,7 +78,7 @@ impl RunResult {
         dir.join(MANIFEST_FILE).is_file()
     }
 
-    /// Path of the result folder.
+    /// Path of the run's folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -92,9 +90,9 @@ impl RunResult {
         &self.manifest
     }
 
-    /// Returns the files that have changed since the run wrote them, in the order of the manifest,
-    /// and a changed report. For a folder without checksums, returns missing files only.
-    ///
+    /// Returns the files that have changed since the run wrote them, in the order of the manifest.
+    /// A changed report is included. In a folder without checksums, only missing files are
+    /// detected.
     /// # Errors
     /// If a file exists but cannot be read.
     pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {
@@ -133,13 +131,12 @@ impl RunResult {
         }
     }
 
-    /// Whether the manifest itself has a checksum. Earlier versions stored none.
+    /// Whether the manifest itself has a checksum. Earlier versions wrote no checksums.
     pub(crate) fn has_sums(&self) -> bool {
         self.sums.is_of_a_run()
     }
 
-    /// Checks that the scenario and its input files are as the run wrote them, before they are run
-    /// again.
+    /// Checks that the scenario and its input files are unchanged, before the scenario runs again.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -149,7 +146,7 @@ impl RunResult {
             .try_for_each(|name| self.check(name))
     }
 
-    /// Checks that a file is as the run wrote it.
+    /// Checks that a file of the run is unchanged.
     pub(crate) fn check(&self, name: &str) -> Result<(), ResultsError> {
         let Some(written) = self.manifest.files.iter().find(|file| file.name == name) else { return Ok(()) };
         match digest::check(&self.dir, written).map_err(ResultsError::io("read", &self.dir.join(name)))? {
@@ -161,17 +158,17 @@ impl RunResult {
     /// Reads the resolved scenario.
     ///
     /// # Errors
-    /// If the file cannot be read, or has changed since the run wrote it.
+    /// If the scenario file cannot be read, or has changed since the run wrote it.
     pub fn scenario_toml(&self) -> Result<String, ResultsError> {
         self.check(SCENARIO_FILE)?;
         let path = self.dir.join(SCENARIO_FILE);
         fs::read_to_string(&path).map_err(ResultsError::io("read", &path))
     }
 
-    /// Reads the duration of the run; `None` if it was not recorded.
+    /// Reads the duration of the run; `None` if the run did not record it.
     ///
     /// # Errors
-    /// If the file exists but cannot be read, or has changed since the run wrote it.
+    /// If `timing.json` exists but cannot be read, or has changed since the run wrote it.
     pub fn timing(&self) -> Result<Option<Timing>, ResultsError> {
         if self.timing_is_damaged()? {
             let fault = FileFault::Content { name: TIMING_FILE.to_owned() };
@@ -180,17 +177,17 @@ impl RunResult {
         self.json(TIMING_FILE)
     }
 
-    /// Reads the explained events in order of time. Empty if the scenario asked for none or none
-    /// occurred.
+    /// Reads the explained events in order of time. Empty if the scenario requested no explanations
+    /// or no such event occurred.
     ///
     /// # Errors
-    /// If the file exists but cannot be read.
+    /// If `explanations.json` exists but cannot be read.
     pub fn explanations(&self) -> Result<Vec<ExplanationRecord>, ResultsError> {
         self.check(EXPLANATIONS_FILE)?;
         Ok(self.json(EXPLANATIONS_FILE)?.unwrap_or_default())
     }
 
-    /// Reads an optional file.
+    /// Reads an optional JSON file of the run.
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
         let path = self.dir.join(name);
         match fs::read(&path) {
@@ -202,8 +199,8 @@ impl RunResult {
         }
     }
 
-    /// Calls `each` with every row of a table in order, in bounded memory. The row type selects the
-    /// table.
+    /// Calls `each` with every row of a table in order, in bounded memory. The type of `each`
+    /// selects the table.
     ///
     /// # Errors
     /// If the table is missing, or has changed since the run wrote it.
@@ -213,13 +210,13 @@ impl RunResult {
         visit_file(&self.dir.join(name), &self.manifest.names, each)
     }
 
-    /// Reads a whole table into memory. Only for tables that are known to be small; otherwise use
-    /// [`RunResult::visit`].
+    /// Reads a whole table into memory. Use this only for tables that are known to be small;
+    /// otherwise use [`RunResult::visit`].
     ///
     /// # Errors
     /// Returns the errors of [`RunResult::visit`].
     pub fn load<R: TableRow>(&self) -> Result<Vec<R>, ResultsError> {
-        // The manifest's count is only a hint, so limit the allocation in case it is damaged.
+        // A damaged manifest may have a wrong number of rows, so limit the allocation.
         let rows = self.manifest.rows(R::TABLE).min(1 << 20);
         let mut all = Vec::with_capacity(rows as usize);
         self.visit(|row| all.push(row))?;
@@ -287,7 +284,7 @@ mod tests {
     record! {
         /// Like [`ResetRow`], but with a column of another type.
         TypeRow => "resets" {
-            /// Text in place of a number.
+            /// Start of the reset as text instead of a number.
             time_ns: String,
         }
     }

@@ -1,9 +1,9 @@
-//! Registry of the circuits that implement policies, with their measured cost.
+//! Registry of the circuits that implement policies, with the measured cost of each circuit.
 //!
-//! `rtl/circuits.toml` lists the circuits. `rtl/results` has, per circuit, the synthesis
-//! results of each size, the number of operations compared with the policy, and the proofs. The
-//! program embeds these tables. `policy show`, the policy pages and the ledger of the papers'
-//! statements all read them from here.
+//! `rtl/circuits.toml` lists the circuits. `rtl/results` has, per circuit, the synthesis results of
+//! each size, the number of operations compared with the policy, and the proofs. The program embeds
+//! these tables. `policy show`, the policy pages and the ledger of the papers' statements read them
+//! through this crate.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ const DEPTH: &str = include_str!("../../../rtl/results/depth.csv");
 const COMPARED: &str = include_str!("../../../rtl/results/cosim.csv");
 const PROOFS: &str = include_str!("../../../rtl/results/proofs.csv");
 
-/// Error for an unreadable table of `rtl/`.
+/// Error about an unreadable table of `rtl/`.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     /// The list of circuits cannot be read.
@@ -24,7 +24,7 @@ pub enum HardwareError {
     /// A table of results cannot be read.
     #[error("rtl/results/{table}: {source}")]
     Results {
-        /// Name of the table's file.
+        /// Name of the unreadable table's file.
         table: &'static str,
         /// The error of the CSV reader.
         source: csv::Error,
@@ -36,35 +36,36 @@ pub enum HardwareError {
 pub struct Circuit {
     /// Name of the circuit, such as `abm-shift`.
     pub name: String,
-    /// Top module; cost is measured on it unless the circuit has a separate `cost_top`.
+    /// Top module of the circuit. Its cost is measured, unless the circuit has a separate
+    /// `cost_top`.
     pub top: String,
-    /// Description in a few words.
+    /// Description of the circuit in a few words.
     pub about: String,
-    /// The registered policy that the circuit implements; `None` for a part or a circuit for
-    /// contrast.
+    /// The registered policy that the circuit implements. `None` if the circuit is only a part, or
+    /// is measured only for comparison.
     pub policy: Option<String>,
-    /// The scheme name that `bufferlab-circuits` uses for the policy; `None` for a circuit for
-    /// contrast.
+    /// The name that `bufferlab-circuits` uses for the policy. `None` if the circuit is measured
+    /// only for comparison.
     pub scheme: Option<String>,
-    /// Clocks from a packet's arrival to the circuit's answer.
+    /// Number of clocks from a packet's arrival to the circuit's answer.
     pub clocks: u32,
-    /// Clocks between the starts of two operations (arrivals or departures).
+    /// Number of clocks between the starts of two operations (arrivals or departures).
     pub clocks_per_operation: u32,
     /// Values that the circuit rounds, and the largest difference from the policy's answer.
     #[serde(default)]
     pub rounding: String,
-    /// Cost by size; joined from `cost.csv`, not part of the list.
+    /// Cost of the circuit by size. The table `cost.csv` has it, not the list of circuits.
     #[serde(skip)]
     pub costs: Vec<CircuitCost>,
-    /// Comparisons with the policy; joined from `cosim.csv`, not part of the list.
+    /// Comparisons with the policy. The table `cosim.csv` has them, not the list of circuits.
     #[serde(skip)]
     pub comparisons: Vec<Comparison>,
-    /// Proofs about the circuit; joined from `proofs.csv`, not part of the list.
+    /// Proofs about the circuit. The table `proofs.csv` has them, not the list of circuits.
     #[serde(skip)]
     pub proofs: Vec<Proof>,
 }
 
-/// A set of operations replayed to a circuit and to its policy: a row of
+/// A comparison of a circuit with its policy on a set of operations: a row of
 /// `rtl/results/cosim.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Comparison {
@@ -72,28 +73,28 @@ pub struct Comparison {
     pub circuit: String,
     /// Source of the operations: golden `vectors`, `random`, or a simulated `run`.
     pub source: String,
-    /// Number of arrivals, departures and control events.
+    /// Number of compared operations: arrivals, departures and control events.
     pub operations: u64,
-    /// Number of arrivals.
+    /// Number of arrivals among the compared operations.
     pub packets: u64,
-    /// Clocks that the circuit needed.
+    /// Number of clocks that the circuit needed.
     pub clocks: u64,
-    /// Outputs that differ from the policy's.
+    /// Number of outputs of the circuit that differ from the policy's.
     pub differences: u64,
-    /// Remarks: vector cases that were skipped, answers changed by rounding.
+    /// Remarks about the comparison: skipped cases of vectors, answers that rounding changed.
     pub notes: String,
     /// First digits of the SHA-256 of the operations with the policy's answers.
     pub sheet_sha256: String,
 }
 
-/// A proof: a row of `rtl/results/proofs.csv`.
+/// A proof about a circuit: a row of `rtl/results/proofs.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Proof {
     /// Name of the circuit.
     pub circuit: String,
-    /// Kind of proof. `prove`: properties that hold by induction; `cover`: traces that exist.
+    /// Kind of proof: `prove` for properties that hold by induction, `cover` for traces that exist.
     pub mode: String,
-    /// Outcome: `holds` or `reached`.
+    /// Outcome of the proof: `holds` or `reached`.
     pub result: String,
 }
 
@@ -102,64 +103,63 @@ pub struct Proof {
 pub struct CircuitCost {
     /// Name of the circuit.
     pub circuit: String,
-    /// Number of ports.
+    /// Number of ports of the measured circuit.
     pub ports: u32,
-    /// Queues per port.
+    /// Number of queues per port of the measured circuit.
     pub queues: u32,
-    /// Four-input lookup tables of an ECP5, including those used for memories and carries.
+    /// Number of four-input lookup tables of an ECP5, including those for memories and carries.
     pub lut4: u64,
-    /// Flip-flops of an ECP5.
+    /// Number of flip-flops of an ECP5.
     pub flip_flops: u64,
-    /// Block memories of 18 Kb.
+    /// Number of block memories of 18 Kb.
     pub block_memories: u64,
-    /// Multipliers of 18 x 18 bits.
+    /// Number of multipliers of 18 x 18 bits.
     pub multipliers: u64,
     /// Clock frequency that the slowest path between registers allows, after routing (MHz). `None`
     /// if the circuit does not fit the device or was not placed.
     pub clock_mhz: Option<f64>,
-    /// Millions of packets per second. A packet takes two operations, its arrival and its
-    /// departure.
+    /// Packet rate in millions of packets per second. A packet takes two operations, its arrival
+    /// and its departure.
     pub million_packets_per_s: Option<f64>,
     /// Date of the measurement.
     pub date: String,
-    /// Commit that was measured.
+    /// Commit whose circuit was measured.
     pub commit: String,
     /// Cost in generic gates; `None` while the table is being read.
     #[serde(skip)]
     pub gates: Option<CircuitDepth>,
 }
 
-/// A circuit at one size, in two-input gates and multiplexers, without memories: a row of
-/// `rtl/results/depth.csv`. The number of gates and the depth depend on whether the mapping
-/// optimises area or delay.
+/// Size and depth of a circuit in two-input gates and multiplexers, without memories: a row of
+/// `rtl/results/depth.csv`. Both depend on whether the mapping optimises area or delay.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitDepth {
     /// Name of the circuit.
     pub circuit: String,
-    /// Number of ports.
+    /// Number of ports of the mapped circuit.
     pub ports: u32,
-    /// Queues per port.
+    /// Number of queues per port of the mapped circuit.
     pub queues: u32,
-    /// Gates of the mapping that optimises area.
+    /// Number of gates of the mapping that optimises area.
     pub gates_area: u64,
     /// Longest path (gates) of the mapping that optimises area.
     pub depth_area: u64,
-    /// Gates of the mapping that optimises delay; `None` if this size was not mapped for delay.
+    /// Number of gates of the mapping that optimises delay; `None` without such a mapping.
     pub gates_delay: Option<u64>,
     /// Longest path (gates) of the mapping that optimises delay.
     pub depth_delay: Option<u64>,
-    /// Bits of memory.
+    /// Number of memory bits of the circuit.
     pub memory_bits: Option<u64>,
-    /// Version of yosys.
+    /// Version of yosys that mapped the circuit.
     pub yosys: String,
-    /// Date of the mapping.
+    /// Date on which the circuit was mapped.
     pub date: String,
 }
 
-/// Returns every circuit, in the order of the list.
+/// Returns every circuit, in the order of `rtl/circuits.toml`.
 ///
 /// # Errors
-/// If one of the tables cannot be read.
+/// If one of the tables of circuits cannot be read.
 pub fn circuits() -> Result<Vec<Circuit>, HardwareError> {
     #[derive(Deserialize)]
     struct List {
@@ -197,8 +197,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
 }
 
-/// Returns the circuits of a policy. A policy may have several: an exact and an approximate one, or
-/// one for a part beside one for the whole.
+/// Returns the circuits of a policy. A policy may have an exact and an approximate circuit, or
+/// circuits for a part and for the whole.
 ///
 /// # Errors
 /// Returns the errors of [`circuits()`].
@@ -207,7 +207,7 @@ pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
 }
 
 impl Circuit {
-    /// Describes the latency, the rate and the rounding in one or two sentences.
+    /// Describes the circuit's latency, rate and rounding in one or two sentences.
     #[must_use]
     pub fn timing(&self) -> String {
         let clocks = |count: u32| if count == 1 { "One clock".to_owned() } else { format!("{count} clocks") };
@@ -225,7 +225,7 @@ impl Circuit {
 }
 
 impl Circuit {
-    /// Number of compared operations, and number of those that differ from the policy.
+    /// Number of compared operations, and number of operations that differ from the policy.
     #[must_use]
     pub fn compared(&self) -> (u64, u64) {
         let sum = |of: fn(&Comparison) -> u64| self.comparisons.iter().map(of).sum();
@@ -238,7 +238,7 @@ impl Circuit {
         self.proofs.iter().any(|proof| proof.mode == "prove" && proof.result == "holds")
     }
 
-    /// The evidence for the circuit as a sentence; empty if the circuit was not compared.
+    /// Describes the evidence for the circuit in a sentence; empty without a comparison.
     #[must_use]
     pub fn evidence(&self) -> String {
         let (operations, differences) = self.compared();
@@ -251,7 +251,7 @@ impl Circuit {
 }
 
 impl CircuitCost {
-    /// The cells of a table row, in the order of [`HEADS`].
+    /// The cells of the circuit's cost in a table row, in the order of [`HEADS`].
     #[must_use]
     pub fn cells(&self) -> [String; 11] {
         let gates = |of: fn(&CircuitDepth) -> Option<u64>| {
@@ -289,7 +289,7 @@ pub const HEADS: [&str; 11] = [
     "depth by delay",
 ];
 
-/// Formats the comparisons with the policies as a Markdown table, one row per circuit.
+/// Formats the comparisons of circuits with their policies as a Markdown table, a row per circuit.
 #[must_use]
 pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     let mut text = String::from(
@@ -316,7 +316,7 @@ pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     text
 }
 
-/// Formats the cost as a Markdown table: the smallest and the largest size of each circuit.
+/// Formats the cost of circuits as a Markdown table: the smallest and largest size of each circuit.
 #[must_use]
 pub fn cost_markdown(circuits: &[Circuit]) -> String {
     let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));

@@ -1,11 +1,11 @@
-//! Checks that the pages show the measured results.
+//! Tests that the pages show the measured results of circuits.
 //!
-//! `cargo xtask generate hardware` writes the tables.
+//! The command `cargo xtask generate hardware` writes the tables of these pages.
 
 use bufferlab_pages::{assert_all, check_block};
 use bufferlab_rtl::{Circuit, circuits, comparisons_markdown, cost_markdown, of_policy};
 
-/// Compares the block of a page with `wanted`.
+/// Compares the block `name` of a page with `wanted`.
 fn checked(page: &str, name: &str, wanted: &str) -> Result<(), String> {
     let begin = format!("<!-- {name}: begin; cargo xtask generate hardware -->\n");
     check_block(&format!("docs/{page}"), &begin, &format!("<!-- {name}: end -->"), &format!("\n{wanted}\n"))

@@ -1,4 +1,4 @@
-//! Construction and checks of a schedule.
+//! Builds and checks a schedule.
 
 use crate::limits::{EDGES_MAX, NODES_MAX, RANKS_MAX};
 use crate::node::PackedEdge;
@@ -19,14 +19,14 @@ pub struct ScheduleBuilder {
     class_index: BTreeMap<String, u16>,
     delays: Vec<Time>,
     delay_index: BTreeMap<Time, u32>,
-    /// Parents, and the edges to their children.
+    /// Parents in the graph, with the edges to their children.
     edges: Vec<(u32, PackedEdge)>,
     nodes_max: usize,
     edges_max: usize,
 }
 
 impl ScheduleBuilder {
-    /// Starts a schedule of `ranks` ranks.
+    /// Starts a schedule of `ranks` ranks without nodes.
     #[must_use]
     pub fn new(ranks: u32) -> Self {
         Self {
@@ -44,10 +44,10 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Returns the index of a class of transfers; an unknown class is added.
+    /// Returns the index of a class of transfers; adds an unknown class.
     ///
     /// # Errors
-    /// [`ScheduleError::TooManyClasses`].
+    /// Returns [`ScheduleError::TooManyClasses`] if the index does not fit 16 bits.
     pub fn class(&mut self, name: &str) -> Result<u16, ScheduleError> {
         if let Some(&class) = self.class_index.get(name) {
             return Ok(class);
@@ -61,7 +61,8 @@ impl ScheduleBuilder {
     /// Adds a node that may start at time zero.
     ///
     /// # Errors
-    /// An unknown rank, a transfer without data or to its own rank, or too many nodes.
+    /// If a rank is unknown, a transfer has no data or goes to its own rank, or the limit is
+    /// reached.
     pub fn node(&mut self, work: Work) -> Result<NodeId, ScheduleError> {
         self.check(work)?;
         let id = NodeId(self.works.len() as u32);
@@ -70,7 +71,7 @@ impl ScheduleBuilder {
         Ok(id)
     }
 
-    /// Gives `node` a name for messages and files. A node without a name is called by its number.
+    /// Gives `node` a name for messages and files. A node without a name has its number as a name.
     pub fn name(&mut self, node: NodeId, name: &str) {
         self.names.set(node.0, name);
     }
@@ -78,7 +79,7 @@ impl ScheduleBuilder {
     /// Lets `node` start at `start` at the earliest, and after its parents.
     ///
     /// # Errors
-    /// [`ScheduleError::UnknownNode`].
+    /// Returns [`ScheduleError::UnknownNode`] if the schedule has no such node.
     pub fn not_before(&mut self, node: NodeId, start: Time) -> Result<(), ScheduleError> {
         self.check_id(node)?;
         self.starts[node.index()] = start;
@@ -88,7 +89,7 @@ impl ScheduleBuilder {
     /// Lets `child` start after an event of `parent`.
     ///
     /// # Errors
-    /// As [`Self::edge`].
+    /// Returns the errors of [`Self::edge`].
     pub fn after(
         &mut self,
         child: NodeId,
@@ -101,7 +102,7 @@ impl ScheduleBuilder {
     /// Lets `child` start a delay after an event of the parent in `edge`.
     ///
     /// # Errors
-    /// [`ScheduleError::UnknownNode`], [`ScheduleError::NotATransfer`] or
+    /// Returns [`ScheduleError::UnknownNode`], [`ScheduleError::NotATransfer`] or
     /// [`ScheduleError::TooManyEdges`].
     pub fn edge(&mut self, child: NodeId, edge: Edge) -> Result<(), ScheduleError> {
         self.check_id(child)?;
@@ -123,34 +124,35 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Work of a node; `None` if there is no such node.
+    /// Work of a node; `None` if the schedule has no such node.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Option<Work> {
         self.works.get(node.index()).copied()
     }
 
-    /// Number of ranks.
+    /// Number of ranks of the schedule.
     #[must_use]
     pub const fn ranks(&self) -> u32 {
         self.ranks
     }
 
-    /// Number of nodes so far.
+    /// Number of nodes added so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.works.len()
     }
 
-    /// Whether there is no node yet.
+    /// Whether no node has been added yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.works.is_empty()
     }
 
-    /// Builds the schedule.
+    /// Builds the schedule from the added nodes and edges.
     ///
     /// # Errors
-    /// [`ScheduleError::Cycle`] if nodes wait for each other, [`ScheduleError::TooManyRanks`].
+    /// Returns [`ScheduleError::Cycle`] if nodes wait for each other, or
+    /// [`ScheduleError::TooManyRanks`].
     pub fn build(self) -> Result<Schedule, ScheduleError> {
         if self.ranks > RANKS_MAX {
             return Err(ScheduleError::TooManyRanks(self.ranks));
@@ -165,7 +167,7 @@ impl ScheduleBuilder {
         }
     }
 
-    /// Sorts the edges by parent; edges of one parent keep the order in which they were added.
+    /// Sorts the edges by parent. Edges of one parent keep the order in which they were added.
     fn pack(self) -> Schedule {
         let count = self.works.len();
         let mut first = vec![0_u32; count + 1];

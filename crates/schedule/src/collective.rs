@@ -1,7 +1,8 @@
-//! Collectives: their expansion into transfers, and their closed forms on an unloaded network.
+//! Collectives: their expansion into transfers, and closed forms of their time on an unloaded
+//! network.
 //!
-//! S is [`Collective::bytes`], n the number of ranks of the group. Positions in the group are
-//! numbered from 0, and position 0 is the root of a broadcast.
+//! In these comments, S is [`Collective::bytes`] and n is the number of ranks of the group.
+//! Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
 
 mod direct;
 mod expansion;
@@ -23,21 +24,21 @@ use std::fmt;
 pub enum Operation {
     /// Every rank has a vector of S bytes and receives the sum of all vectors.
     AllReduce,
-    /// Every rank has S/n bytes and receives the parts of all ranks.
+    /// Every rank has S/n bytes and receives the parts of all other ranks.
     AllGather,
     /// Every rank has a vector of S bytes and receives its part, S/n bytes, of the sum.
     ReduceScatter,
     /// Every rank has S bytes, of which each rank gets a different part of S/n bytes.
     AllToAll,
-    /// The first rank of the group has S bytes, and every rank receives them.
+    /// The first rank of the group has S bytes, and every other rank receives them.
     Broadcast,
-    /// Every rank but the last sends S bytes to the next rank as soon as it has received its own:
-    /// the stages of a pipeline. Chunks are micro-batches, S bytes all together.
+    /// The stages of a pipeline: every rank but the last sends S bytes to the next rank as soon as
+    /// it has received S bytes. Chunks are micro-batches, S bytes in total.
     Pipeline,
 }
 
 impl Operation {
-    /// All operations.
+    /// All operations of collectives.
     pub const ALL: [Self; 6] = [
         Self::AllReduce,
         Self::AllGather,
@@ -47,7 +48,7 @@ impl Operation {
         Self::Pipeline,
     ];
 
-    /// Name in files and options.
+    /// Name of the operation in files and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,23 +65,23 @@ impl Operation {
 /// Way in which a collective is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// Messages to the next rank of a ring; a broadcast is a chain, an all-to-all a rotation.
+    /// Messages to the next rank of a ring. A broadcast is a chain, an all-to-all is a rotation.
     Ring,
-    /// A binary tree.
+    /// Messages along a binary tree.
     Tree,
-    /// Two binary trees with half of the data each; a rank is inside one tree and a leaf of the
-    /// other.
+    /// Two binary trees with half of the data each. A rank is inside one tree and a leaf of the
+    /// other tree.
     DoubleBinaryTree,
-    /// Exchanges with the partner at distance n/2, n/4 … 1, or the reverse.
+    /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
     HalvingDoubling,
-    /// Messages to all ranks at once.
+    /// Messages to all ranks at one time.
     Direct,
-    /// Inside the servers first, then between ranks of equal position in their servers.
+    /// Messages inside the servers first, then between ranks of equal position in their servers.
     Hierarchical,
 }
 
 impl Algorithm {
-    /// All algorithms.
+    /// All algorithms for collectives.
     pub const ALL: [Self; 6] = [
         Self::Ring,
         Self::Tree,
@@ -90,7 +91,7 @@ impl Algorithm {
         Self::Hierarchical,
     ];
 
-    /// Name in files and options.
+    /// Name of the algorithm in files and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,7 +104,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether the algorithm executes `operation`.
+    /// Whether the algorithm can execute `operation`.
     #[must_use]
     pub const fn executes(self, operation: Operation) -> bool {
         match self {
@@ -147,12 +148,12 @@ pub struct Collective<'a> {
     pub algorithm: Algorithm,
     /// Size S, as [`Operation`] defines it (bytes).
     pub bytes: u64,
-    /// Ranks, in the order of the ring or the tree; ranks of one server are neighbours.
+    /// Ranks of the group in the order of the ring or tree; ranks of one server are neighbours.
     pub group: &'a [u32],
-    /// Number of parts of every message that move one behind the other, at least 1.
+    /// Number of parts of every message, which are sent one after another; at least 1.
     pub chunks: u32,
-    /// Number of copies of the algorithm with a part of the data each, at least 1. The odd channels
-    /// of a ring run backwards.
+    /// Number of copies of the algorithm, each with a part of the data; at least 1. The odd
+    /// channels of a ring run backwards.
     pub channels: u32,
     /// Number of ranks of a server, for the hierarchical algorithm.
     pub ranks_per_server: u32,
@@ -161,7 +162,7 @@ pub struct Collective<'a> {
 }
 
 impl<'a> Collective<'a> {
-    /// A collective in one chunk on one channel, with one rank per server.
+    /// Creates a collective in one chunk on one channel, with one rank per server.
     #[must_use]
     pub const fn new(operation: Operation, algorithm: Algorithm, bytes: u64, group: &'a [u32]) -> Self {
         Self { operation, algorithm, bytes, group, chunks: 1, channels: 1, ranks_per_server: 1, class: 0 }
@@ -176,7 +177,7 @@ impl<'a> Collective<'a> {
     /// Checks that the algorithm can execute the collective.
     ///
     /// # Errors
-    /// The reason why it cannot.
+    /// Returns the reason why the algorithm cannot execute the collective.
     pub fn check(&self) -> Result<(), CollectiveError> {
         let Self { operation, algorithm, .. } = *self;
         let n = self.n();
@@ -209,32 +210,32 @@ impl<'a> Collective<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectiveError {
-    /// An algorithm that does not execute the operation.
+    /// The algorithm does not execute the operation.
     #[error("{algorithm} does not execute {operation}; expected {}", algorithms(*operation))]
     NoSuchPair {
         /// Purpose of the collective.
         operation: Operation,
-        /// The algorithm.
+        /// Algorithm of the collective.
         algorithm: Algorithm,
     },
-    /// A group without ranks, a size of zero, no chunk or no channel.
+    /// The collective has a group without ranks, a size of zero, no chunk or no channel.
     #[error("a collective needs at least 1 rank, 1 byte, 1 chunk and 1 channel")]
     Nothing,
-    /// A rank that is in the group twice.
+    /// A rank is in the group twice.
     #[error("rank {0} is in the group twice; name every rank once")]
     Twice(u32),
-    /// A group that halving-doubling cannot halve.
+    /// The number of ranks is not a power of two, which halving-doubling needs.
     #[error("halving_doubling needs a power of two, found {0} ranks; use ring, or a group of {before} ranks", before = .0.next_power_of_two() / 2)]
     NoPowerOfTwo(u32),
-    /// Chunks or channels for an algorithm without them.
+    /// The collective has chunks or channels, but the algorithm does not divide messages.
     #[error("{algorithm} has no chunks and channels for {operation}; set both to 1")]
     Undivided {
         /// Purpose of the collective.
         operation: Operation,
-        /// The algorithm.
+        /// Algorithm of the collective.
         algorithm: Algorithm,
     },
-    /// A group that is no whole number of servers.
+    /// The group is not a whole number of servers.
     #[error("{ranks} ranks do not fill servers of {ranks_per_server} ranks; choose a divisor of {ranks}")]
     Servers {
         /// Number of ranks of the group.
@@ -252,16 +253,16 @@ fn algorithms(operation: Operation) -> String {
     fitting.map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds the transfers of a collective to `builder`.
+/// Adds the transfers of a collective to the schedule of `builder`.
 ///
-/// `entry` has a node for every position of the group: the first transfers of that rank wait until
-/// the node is done. An empty `entry` lets all ranks start at once. The answer has a node for every
-/// position: a barrier that opens when the rank has received everything. For a rank that receives
-/// nothing, the barrier opens when its data is sent.
+/// `entry` has a node for every position of the group. The first transfers of a rank wait until its
+/// node is done. With an empty `entry`, all ranks may start at time zero. The answer has a node for
+/// every position: a barrier that opens when the rank has received all its data. If a rank receives
+/// no data, its barrier opens when its data is sent.
 ///
 /// A part of less than a byte is sent as one byte.
 ///
-/// # Errors
+/// Returns [`CollectiveError`]; the builder may then have a part of the transfers.
 /// [`CollectiveError`]; the builder may then have a part of the transfers.
 ///
 /// # Panics

@@ -4,16 +4,16 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused while the file is read";
 
-/// Largest number of nodes. A node takes 40 bytes, so the limit takes 0.8 GB.
+/// Largest number of nodes of a schedule. A node takes 40 bytes, so the limit takes 0.8 GB.
 pub const NODES_MAX: usize = 20_000_000;
 
-/// Largest number of edges. An edge takes 8 bytes, and 12 more while the schedule is built.
+/// Largest number of edges of a schedule. An edge takes 8 bytes, and 12 more during construction.
 pub const EDGES_MAX: usize = 60_000_000;
 
-/// Largest number of ranks: the number of hosts that a run can have.
+/// Largest number of ranks of a schedule, which is the largest number of hosts of a run.
 pub(crate) const RANKS_MAX: u32 = 65_535;
 
-/// Limits that this crate checks.
+/// All limits that this crate checks.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "nodes of a schedule",

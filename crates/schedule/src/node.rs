@@ -2,7 +2,7 @@
 
 use bufferlab_units::Time;
 
-/// Number of a node, in the order in which the nodes were added.
+/// Number of a node in the order in which the nodes were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct NodeId(pub u32);
@@ -15,59 +15,60 @@ impl NodeId {
     }
 }
 
-/// Data that one rank sends to another.
+/// Data that one rank sends to another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Sending rank.
+    /// Rank that sends the data.
     pub src: u32,
-    /// Receiving rank, different from `src`.
+    /// Rank that receives the data; different from `src`.
     pub dst: u32,
-    /// Payload, at least 1 (bytes).
+    /// Payload of the transfer (bytes), at least 1.
     pub bytes: u64,
-    /// Index into [`crate::Schedule::classes`].
+    /// Index of the transfer's class in [`crate::Schedule::classes`].
     pub class: u16,
 }
 
-/// Work of a node.
+/// Work that a node of a schedule represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message. The node finishes when the receiver has the last byte.
+    /// A message between ranks. The node finishes when the receiver has the last byte.
     Transfer(Transfer),
-    /// A computation. Computations of one rank and lane run one at a time, in the order in which
-    /// they become ready. Nodes that become ready together run in the order of their numbers.
+    /// A computation on a rank. Computations of one rank and lane run one at a time, in the order
+    /// in which they become ready. Nodes that become ready together run in the order of their
+    /// numbers.
     Compute {
-        /// Computing rank.
+        /// Rank that computes.
         rank: u32,
-        /// Processor of the rank; 0 unless the rank computes several things at once.
+        /// Processor of the rank; 0 unless the rank computes several things in parallel.
         lane: u8,
-        /// Time of the computation.
+        /// Duration of the computation.
         duration: Time,
     },
-    /// A point that finishes as soon as all of its parents allow it to start.
+    /// A barrier, which finishes as soon as all of its parents allow it to start.
     Barrier,
 }
 
-/// Event of a parent that an edge waits for.
+/// Event of a parent for which an edge waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Condition {
     /// The parent has started.
     Started = 0,
-    /// The sender has transmitted the last byte of the parent, a transfer, and needs no more
-    /// acknowledgement of it.
+    /// The sender has transmitted the last byte of the parent, which is a transfer, and needs no
+    /// further acknowledgement of it.
     Sent = 1,
     /// The receiver has the last byte of a transfer, a computation is done, or a barrier is open.
     Finished = 2,
 }
 
-/// Edge between two nodes: the end that is not implied by the place of the edge.
+/// Edge between two nodes, as an entry in the list of edges of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Node at the other end: the child in a list of children, the parent in a list of parents.
     pub node: NodeId,
-    /// Event of the parent.
+    /// Event of the parent for which the child waits.
     pub condition: Condition,
-    /// Time that passes between the event and the effect.
+    /// Time between the parent's event and its effect on the child.
     pub delay: Time,
 }
 
@@ -83,7 +84,7 @@ impl PackedEdge {
         Self { node, label: delay << 2 | condition as u32 }
     }
 
-    /// Copies the edge, with `node` in place of its node.
+    /// Copies the edge, with `node` as the other node.
     pub(crate) const fn with_node(self, node: u32) -> Self {
         Self { node, label: self.label }
     }

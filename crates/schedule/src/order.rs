@@ -1,16 +1,16 @@
-//! Search for nodes that wait for each other.
+//! Finds nodes that wait for each other.
 
 use crate::{NodeId, Schedule};
 
-/// A cycle, and the number of nodes that never start because of cycles.
+/// A cycle of nodes, and the number of nodes that never start because of cycles.
 pub(crate) struct Found {
-    /// Nodes of one cycle; each waits for the next, the last for the first.
+    /// Nodes of one cycle. Each node waits for the next, and the last for the first.
     pub(crate) cycle: Vec<u32>,
     /// Number of all nodes that never start.
     pub(crate) waiting: usize,
 }
 
-/// Finds a cycle by removing the nodes that can start, until no more can.
+/// Finds a cycle: removes nodes that can start, until no other node can start.
 pub(crate) fn find_cycle(schedule: &Schedule) -> Option<Found> {
     let mut waits = schedule.waits.clone();
     let mut ready: Vec<u32> =

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A graph of transfers, computations and barriers without cycles.
 ///
-/// Nodes are numbered from 0. The children of a node are contiguous in memory, so a driver that
-/// finishes a node visits them in one pass.
+/// Nodes are numbered from 0. The children of a node are contiguous in memory. So a driver that
+/// finishes a node visits its children in one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) ranks: u32,
@@ -17,7 +17,7 @@ pub struct Schedule {
     pub(crate) names: Names,
     pub(crate) classes: Vec<String>,
     pub(crate) delays: Vec<Time>,
-    /// Index of the first child edge of every node, and the number of all edges at the end.
+    /// Index of the first child edge of every node, followed by the number of all edges.
     pub(crate) first: Vec<u32>,
     pub(crate) children: Vec<PackedEdge>,
     /// Number of parents of every node.
@@ -25,31 +25,31 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Number of ranks.
+    /// Number of ranks of the schedule.
     #[must_use]
     pub const fn ranks(&self) -> u32 {
         self.ranks
     }
 
-    /// Number of nodes.
+    /// Number of nodes of the schedule.
     #[must_use]
     pub fn len(&self) -> usize {
         self.works.len()
     }
 
-    /// Whether the schedule has no node.
+    /// Whether the schedule has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.works.is_empty()
     }
 
-    /// Number of edges.
+    /// Number of edges of the schedule.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.children.len()
     }
 
-    /// Numbers of all nodes.
+    /// Numbers of all nodes of the schedule.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.works.len() as u32).map(NodeId)
     }
@@ -57,7 +57,7 @@ impl Schedule {
     /// Work of a node.
     ///
     /// # Panics
-    /// If there is no such node; neither do the methods below accept one.
+    /// If the schedule has no such node. The methods below panic in this case, too.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Work {
         self.works[node.index()]
@@ -69,18 +69,18 @@ impl Schedule {
         self.starts[node.index()]
     }
 
-    /// Number of edges that `node` waits for.
+    /// Number of edges for which `node` waits.
     #[must_use]
     pub fn waits(&self, node: NodeId) -> u32 {
         self.waits[node.index()]
     }
 
-    /// Nodes that wait for `node`.
+    /// Edges to the nodes that wait for `node`.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
         self.packed_children(node.0).iter().map(|edge| edge.unpack(&self.delays))
     }
 
-    /// Parents of all nodes, in one pass over the edges.
+    /// Finds the parents of all nodes in one pass over the edges.
     #[must_use]
     pub fn parents(&self) -> Parents<'_> {
         let mut first = vec![0_u32; self.works.len() + 1];
@@ -99,7 +99,7 @@ impl Schedule {
         Parents { first, edges, delays: &self.delays }
     }
 
-    /// Name of a node: the given name, otherwise the number of the node.
+    /// Name of a node: the given name, or else the number of the node.
     #[must_use]
     pub fn name(&self, node: NodeId) -> String {
         self.names.get(node.0)
@@ -165,14 +165,14 @@ pub struct Parents<'a> {
 }
 
 impl Parents<'_> {
-    /// Parents of `node`, in the order of their numbers.
+    /// Edges from the parents of `node`, in the order of the parents' numbers.
     pub fn of_node(&self, node: NodeId) -> impl Iterator<Item = Edge> + '_ {
         let range = self.first[node.index()] as usize..self.first[node.index() + 1] as usize;
         self.edges[range].iter().map(|edge| edge.unpack(self.delays))
     }
 }
 
-/// Names of nodes. Most schedules are generated and have few or none.
+/// Names of nodes. Most schedules are generated and have few names or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names(BTreeMap<u32, Box<str>>);
 

@@ -1,4 +1,4 @@
-//! Schedules as text: a CSV file with a node per line.
+//! Schedules as text: a CSV file with one node per line.
 //!
 //! ```text
 //! node,kind,src,dst,size_bytes,duration_ns,class,after
@@ -11,11 +11,11 @@
 //! * `node` is a unique name without spaces, `:` and `+`.
 //! * `kind` is `transfer`, `compute` or `barrier`.
 //! * `src` is the rank that sends or computes, `dst` the rank that receives.
-//! * `after` lists the nodes that this one waits for, separated by spaces: `NODE`,
+//! * `after` lists the nodes for which this node waits, separated by spaces: `NODE`,
 //!   `NODE:CONDITION` or `NODE:CONDITION+NANOSECONDS`. Conditions are `started`, `sent`, `received`
 //!   and `done`. The default is `received` for transfers and `done` for other nodes.
 //! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class` and
-//!   every column that no line needs. A named node may be on a later line.
+//!   every column that no line needs. The line of a named node may follow later in the file.
 
 mod read;
 mod write;
@@ -26,54 +26,54 @@ pub use write::write_schedule;
 use crate::ScheduleError;
 use std::path::PathBuf;
 
-/// A schedule file that cannot be read.
+/// Reason why a schedule file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleTextError {
-    /// Bytes that are not UTF-8 text, or a broken line of CSV.
+    /// The file is not UTF-8 text, or has a broken line of CSV.
     #[error("schedule {}: {cause}; expected a CSV file with the columns {REQUIRED}", path.display())]
     Csv {
-        /// Path of the file.
+        /// Path of the schedule file.
         path: PathBuf,
-        /// Underlying error, with its line.
+        /// Error of the CSV reader, with the line.
         cause: csv::Error,
     },
-    /// A missing, unknown or repeated column.
+    /// A column is missing, unknown or repeated.
     #[error("schedule {}, line 1: {problem}; columns are {}", path.display(), COLUMNS.join(", "))]
     Column {
-        /// Path of the file.
+        /// Path of the schedule file.
         path: PathBuf,
-        /// Problem with the header.
+        /// Problem with the file's header.
         problem: String,
     },
-    /// A field with an invalid value.
+    /// A field has an invalid value.
     #[error("schedule {}, line {line}, column `{column}`: {problem}", path.display())]
     Cell {
-        /// Path of the file.
+        /// Path of the schedule file.
         path: PathBuf,
-        /// Line in the file, from 1.
+        /// Number of the field's line in the file, from 1.
         line: u64,
-        /// Name of the column.
+        /// Name of the field's column.
         column: &'static str,
-        /// Problem with the value, and advice.
+        /// Problem with the field's value, and advice.
         problem: String,
     },
-    /// Nodes that do not form a schedule.
+    /// The file's nodes do not form a schedule.
     #[error("schedule {}{}: {cause}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
     Schedule {
-        /// Path of the file.
+        /// Path of the schedule file.
         path: PathBuf,
-        /// Line in the file, from 1, if one line is the cause.
+        /// Number of the line that is the cause, from 1; `None` if no single line is the cause.
         line: Option<u64>,
-        /// Underlying error.
+        /// Reason why the nodes do not form a schedule.
         cause: ScheduleError,
     },
 }
 
-/// Columns that every file has, for messages.
+/// Names of the columns that every file has, for messages.
 const REQUIRED: &str = "node, kind and after";
-/// All columns, in the order in which they are written.
+/// Names of all columns, in the order in which they are written.
 const COLUMNS: [&str; 10] =
     ["node", "kind", "src", "dst", "size_bytes", "duration_ns", "start_ns", "lane", "class", "after"];
-/// Class of a transfer that names none.
+/// Class of transfers whose line names no class.
 const DEFAULT_CLASS: &str = "flow";

@@ -1,9 +1,9 @@
-// DCTCP (RFC 8257) for kernels without it: a process loads this congestion control, which ends with
-// the process.
+// DCTCP (RFC 8257) for kernels without DCTCP. A process loads this congestion control, and the
+// kernel unloads it when the process ends.
 //
-// Comments name the sections of the RFC. The structures contain only the used fields of the
-// kernel's. Their offsets are adapted to the kernel that loads the program
-// (`preserve_access_index`), so no kernel headers are needed.
+// Comments name the sections of the RFC. The structures contain only the fields that this program
+// uses. Their offsets are adapted to the kernel that loads the program (`preserve_access_index`),
+// so no kernel headers are needed.
 
 typedef unsigned char u8;
 typedef unsigned int u32;

@@ -1,4 +1,4 @@
-//! Connections of real TCP, with their sending and receiving threads.
+//! TCP connections between hosts, with their sending and receiving threads.
 
 use crate::clock::now_ns;
 use crate::error::TestbedError;
@@ -24,13 +24,13 @@ pub(crate) struct Message {
 /// An event of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum AppEvent {
-    /// The last byte of a flow has arrived.
+    /// The receiver has the last byte of a flow.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
-    /// iperf3 has carried a flow.
+    /// The program iperf3 has carried a flow.
     Measured(Measured),
-    /// A connection broke.
+    /// A connection between two hosts broke.
     Broken,
-    /// A program has failed.
+    /// A program that carries flows has failed.
     Failed { program: &'static str, why: String },
 }
 
@@ -40,16 +40,16 @@ pub(crate) struct Connection {
     pub(crate) send: Sender<Message>,
     /// Flow number of the connection at the switch.
     pub(crate) hash: u32,
-    /// Bytes of all flows so far that the receiving application has read.
+    /// Number of bytes that the receiving application has read, over all flows of the connection.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Code points by byte of a flow, which change with the bytes sent (PIAS).
+/// Code points of a flow, which change with the number of bytes sent (PIAS).
 #[derive(Clone, Debug)]
 struct CodePoints {
-    /// Code point of the first bytes, as the header's byte.
+    /// Code point of the flow's first bytes, as a byte of the IP header.
     first: u32,
-    /// Later code points of the flow, each with its first byte.
+    /// Later code points of the flow, each with the first byte to which it applies.
     then: Vec<(u64, u32)>,
 }
 
@@ -61,7 +61,7 @@ impl CodePoints {
         Self { first: tos(first), then: later.map(|(priority, from)| (*from, tos(priority))).collect() }
     }
 
-    /// Code point of the byte after `sent`, and number of bytes with it.
+    /// Code point of the flow's byte after `sent`, and the number of bytes with that code point.
     fn at(&self, sent: u64) -> (u32, u64) {
         let passed = self.then.partition_point(|(from, _)| *from <= sent);
         let tos = passed.checked_sub(1).map_or(self.first, |last| self.then[last].1);
@@ -69,16 +69,16 @@ impl CodePoints {
     }
 }
 
-/// Limit of unsent bytes in a socket whose code point changes during a flow: packets get the code
-/// point at their departure.
+/// Limit of unsent bytes in a socket whose code point changes during a flow. Packets get the code
+/// point of their departure.
 const MOST_UNSENT: u32 = 1 << 14;
 
-/// Chunk of the applications' writes and reads (bytes).
+/// Number of bytes that an application writes or reads at a time.
 const CHUNK: usize = 1 << 16;
 
 impl Connection {
-    /// Opens a connection that sends data from host `src` to host `dst`. `stop` ends flows without
-    /// a size.
+    /// Opens a connection that sends data from host `src` to host `dst`. `stop` ends flows of
+    /// unlimited size.
     pub(crate) fn open(
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,
@@ -105,7 +105,7 @@ impl Connection {
         Ok(Self { send, hash: bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1), received })
     }
 
-    /// Received bytes of all flows so far.
+    /// Number of bytes that the receiver has read, over all flows of the connection.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
@@ -120,7 +120,7 @@ fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u
     let own = SocketAddr::from((address(dst.0), 0));
     // Acknowledgements have the priority of control packets.
     let tos = u32::from(code_point(transport.control_priority)) << 2;
-    // The receiver of DCTCP must report which packets were marked.
+    // The receiver of DCTCP must report exactly which packets were marked.
     let control = kernel_name(&transport.congestion_control).to_owned();
     let listener = crate::lab::in_network(dst.1, move || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
@@ -169,7 +169,7 @@ fn send_all(
             return;
         }
         if message.size == FlowSpec::UNLIMITED {
-            // Closing tells the receiver the size.
+            // Closing the connection tells the receiver the size of the flow.
             let _ = sending.socket.shutdown(std::net::Shutdown::Write);
             return;
         }

@@ -1,24 +1,24 @@
-//! Checks what the testbed lacks on this machine, with advice for installing it.
+//! Checks whether this machine meets the testbed's requirements, with advice for installing.
 
 use crate::dctcp;
 use crate::machine::find;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Requirement of the testbed.
+/// A requirement of the testbed, and whether the machine meets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Name.
+    /// Name of the requirement.
     pub what: &'static str,
     /// Whether the machine meets the requirement.
     pub is_there: bool,
     /// Whether the testbed cannot run without this requirement.
     pub is_needed: bool,
-    /// Advice for a missing requirement.
+    /// Advice for the user if the requirement is missing.
     pub advice: &'static str,
 }
 
-/// Checks all requirements.
+/// Checks all requirements of the testbed.
 #[must_use]
 pub fn check() -> Vec<Finding> {
     let finding = |what, is_there, is_needed, advice| Finding { what, is_there, is_needed, advice };
@@ -63,7 +63,7 @@ fn program(name: &'static str, _: &str, advice: &'static str) -> Finding {
     Finding { what: name, is_there: find(name), is_needed: true, advice }
 }
 
-/// A program that only some runs need (`host.applications`).
+/// Checks for a program that only some runs need (`host.applications`).
 fn optional(name: &'static str, advice: &'static str) -> Finding {
     Finding { is_needed: false, ..program(name, "", advice) }
 }
@@ -73,14 +73,14 @@ pub(crate) fn has_dctcp() -> bool {
     kernel_controls().iter().any(|name| name == dctcp::NAME)
 }
 
-/// Congestion controls that the kernel has.
+/// Names of the congestion controls that the kernel has.
 pub(crate) fn kernel_controls() -> Vec<String> {
     let path = Path::new("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether a command succeeds in new namespaces.
+/// Whether a command succeeds inside new namespaces.
 fn in_namespaces(command: &[&str]) -> bool {
     let flags: &[&str] = if crate::machine::is_root() { &[] } else { &["--user", "--map-root-user"] };
     let status = Command::new("unshare")
@@ -98,7 +98,7 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether a command of this user gets the switch's priority, in namespaces where that matters.
+/// Whether this user's commands may have the switch's real-time priority, in namespaces if needed.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

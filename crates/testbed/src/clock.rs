@@ -1,15 +1,15 @@
-//! The system clock, which the kernel uses for timestamps of packets.
+//! The system clock, which the kernel also uses for the timestamps of packets.
 
 use bufferlab_units::Time;
 use std::time::{Duration, SystemTime};
 
-/// Nanoseconds since 1970.
+/// Present time in nanoseconds since 1970.
 pub(crate) fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64
 }
 
-/// Time since `began_ns`.
+/// Time that has passed since `began_ns`.
 pub(crate) fn since(began_ns: u64) -> Time {
     Time::from_ns(now_ns().saturating_sub(began_ns))
 }

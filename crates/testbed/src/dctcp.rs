@@ -1,20 +1,20 @@
-//! DCTCP for kernels without it: a BPF congestion control (RFC 8257), which the testbed compiles,
-//! loads and keeps.
+//! DCTCP for kernels without DCTCP: the testbed compiles and loads a BPF congestion control (RFC
+//! 8257).
 //!
-//! The kernel unloads it when the process ends, even after a crash.
+//! The kernel unloads the congestion control when the process ends, even after a crash.
 
 use std::path::Path;
 
-/// Name of DCTCP in scenarios and in kernels that have it.
+/// Name of DCTCP in scenarios, and in kernels that have DCTCP.
 pub(crate) const NAME: &str = "dctcp";
-/// Name of the testbed's DCTCP: as long as the kernel allows.
+/// Name of the testbed's DCTCP. It is as long as the kernel allows.
 pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
-/// The kernel's type information.
+/// File with the type information of the kernel.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-/// Compiler of the kernel program.
+/// Name of the compiler for the BPF program.
 const COMPILER: &str = "clang";
 
-/// Missing requirement for loading DCTCP, with advice; `None` if there is none.
+/// Missing requirement for loading DCTCP, with advice; `None` if every requirement is met.
 pub(crate) fn missing() -> Option<&'static str> {
     if !cfg!(feature = "dctcp") {
         return Some("build with `--features dctcp` (needs apt-get install libelf-dev zlib1g-dev)");
@@ -40,17 +40,17 @@ mod with_bpf {
     use std::path::Path;
     use std::process::{Command, Stdio};
 
-    /// Source of the BPF program.
+    /// Source code of the BPF program.
     const SOURCE: &str = include_str!("../dctcp/dctcp.bpf.c");
 
-    /// A loaded congestion control. Dropping this value or ending the process unloads it.
+    /// A loaded DCTCP. Dropping this value or ending the process unloads it.
     #[derive(Debug)]
     pub(crate) struct Dctcp {
         _held: Vec<Link>,
     }
 
     impl Dctcp {
-        /// Compiles and loads the program; `folder` receives its files.
+        /// Compiles and loads the BPF program; `folder` receives its files.
         pub(crate) fn load(folder: &Path) -> Result<Self, TestbedError> {
             let (source, object) = (folder.join("dctcp.bpf.c"), folder.join("dctcp.bpf.o"));
             std::fs::write(&source, SOURCE).map_err(TestbedError::Io)?;

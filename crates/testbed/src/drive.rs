@@ -1,4 +1,4 @@
-//! Starts flows on connections when they are due, and the next query when one is complete.
+//! Starts flows on connections when they are due. Starts the next query when one is complete.
 
 use crate::apps::{AppEvent, Connection};
 use crate::clock::{duration, now_ns, since};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-/// A timed action.
+/// An action that is due at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     /// A thread of a closed loop sends its next query.
@@ -24,11 +24,11 @@ enum Due {
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Identity of a connection: transport, source and destination. In a closed loop also the loop, its
-/// thread, and the connection's number in the thread.
+/// Identity of a connection: transport, source and destination. A connection of a closed loop also
+/// has the loop, the loop's thread, and the connection's number in the thread.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
-/// A pending query.
+/// A query whose answers have not all arrived.
 struct Asked {
     index: usize,
     missing: usize,
@@ -38,10 +38,10 @@ struct Asked {
 /// Connection of a flow.
 struct Carried {
     key: Key,
-    /// Index of the connection among the connections of the key; `None` while the flow waits for a
-    /// connection.
+    /// Index of the flow's connection among the connections of its key; `None` while the flow waits
+    /// for a connection.
     place: Option<usize>,
-    /// Bytes that the connection had delivered before the flow.
+    /// Number of bytes that the connection had delivered before the flow.
     before: u64,
 }
 
@@ -54,18 +54,18 @@ struct Driver<'a> {
     idle: BTreeMap<Key, Vec<usize>>,
     /// Flows that wait for a connection, by the key of the connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
-    /// By flow: its connection, and the bytes that the connection received before the flow.
+    /// By flow: the flow's connection, and the bytes that the connection received before the flow.
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
-    /// Thread of the flow's query, by flow.
+    /// By flow: the thread of the flow's query.
     thread_of: Vec<Option<(usize, u32)>>,
-    /// Active flows.
+    /// Flows that have started and not ended.
     open_flows: BTreeSet<usize>,
     outcome: Outcome,
     events: Sender<AppEvent>,
     stop: Arc<AtomicBool>,
-    /// Programs that carry flows instead of the built-in applications.
+    /// Programs that carry flows in place of the built-in applications.
     programs: Option<Programs>,
     failed: Option<TestbedError>,
 }
@@ -107,7 +107,7 @@ pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, Te
 }
 
 impl Driver<'_> {
-    /// Schedules the first query of every thread.
+    /// Schedules the first query of every thread of a closed loop.
     fn open_loops(&mut self) {
         for of in 0..self.loops.len() {
             for thread in 0..self.loops[of].queries.threads() {
@@ -172,11 +172,11 @@ impl Driver<'_> {
         }
     }
 
-    /// Records the received bytes of every active flow.
+    /// Records the number of received bytes of every active flow.
     fn sample(&mut self, at: Time) {
         for &flow in &self.open_flows {
             let carried = &self.keys[flow];
-            // iperf3 samples its flows.
+            // The program iperf3 samples its flows.
             let Some(place) = carried.place else {
                 if self.programs.is_none() {
                     self.outcome.progress.push(ProgressSample { at, flow, bytes: 0 });
@@ -200,7 +200,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens missing connections of a query, and stores the requested values in programs.
+    /// Opens missing connections of a query, and stores the requested values in memcached.
     fn connect(&mut self, query: &LoopQuery, (of, thread): (usize, u32)) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(self.loops[of].class)].carriage.transport;
         for answer in &query.answers {
@@ -217,7 +217,7 @@ impl Driver<'_> {
     }
 
     /// Starts memcached and connects its clients for the first query of every thread. A copy of the
-    /// traffic with the same seed gives these queries.
+    /// traffic with an equal seed gives these queries.
     fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
         let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
         for (of, one) in closed_loops.iter_mut().enumerate() {
@@ -237,8 +237,8 @@ impl Driver<'_> {
         let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
-        // The first query of a thread waits for its connections. In the simulator they exist
-        // already, so the wait is not counted.
+        // The first query of a thread waits for its connections. In the simulator, connections
+        // exist from the start, so this wait is not counted.
         self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
@@ -254,7 +254,8 @@ impl Driver<'_> {
             node: FlowSpec::NO_NODE,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
-        // Memcached clients send their requests now, and the requests take as long on the network.
+        // Memcached clients send requests over the network now, so the delay of a request is not
+        // added.
         let due = if self.programs.is_some() { now } else { now + delay };
         for answer in 0..flows.len() {
             self.due.push(Reverse((due, Due::Answer { of, thread, answer })));
@@ -273,14 +274,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Starts a flow, whose data is available.
+    /// Starts a flow whose data is available.
     fn start(&mut self, spec: FlowSpec, of_loop: Option<(usize, u32, u32)>) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(spec.class)].carriage.transport;
         let key = (transport, spec.src, spec.dst, of_loop);
         let flow = self.outcome.flows.len();
         let mut started = self.now();
         if self.programs.is_some() && of_loop.is_some() {
-            // The answer starts when the request has arrived.
+            // An answer starts when its request has arrived.
             started += Time(self.plan.base_rtt().0 / 2);
         }
         self.outcome.flows.push(FlowOutcome { spec, started, completed: None, hash: 0 });
@@ -298,7 +299,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens another connection; returns its index.
+    /// Opens another connection of a key; returns its index.
     fn open(&mut self, key: Key) -> Result<usize, TestbedError> {
         let (transport, src, dst, _) = key;
         let spec = &self.plan.scenario().transports[transport as usize];
@@ -324,8 +325,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends `flow` over an idle connection, or over a new connection if the key may have more
-    /// connections.
+    /// Sends `flow` over an idle connection of its key. If no connection is idle and the key may
+    /// have more connections, opens a new connection.
     fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
         let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
             Some(place) => place,
@@ -375,7 +376,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Records the arrival of an answer.
+    /// Records the arrival of an answer to a query.
     fn note_answer(&mut self, flow: usize, at: Time) {
         let Some((of, thread)) = self.thread_of[flow] else { return };
         let Some(asked) = self.asked.get_mut(&(of, thread)) else { return };

@@ -1,4 +1,4 @@
-//! Hosts, links and rates inside the sandbox.
+//! Creates hosts, links and rates inside the sandbox.
 
 use crate::error::TestbedError;
 use crate::plan::{Plan, interface};
@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Network namespace of the switch.
+/// Name of the switch's network namespace.
 pub(crate) const SWITCH: &str = "switch";
 /// Interface name of every host.
 pub(crate) const CARD: &str = "e0";
@@ -18,7 +18,7 @@ pub(crate) fn address(host: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, (host + 1) as u8)
 }
 
-/// Runs a command of the system.
+/// Runs a command of the operating system.
 fn run(line: &str) -> Result<(), TestbedError> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -31,19 +31,19 @@ fn run(line: &str) -> Result<(), TestbedError> {
     Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
-/// Runs a command in the network of a host.
+/// Runs a command in the network namespace of a host.
 pub(crate) fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
     run(&format!("nsenter --net=/run/netns/{name} {line}"))
 }
 
-/// Shows the processes of this namespace in /proc.
+/// Mounts /proc, so that it shows the processes of this namespace.
 pub(crate) fn mount_processes() -> Result<(), TestbedError> {
     run("mount -t proc proc /proc")
 }
 
-/// Builds the network of a plan.
+/// Builds the network of a plan: hosts, links and rates.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
-    // Names of namespaces are in this folder; only the sandbox sees this mount.
+    // Names of namespaces are files in /run; only the sandbox sees this mount.
     run("mount -t tmpfs bufferlab /run")?;
     run(&format!("ip netns add {SWITCH}"))?;
     run_in(SWITCH, "ip link set lo up")?;
@@ -56,9 +56,9 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
     std::fs::write(NAMES, names.collect::<Vec<_>>().join("\n")).map_err(TestbedError::Io)
 }
 
-/// Removes the network: deleting the names removes the namespaces with their links.
+/// Removes the network. Deleting the names removes the namespaces with their links.
 pub(crate) fn destroy() {
-    // Closing sockets may still keep a namespace. The rest of the sandbox ends with its process.
+    // Open sockets may still keep a namespace. The rest of the sandbox ends with its process.
     let _ = run("umount --recursive --lazy /run");
 }
 
@@ -68,13 +68,14 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     set(name, "net.ipv6.conf.all.disable_ipv6", "1")?;
     let mac = mac(index);
     run(&format!("ip link add {CARD} netns {name} address {mac} type veth peer name {port} netns {SWITCH}"))?;
-    // Whole frames with checksums: a socket of the switch sees them as they leave the host.
+    // Hosts must send whole frames with checksums, because a socket of the switch reads the frames
+    // unchanged.
     run_in(name, &format!("ethtool -K {CARD} tx off gro off"))?;
     run_in(name, "ip link set lo up")?;
     run_in(name, &format!("ip addr add {}/24 dev {CARD}", address(index as u32)))?;
     run_in(name, &format!("ip link set {CARD} up"))?;
     run_in(SWITCH, &format!("ip link set {port} up"))?;
-    // A veth has no rate: without a token bucket, whole windows would reach the switch at once.
+    // A veth has no rate. Without a token bucket, whole windows would reach the switch immediately.
     let (rate, burst) = (host.rate.0, if host.rate.0 < 300_000_000 { 3_200 } else { 8_000 });
     run_in(
         name,
@@ -90,8 +91,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     }
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
-    // A connection whose first packet is lost would fall back to no ECN, and marks would never slow
-    // it down.
+    // If the first packet of a connection is lost, Linux would use the connection without ECN. Then
+    // marks would never slow it down.
     set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =
@@ -103,7 +104,7 @@ fn mac(index: usize) -> String {
     format!("02:00:00:00:00:{index:02x}")
 }
 
-/// Sets static neighbours, so that hosts need no ARP.
+/// Sets static neighbours on every host, so that hosts need no ARP.
 fn know_each_other(plan: &Plan) -> Result<(), TestbedError> {
     for host in &plan.hosts {
         let others = (0..plan.hosts.len()).map(|other| {
@@ -119,18 +120,18 @@ fn know_each_other(plan: &Plan) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Sets a sysctl of a host's network.
+/// Sets a sysctl of a host's network namespace.
 pub(crate) fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedError> {
     let failed = |error: std::io::Error| TestbedError::Command {
         line: format!("{knob} = {value} in {name}"),
         why: error.to_string(),
     };
     let (knob, value) = (knob.replace('.', "/"), value.to_owned());
-    // /proc/sys/net shows the network of the thread that opens it.
+    // The folder /proc/sys/net shows the network namespace of the thread that opens it.
     in_network(name, move || std::fs::write(format!("/proc/sys/{knob}"), value))?.map_err(failed)
 }
 
-/// Runs `work` on a new thread in the network `name`.
+/// Runs `work` on a new thread in the network namespace `name`.
 pub(crate) fn in_network<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -143,7 +144,7 @@ pub(crate) fn in_network<T: Send + 'static>(
     thread.join().expect("nothing in there panics")
 }
 
-/// Moves this thread into the network `name`.
+/// Moves this thread into the network namespace `name`.
 pub(crate) fn join_network(name: &str) -> Result<(), TestbedError> {
     let file = File::open(format!("/run/netns/{name}")).map_err(TestbedError::Io)?;
     nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)

@@ -1,4 +1,4 @@
-//! Scenarios with real hosts: the simulator's scenario files, run with the TCP of the kernel.
+//! Scenarios with real hosts: the simulator's scenario files, run with the kernel's TCP.
 //!
 //! ```text
 //!   scenario ──► Plan ──► sandbox: new namespaces ────────► hosts, links, rates (ip, tc, ethtool)
@@ -8,8 +8,8 @@
 //!                            tables of a simulation ◄── flows, queries, record ◄──────┘
 //! ```
 //!
-//! All resources are in namespaces that end with their processes, so nothing remains after a run,
-//! even after a crash.
+//! All resources are in namespaces that end with their processes, so a run leaves no traces, even
+//! after a crash.
 
 #[cfg(target_os = "linux")]
 mod apps;
@@ -44,5 +44,5 @@ pub use plan::{Plan, PlanError};
 #[cfg(target_os = "linux")]
 pub use run::{RealRun, Watching, hold, run_real};
 
-/// The scenario of `bufferlab testbed run demo`.
+/// Text of the scenario of `bufferlab testbed run demo`.
 pub const DEMO: &str = include_str!("../demo/demo.toml");

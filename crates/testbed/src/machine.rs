@@ -1,4 +1,4 @@
-//! Rights and programs of this machine.
+//! Checks the rights of this process and the programs of this machine.
 
 /// Whether this process has administrator rights.
 #[cfg(target_os = "linux")]
@@ -6,13 +6,13 @@ pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Whether this process has administrator rights: never on this system.
+/// Whether this process has administrator rights, which is never the case on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) const fn is_root() -> bool {
     false
 }
 
-/// Whether a program is in a folder of PATH or in a usual folder for administrators.
+/// Whether a program is in a folder of PATH or in a usual folder for administrators' programs.
 pub(crate) fn find(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

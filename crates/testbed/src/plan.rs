@@ -9,15 +9,15 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Reason for which a scenario cannot run with real hosts.
+/// Reason why a scenario cannot run with real hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The scenario needs features that real hosts or the switch of real packets lack.
     #[error("{what}\nhint: {advice}")]
     Unsupported {
-        /// Feature that the testbed lacks.
+        /// Feature of the scenario that the testbed lacks.
         what: String,
-        /// Change that avoids the feature.
+        /// Change of the scenario that avoids the feature.
         advice: String,
     },
     /// The scenario's switch cannot be loaded as a switch of real packets.
@@ -25,18 +25,18 @@ pub enum PlanError {
     Switch(#[from] LoadError),
 }
 
-/// A runnable scenario.
+/// A scenario that can run with real hosts, and its plan.
 #[derive(Debug)]
 pub struct Plan {
-    /// The loaded scenario.
+    /// The loaded scenario of the plan.
     pub loaded: Loaded,
-    /// Switch of the scenario.
+    /// Switch of the plan's scenario.
     pub switch: SwitchFile,
     /// Port and sending rate of every host.
     pub(crate) hosts: Vec<Host>,
 }
 
-/// A host and its cable.
+/// A host of the plan, and its cable to the switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
@@ -62,7 +62,7 @@ impl Plan {
     /// Plans the run of `loaded`.
     ///
     /// # Errors
-    /// [`PlanError`], with the required change.
+    /// Returns [`PlanError`], with the required change of the scenario.
     pub fn new(loaded: Loaded) -> Result<Self, PlanError> {
         let scenario = &loaded.scenario;
         let hosts = hosts(scenario)?;
@@ -92,13 +92,13 @@ impl Plan {
         transports.any(|transport| kernel_name(&transport.congestion_control) == dctcp::OWN_NAME)
     }
 
-    /// Round trip without queues: four cables.
+    /// Round-trip time without queues: the delay of four cables.
     pub(crate) fn base_rtt(&self) -> Time {
         Time(self.scenario().topology.links[0].delay.0 * 4)
     }
 }
 
-/// Hosts on one switch, all with equal delay.
+/// Hosts of the scenario; they must be on one switch, all with equal delay.
 fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let topology = &scenario.topology;
     if topology.switches.len() != 1 {
@@ -175,7 +175,7 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     Ok(())
 }
 
-/// The kernel's name of a congestion control.
+/// The kernel's name for a congestion control of scenarios.
 pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
         // ECN* is Reno that halves its window at a mark, as Linux does (RFC 3168).
@@ -185,7 +185,7 @@ pub(crate) fn kernel_name(name: &str) -> &str {
     }
 }
 
-/// Text of the switch's file: ports, and `[switch]` of the resolved scenario.
+/// Text of the switch's file: its ports, and the table `[switch]` of the resolved scenario.
 fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let scenario = &loaded.scenario;
     let mut text = format!(
@@ -201,7 +201,7 @@ fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let queues = scenario.switches[0].queues_per_port.min(8);
     let priorities: Vec<_> =
         (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
-    // The delay line delays a frame once, for the cables of both hosts.
+    // The delay line of the switch delays a frame once for the cables of both hosts.
     let delay = format_time(Time(delay.0 * 2));
     let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
     let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");

@@ -1,8 +1,8 @@
-//! Programs that carry the workloads instead of the built-in applications: iperf3 for unlimited
+//! Programs that carry the workloads in place of the built-in applications: iperf3 for unlimited
 //! flows, memcached for queries.
 //!
-//! Programs run in the hosts' networks, so they end with the sandbox, even after a crash. A run
-//! ends them earlier.
+//! Programs run in the hosts' network namespaces, so they end with the sandbox, even after a crash.
+//! The end of a run stops them earlier.
 
 mod iperf3;
 mod memcached;
@@ -24,17 +24,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// Programs for unlimited flows and for queries.
+/// Names of the programs for unlimited flows and for queries.
 pub(crate) const PROGRAMS: [(&str, &str); 2] =
     [("iperf3", "apt-get install iperf3"), ("memcached", "apt-get install memcached")];
-/// Maximum number of iperf3 flows: each has a process at both ends.
+/// Maximum number of iperf3 flows; each flow has a process at the sender and at the receiver.
 const MOST_FLOWS: usize = 64;
-/// The largest answer (bytes): memcached stores it in memory as a whole.
+/// Size of the largest answer (bytes). Memcached stores an answer as a whole in memory.
 const MOST_ANSWER: u64 = 64 << 20;
-/// Longest wait for a server to listen.
+/// Maximum time to wait until a server listens.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The traffic of a run.
+/// Creates the traffic of a scenario's run.
 pub(crate) fn traffic(scenario: &Scenario) -> Result<Traffic, bufferlab_workload::SourceError> {
     let racks = scenario.topology.racks();
     let transports: Vec<_> = scenario.transports.iter().map(|spec| spec.name.as_str()).collect();
@@ -62,7 +62,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
             ));
         }
     }
-    // The driver has a better message for a workload that cannot start.
+    // If a workload cannot start, the driver gives a better error message.
     let Ok(traffic) = traffic(scenario) else { return Ok(()) };
     let Traffic { mut source, mut closed_loops, classes, .. } = traffic;
     let mut flows = 0;
@@ -115,7 +115,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The largest answer of the first queries (bytes).
+/// Size of the largest answer to the first queries (bytes).
 fn largest_answer(loops: &mut [LoopTraffic]) -> u64 {
     let mut largest = 0;
     for one in loops {
@@ -142,7 +142,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts a program in the network of a host; `out` receives its output.
+/// Starts a program in the network namespace of a host; `out` receives its output.
 fn start_in(name: &str, program: &str, args: &[String], out: Option<File>) -> Result<Running, TestbedError> {
     let failed =
         |error: std::io::Error| TestbedError::Program { program: program.to_owned(), why: error.to_string() };
@@ -153,12 +153,13 @@ fn start_in(name: &str, program: &str, args: &[String], out: Option<File>) -> Re
     command.spawn().map(Running).map_err(failed)
 }
 
-/// Waits until a server listens at `port` in the network `name`.
+/// Waits until a server listens at `port` in the network namespace `name`.
 fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
     let since = Instant::now();
     let wanted = format!(":{port:04X}");
     loop {
-        // /proc/thread-self: the view of the thread that has joined the network.
+        // The path /proc/thread-self gives the network of this thread, which has joined the
+        // namespace.
         let tables = in_network(name, || {
             ["tcp", "tcp6"].map(|of| std::fs::read_to_string(format!("/proc/thread-self/net/{of}")))
         })?;
@@ -178,14 +179,14 @@ fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
     }
 }
 
-/// The programs of a run.
+/// The programs that carry flows and queries of a run.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    /// Memcached servers by host.
+    /// Memcached servers, by number of the host.
     caches: BTreeMap<u32, Memcached>,
     flows: Vec<iperf3::Flow>,
     largest_answer: u64,
-    /// Number of started flows.
+    /// Number of flows that have started.
     begun: usize,
 }
 
@@ -210,8 +211,8 @@ impl Programs {
         })
     }
 
-    /// Opens a connection over which host `dst` queries host `src`. The connection's answers belong
-    /// to the flows sent over it.
+    /// Opens a connection over which host `dst` queries host `src`. An answer on the connection
+    /// belongs to the flow that is sent over it.
     pub(crate) fn connect(
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),
@@ -225,12 +226,12 @@ impl Programs {
         cache.connect(dst, transport, events)
     }
 
-    /// Stores a value of `size` bytes at host `src`.
+    /// Stores a value of `size` bytes in the memcached of host `src`.
     pub(crate) fn hold(&mut self, src: u32, size: u64) -> Result<(), TestbedError> {
         self.caches.get_mut(&src).map_or(Ok(()), |cache| cache.hold(size))
     }
 
-    /// Starts the next unlimited flow; returns its number at the switch.
+    /// Starts the next unlimited flow; returns its flow number at the switch.
     pub(crate) fn begin(
         &mut self,
         flow: usize,
@@ -243,7 +244,7 @@ impl Programs {
         next.begin(flow, left, transport, events)
     }
 
-    /// Ends all flows: interrupts running clients, which then report.
+    /// Ends all flows: interrupts the running clients, which then report.
     pub(crate) fn stop(&mut self) {
         for flow in &mut self.flows {
             flow.interrupt();

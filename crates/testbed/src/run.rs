@@ -1,4 +1,4 @@
-//! Runs a plan and writes its folder of results.
+//! Runs a plan with real hosts and writes its folder of results.
 
 use crate::error::TestbedError;
 use crate::lab::{SWITCH, build, destroy, join_network};
@@ -24,34 +24,34 @@ use std::time::Instant;
 pub struct RealRun {
     /// Folder of the results.
     pub folder: PathBuf,
-    /// Lateness of the switch: p50, p99, p99.9, largest (ns).
+    /// Lateness of the switch's transmissions: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
-    /// Comparison with the simulator; `None` where the policy cannot be compared.
+    /// Comparison with the simulator; `None` if the policy cannot be compared.
     pub parity: Option<Comparison>,
-    /// Packets on links, as the simulator counts them.
+    /// Number of packets on links, as the simulator counts packet-hops.
     pub packet_hops: u64,
-    /// Remarks about the switch's priority and similar conditions.
+    /// Remarks about the run, for example about the switch's priority.
     pub notes: Vec<String>,
-    /// Content of the capture.
+    /// Content of the capture; `None` without a capture.
     pub capture: Option<CaptureReport>,
 }
 
-/// Observers of the running switch, in addition to its record.
+/// Observers of the running switch that are added to its record.
 #[derive(Debug, Default)]
 pub struct Watching {
-    /// Place for snapshots.
+    /// Place where the switch stores snapshots of its state.
     pub watch: Option<Arc<Watch>>,
     /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
 }
 
-/// Folder of the record inside a run's folder.
+/// Name of the folder with the switch's record inside a run's folder.
 const RECORD: &str = "record";
 
 /// Runs `plan` inside the sandbox and writes its results into `folder`.
 ///
 /// # Errors
-/// [`TestbedError`].
+/// Returns [`TestbedError`] if the run fails.
 pub fn run_real(
     plan: &Plan,
     folder: &Path,
@@ -104,10 +104,10 @@ fn measure(
 }
 
 /// Builds the network, and keeps the switch running until `work` returns. With `keep_awake`, no
-/// core sleeps meanwhile (`bufferlab_dataplane::RunOptions`).
+/// core sleeps while the switch runs (`bufferlab_dataplane::RunOptions`).
 ///
 /// # Errors
-/// If something cannot be built, or the switch fails.
+/// If the network cannot be built, or the switch fails.
 pub fn hold<T>(
     plan: &Plan,
     watching: Watching,
@@ -125,7 +125,7 @@ fn dctcp(plan: &Plan) -> Result<Option<crate::dctcp::Dctcp>, TestbedError> {
     plan.needs_dctcp().then(|| crate::dctcp::Dctcp::load(Path::new("/run"))).transpose()
 }
 
-/// A plan that needs DCTCP is refused here.
+/// Refuses a plan that needs DCTCP, because this build cannot load DCTCP.
 #[cfg(not(feature = "dctcp"))]
 fn dctcp(plan: &Plan) -> Result<Option<()>, TestbedError> {
     debug_assert!(!plan.needs_dctcp());
@@ -155,7 +155,8 @@ fn with_switch<T>(
                 real_time: true,
                 keep_awake,
                 metrics: None,
-                // Other threads of this process create and delete hosts.
+                // Other threads of this process create and delete hosts, which needs the present
+                // user.
                 change_user: false,
                 tell: None,
                 stopping,
@@ -163,8 +164,8 @@ fn with_switch<T>(
             let failed = |error: bufferlab_dataplane::ShellError| TestbedError::Switch(error.to_string());
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
-        // The first packet of a connection negotiates ECN. If it is lost, Linux retries a second
-        // later without ECN.
+        // The first packet of a connection negotiates ECN. If this packet is lost, Linux retries a
+        // second later without ECN.
         let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;
@@ -173,7 +174,7 @@ fn with_switch<T>(
     })
 }
 
-/// Caveat for numbers that programs produced.
+/// Caveat for numbers that iperf3 or memcached produced.
 fn with_programs() -> RunCaveat {
     RunCaveat {
         id: "programs".to_owned(),
@@ -184,7 +185,7 @@ fn with_programs() -> RunCaveat {
     }
 }
 
-/// Warnings: check these before you trust the numbers.
+/// Caveats of the run, to check before you trust the numbers.
 fn caveats(
     lateness_ns: [u64; 4],
     stolen: Option<Time>,

@@ -1,11 +1,11 @@
-//! New namespaces for a command of this program, which end with it.
+//! Creates new namespaces for a command of this program. The namespaces end with the command.
 //!
-//! The process becomes `unshare`, which becomes this program again, outside. The outer process has
-//! new mount and network namespaces. This process starts the program a third time, inside, as the
-//! first process of a new process namespace. The outer process waits, and forwards requests to end.
-//! If either process is killed, the kernel ends every process inside. With the last process the
-//! namespaces, their links and their mounts disappear. No resource has a name outside, so nothing
-//! can remain.
+//! The process becomes `unshare`, which becomes this program again, as the outer process. The outer
+//! process has new mount and network namespaces. The outer process starts the program a third time,
+//! as the inner process, which is the first process of a new process namespace. The outer process
+//! waits, and forwards requests to end. If either process is killed, the kernel ends every process
+//! inside. With the last process, the namespaces, their links and their mounts disappear. No
+//! resource has a name outside the sandbox, so a run leaves no traces.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,15 +19,16 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Variable that is set for this program outside and inside the sandbox. Programs that it starts
-/// inside must not inherit it.
+/// Environment variable that is set for the outer and the inner process of the sandbox. Programs
+/// that the inner process starts must not inherit the variable.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
-/// Value of the variable outside the sandbox. Inside, it is the number of the outer process.
+/// Value of the variable in the outer process. In the inner process, it is the outer process's
+/// number.
 const OUTER: &str = "outer";
 
-/// Time for cleaning up after a request to end.
+/// Time that the sandbox has for cleaning up after a request to end.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between requests: the program may not listen yet.
+/// Interval between requests to end, because the program may not listen yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Position of this process relative to the sandbox.
@@ -35,13 +36,13 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 pub enum SandboxSide {
     /// The process has not created the namespaces yet.
     Before,
-    /// The outer process, which waits for the inner one ([`supervise`]).
+    /// The outer process, which waits for the inner process ([`supervise`]).
     Outside,
-    /// The first process inside the new namespaces ([`settle`]).
+    /// The inner process, which is the first process in the new namespaces ([`settle`]).
     Inside,
 }
 
-/// Position of this process.
+/// Returns the position of this process relative to the sandbox.
 #[must_use]
 pub fn place() -> SandboxSide {
     match env::var_os(PLACE) {
@@ -51,7 +52,7 @@ pub fn place() -> SandboxSide {
     }
 }
 
-/// Restarts this program with the same arguments outside. Returns only on failure.
+/// Restarts this program with its arguments as the outer process. Returns only on failure.
 #[must_use]
 pub fn enter() -> io::Error {
     let program = match env::current_exe() {
@@ -66,8 +67,8 @@ pub fn enter() -> io::Error {
     command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// Signals that end a testbed. A process that was started with SIGHUP ignored (nohup) keeps
-/// ignoring it.
+/// Signals that end a testbed. If a process was started with SIGHUP ignored (nohup), the process
+/// keeps ignoring SIGHUP.
 fn requests() -> SigSet {
     let mut all = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT] {
@@ -80,22 +81,24 @@ fn requests() -> SigSet {
     all
 }
 
-/// Field of this process in proc(5), `status`, with the process numbers of the mounted /proc.
+/// Reads a field of this process in proc(5), `status`. Its process numbers are those of the mounted
+/// /proc.
 fn own_status(field: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// Outside: starts this program with the same arguments inside, waits for it and returns its exit
-/// code. A request to end is forwarded. After three seconds the program is killed. Ctrl-C reaches
-/// the program inside from its terminal; then the program decides how long it needs.
+/// In the outer process: starts this program with its arguments as the inner process, waits for the
+/// inner process and returns its exit code. A request to end is forwarded. After three seconds the
+/// inner process is killed. Ctrl-C reaches the inner process from its terminal, and then the inner
+/// process decides how long it needs.
 ///
 /// # Errors
-/// If the program cannot be started or waited for.
+/// If the inner process cannot be started, or waiting for it fails.
 pub fn supervise() -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
-    // Do not start a thread here: it would have to be in the children's process namespace.
+    // Do not start a thread here, because its process namespace would have to be the children's.
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();
@@ -130,19 +133,19 @@ fn millis(span: Duration) -> PollTimeout {
     PollTimeout::try_from(span).unwrap_or(PollTimeout::MAX)
 }
 
-/// Asks the program inside to end, or kills it after `deadline`.
+/// Asks the inner process to end, or kills it after `deadline`.
 fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return child.kill();
     }
     match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
-        // The program ended before the signal reached it.
+        // The inner process ended before the signal reached it.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Exit code after a signal, as shells report it, or of the program.
+/// Exit code of the program, or the code that shells report for a signal.
 fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     let of_signal = |signal: i32| (128 + signal) as u8;
     match (status.code(), request) {
@@ -153,13 +156,13 @@ fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     }
 }
 
-/// Inside: ties this process to the outer one, mounts /proc and unblocks signals.
+/// In the inner process: ends it with the outer process, mounts /proc and unblocks signals.
 ///
 /// # Errors
-/// If the process outside has ended already, or /proc cannot be mounted.
+/// If the outer process has ended already, or /proc cannot be mounted.
 pub fn settle() -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
-    // If the outer process ended before that, no signal would arrive.
+    // If the outer process has already ended, no signal would arrive.
     let outside = env::var(PLACE).unwrap_or_default();
     if own_status("PPid:").is_some_and(|parent| parent != outside) {
         return Err(io::Error::other("the process that started it has ended"));
@@ -171,7 +174,7 @@ pub fn settle() -> io::Result<()> {
     Ok(())
 }
 
-/// Outer processes of the running testbeds.
+/// Returns the numbers of the outer processes of the running testbeds.
 ///
 /// # Errors
 /// If the list of processes cannot be read.
@@ -191,7 +194,7 @@ pub fn running() -> io::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Ends the testbeds of [`running`]; returns their number.
+/// Ends all testbeds that [`running`] lists; returns their number.
 ///
 /// # Errors
 /// If the list of processes cannot be read, or a process may not be ended.
@@ -203,18 +206,18 @@ pub fn end_all() -> io::Result<usize> {
     Ok(found.len())
 }
 
-/// A testbed whose hosts can be entered.
+/// A running testbed whose hosts can be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Number of the outer process, as in [`running`].
+    /// Number of the outer process, as [`running`] returns it.
     pub id: i32,
     /// Number of the first process inside the sandbox.
     inside: i32,
-    /// Names of the hosts, and last the name of the switch's network.
+    /// Names of the hosts, followed by the name of the switch's network.
     pub hosts: Vec<String>,
 }
 
-/// Testbeds of [`running`] that have hosts, if this user may enter them.
+/// Returns the running testbeds that have hosts and that this user may enter.
 ///
 /// # Errors
 /// If the list of processes cannot be read.
@@ -225,21 +228,22 @@ pub fn standing() -> io::Result<Vec<Standing>> {
 fn stands(id: i32) -> Option<Standing> {
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     let inside = children.split_whitespace().next()?.parse().ok()?;
-    // The file is visible only in the mounts of the inner process.
+    // The file with names is visible only in the mounts of the inner process.
     let names = fs::read_to_string(format!("/proc/{inside}/root{NAMES}")).ok()?;
     let hosts: Vec<_> = names.lines().map(str::to_owned).collect();
     (hosts.len() > 1).then_some(Standing { id, inside, hosts })
 }
 
-/// File with the names of the hosts, one per line, and last the name of the switch's network. The
-/// file exists once all is built.
+/// File with the names of the hosts, one per line, followed by the name of the switch's network.
+/// The file exists when the network is complete.
 pub(crate) const NAMES: &str = "/run/networks";
 
-/// Set for commands of [`Standing::enter`], so that a prompt can show the host.
+/// Environment variable for commands of [`Standing::enter`], so that a prompt can show the host.
 const HOST: &str = "BUFFERLAB_HOST";
 
 impl Standing {
-    /// Becomes `command` at `host`, in the current folder. Returns only on failure.
+    /// Replaces this process by `command` at `host`, in the current folder. Returns only on
+    /// failure.
     #[must_use]
     pub fn enter(&self, host: &str, command: &[String]) -> io::Error {
         let folder = match env::current_dir() {
@@ -251,7 +255,8 @@ impl Standing {
         if !crate::machine::is_root() {
             enter.args(["--user", "--preserve-credentials"]);
         }
-        // The network's name is known only inside the mounts, and entering them loses the folder.
+        // The network's name is known only in the sandbox's mounts. Entering the mounts changes the
+        // folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

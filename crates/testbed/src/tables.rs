@@ -1,4 +1,4 @@
-//! Creates the tables of a simulation from the data of hosts and switch.
+//! Creates the tables of a run from the data of hosts and switch, as a simulation would.
 
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::plan::Plan;
@@ -12,28 +12,28 @@ use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Record of the switch.
+/// Record of the switch, for the tables of a run.
 #[derive(Debug)]
 pub(crate) struct SwitchLog<'a> {
     /// Rows of the record in the order of arrival.
     pub(crate) rows: &'a [Recorded],
-    /// Time zero of the rows (ns since 1970).
+    /// Start of the rows' time (ns since 1970).
     pub(crate) epoch_ns: u64,
 }
 
-/// Packets of a flow at the switch.
+/// Packets of a flow that the switch recorded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Packets {
     sent: u64,
     marked: u64,
     dropped: u64,
-    /// Number of gaps between packets that are at least the smallest timeout.
+    /// Number of gaps between packets of the flow that are at least the smallest timeout.
     timeouts: u32,
-    /// Time of the last packet (ns since the start of the run).
+    /// Time of the flow's last packet (ns since the start of the run).
     last_ns: Option<u64>,
 }
 
-/// Writes all tables.
+/// Writes all tables of a run.
 pub(crate) fn write(
     plan: &Plan,
     outcome: &Outcome,
@@ -71,10 +71,10 @@ pub(crate) fn write(
     })
 }
 
-/// Data packets of every flow: the packets of its connection from the flow's start to the start of
-/// the next flow on that connection.
+/// Data packets of every flow. They are the packets of its connection from the flow's start to the
+/// start of the next flow on that connection.
 fn packets_of_flows(outcome: &Outcome, seen: &SwitchLog<'_>, min_rto: Time) -> Vec<Packets> {
-    // Frames without data are headers with options: 66 B to 94 B, and 24 B on the wire.
+    // Frames without data have headers with options: 66 B to 94 B, and 24 B around the frame.
     const MOST_WITHOUT_DATA: u32 = 118;
     let mut by_connection: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
     for (index, flow) in outcome.flows.iter().enumerate() {
@@ -173,7 +173,7 @@ fn write_queries(
     Ok(())
 }
 
-/// State of a queue.
+/// State of a queue while its changes are replayed.
 #[derive(Default)]
 struct Queue {
     bytes: u64,
@@ -196,13 +196,14 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
     }
-    // Departures of an instant come before arrivals, except that a packet that leaves immediately
-    // arrives first.
+    // Departures of an instant come before its arrivals, except that a packet that leaves
+    // immediately arrives first.
     changes.sort_by_key(|change| change.0);
     changes
 }
 
-/// Writes histograms, counters, samples and losses; returns the time of the last departure.
+/// Writes histograms, counters, samples and losses of the switch; returns the last departure's
+/// time.
 fn write_switch(
     plan: &Plan,
     rows: &[Recorded],
@@ -323,8 +324,8 @@ fn write_histogram(
     Ok(())
 }
 
-/// Losses by queue, class and reason. Acknowledgements, which belong to no flow, count for the
-/// class of their connection.
+/// Writes losses by queue, class and reason. Acknowledgements belong to no flow, so they count for
+/// the class of their connection.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
         outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
@@ -539,8 +540,8 @@ mod tests {
         let drops: Vec<_> =
             sink.drops.iter().map(|row| (row.reason, row.class, row.packets, row.bytes)).collect();
         assert_eq!(drops, [("over-threshold", 0, 1, 1_538), ("pushed-out", 0, 1, 642)]);
-        // 642 B for a millisecond at 112, 212 and 501 ms; 732 B with the acknowledgement; 642 B
-        // until the eviction.
+        // The queues store 642 B for a millisecond at 112, 212 and 501 ms, 732 B with the
+        // acknowledgement, and 642 B until the eviction.
         let held: u64 = sink
             .bins
             .iter()

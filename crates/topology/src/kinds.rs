@@ -1,4 +1,4 @@
-//! The built-in topologies, one file each.
+//! The built-in topologies, with one file per topology.
 
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
@@ -8,10 +8,10 @@ pub(crate) mod single_switch;
 
 use bufferlab_params::ParamKind;
 
-/// Limit on hosts or switches; a larger network does not fit a machine's memory.
+/// Maximum number of hosts or switches. A larger network does not fit a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 17;
 
-/// Limit on ports of a switch: each port has at least one queue, and queue numbers have 16 bits.
+/// Maximum number of ports of a switch. Each port has at least one queue, with a 16-bit number.
 pub(crate) const MAX_PORTS: u64 = 65_535;
 /// Parameter kind of a number of nodes.
 const NODES: ParamKind = ParamKind::Count { min: 1, max: MAX_NODES };

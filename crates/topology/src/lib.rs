@@ -2,7 +2,7 @@
 //!
 //! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a
 //! function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists the topologies. The scenario
-//! format, its schema and its reference are derived from that list. A program adds a custom
+//! format, its schema and its reference are derived from this list. A program adds a custom
 //! topology with [`register_topology`].
 
 mod kinds;
@@ -20,20 +20,21 @@ use bufferlab_units::{BitRate, Time};
 /// A graph of hosts and switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// Name of the topology's kind, for reports: `leaf_spine`, `graph` …
+    /// Name of the topology's kind for reports, such as `leaf_spine` or `graph`.
     pub kind: String,
-    /// Host names; the index of a host is its address.
+    /// Names of the hosts; the index of a host is its address.
     pub hosts: Vec<String>,
-    /// Switch names.
+    /// Names of the switches.
     pub switches: Vec<String>,
-    /// Tier of every switch, 0 next to hosts. Reports use it, and so does the routing of the
-    /// generators.
+    /// Tier of every switch; a switch with hosts has tier 0. Reports and the routing of the
+    /// generators use tiers.
     pub tiers: Vec<u8>,
-    /// Cables. A switch numbers its ports in this order. A host has exactly one cable.
+    /// Cables of the network. A switch numbers its ports in this order. A host has exactly one
+    /// cable.
     pub links: Vec<LinkSpec>,
-    /// Choice among equal shortest paths, per packet or per flow.
+    /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,
-    /// Next hops that replace those of the shortest paths; a later entry overrides earlier ones.
+    /// Next hops that replace hops of the shortest paths. A later entry overrides earlier entries.
     pub routes: Vec<RouteSpec>,
 }
 
@@ -44,39 +45,39 @@ pub struct RouteSpec {
     pub at: Vec<u32>,
     /// The destination hosts, by index.
     pub to: Vec<u32>,
-    /// The neighbouring switch that is the next hop, over any cable between the two that is up. If
-    /// all of them are down, packets take the shortest path.
+    /// The neighbouring switch that is the next hop, over any working cable to it. If all of these
+    /// cables are down, packets take the shortest path.
     pub via: u32,
 }
 
-/// A node of the graph.
+/// A node of the graph: a host or a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
-    /// Index into [`Topology::hosts`].
+    /// A host: its index in [`Topology::hosts`].
     Host(u32),
-    /// Index into [`Topology::switches`].
+    /// A switch: its index in [`Topology::switches`].
     Switch(u32),
 }
 
-/// A full-duplex cable.
+/// A full-duplex cable between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// Node at one end.
+    /// Node at the first end of the cable.
     pub a: Node,
-    /// Node at the other end.
+    /// Node at the second end of the cable.
     pub b: Node,
     /// Rate from `a` to `b`.
     pub rate_ab: BitRate,
-    /// Rate from `b` to `a`; differs from `rate_ab` only if the scenario asks for asymmetry.
+    /// Rate from `b` to `a`. It differs from `rate_ab` only if the scenario requests asymmetry.
     pub rate_ba: BitRate,
-    /// Propagation delay, equal in both directions.
+    /// Propagation delay of the cable, equal in both directions.
     pub delay: Time,
     /// Intervals `[from, until)` during which the cable is down; `until` may be [`Time::MAX`].
     pub down: Vec<(Time, Time)>,
 }
 
 choices! {
-    /// Choice among equal shortest paths, per packet or per flow.
+    /// Choice among equally short paths: per packet or per flow.
     #[derive(Default)]
     pub enum Multipath {
         #[default]
@@ -85,10 +86,10 @@ choices! {
     }
 }
 
-/// A switch's end of a cable.
+/// A port of a switch: the switch's end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The cable: index into [`Topology::links`].
+    /// Index of the cable in [`Topology::links`].
     pub link: u32,
     /// The node at the other end of the cable.
     pub peer: Node,
@@ -99,14 +100,14 @@ pub struct Port {
 }
 
 impl LinkSpec {
-    /// A symmetric cable that never fails.
+    /// Creates a symmetric cable that never fails.
     #[must_use]
     pub fn new(a: Node, b: Node, rate: BitRate, delay: Time) -> Self {
         Self { a, b, rate_ab: rate, rate_ba: rate, delay, down: Vec::new() }
     }
 
-    /// Returns the far end of the cable and the rate towards it, seen from `node`. `None` if `node`
-    /// is not an end.
+    /// Returns the far end of the cable, and the rate towards it, as seen from `node`. Returns
+    /// `None` if `node` is not an end of the cable.
     #[must_use]
     pub fn from(&self, node: Node) -> Option<(Node, BitRate)> {
         if self.a == node {
@@ -120,7 +121,7 @@ impl LinkSpec {
 }
 
 impl Topology {
-    /// Builds a network of these nodes and cables and derives the tiers; packets take the shortest
+    /// Builds a network of these nodes and cables, and derives the tiers. Packets take the shortest
     /// paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
@@ -129,7 +130,7 @@ impl Topology {
         topology
     }
 
-    /// Returns the ports of `switch` in order; the index is the port number.
+    /// Returns the ports of `switch` in order; the index of a port is its number.
     #[must_use]
     pub fn ports_of(&self, switch: u32) -> Vec<Port> {
         let port = |(link, spec): (usize, &LinkSpec)| {
@@ -169,12 +170,12 @@ impl Topology {
     /// Returns the cable of `host` as an index into [`Topology::links`].
     ///
     /// # Panics
-    /// If the host has no cable; a loaded scenario has no such host.
+    /// If the host has no cable, which a loaded scenario excludes.
     #[must_use]
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
-        // Built-in kinds put the cable of host i at index i. Without this shortcut, a loop over all
-        // hosts would be quadratic.
+        // Built-in topologies have the cable of host i at index i. Without this shortcut, a loop
+        // over all hosts would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }
@@ -192,7 +193,7 @@ impl Topology {
         link.from(Node::Host(host)).expect("it is the host's link").1
     }
 
-    /// Returns the switches that have hosts, one per rack, in order.
+    /// Returns the switches that have hosts, in order. Each of them is a rack's switch.
     #[must_use]
     pub fn rack_switches(&self) -> Vec<u32> {
         let with_hosts = self.hosts_by_switch().into_iter().enumerate();
@@ -209,7 +210,7 @@ impl Topology {
     /// switches (bits per second). Cables count even while they are down.
     ///
     /// # Panics
-    /// If there is no such rack.
+    /// If the network has no such rack.
     #[must_use]
     pub fn leaf_uplink_capacity_bps(&self, rack: usize) -> u64 {
         let ports = self.ports_of(self.rack_switches()[rack]);
@@ -257,7 +258,7 @@ impl Topology {
     }
 }
 
-/// Returns `count` numbered names: `h0`, `h1` … for the prefix `h`.
+/// Returns `count` numbered names, such as `h0`, `h1` … for the prefix `h`.
 #[must_use]
 pub fn numbered(prefix: &str, count: u32) -> Vec<String> {
     (0..count).map(|index| format!("{prefix}{index}")).collect()
@@ -276,7 +277,7 @@ pub(crate) mod tests {
         (info.build)(&mut params).expect("they suit each other")
     }
 
-    /// Asserts what every generator guarantees: counts, one cable per host, connectivity, unique
+    /// Asserts the guarantees of every generator: counts, one cable per host, connectivity, unique
     /// names and tiers.
     pub(crate) fn assert_sound(topology: &Topology, hosts: usize, switches: usize, links: usize) {
         assert_eq!((topology.hosts.len(), topology.switches.len()), (hosts, switches));

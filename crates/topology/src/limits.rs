@@ -6,7 +6,7 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// Limits that the topologies check.
+/// All limits that the topologies check.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "switches of a kind",

@@ -1,4 +1,4 @@
-//! Checks that a graph is a valid network, and distances of its switches from hosts.
+//! Checks that a graph is a valid network, and computes the tiers of its switches.
 
 use crate::{Node, Topology};
 use std::collections::VecDeque;
@@ -7,33 +7,33 @@ use std::fmt;
 /// A reason why a graph is not a valid network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphProblem {
-    /// Two nodes have this name.
+    /// Two nodes of the graph have this name.
     DuplicateName(String),
-    /// A cable joins a node to itself.
+    /// A cable joins a node to the node itself.
     SelfLoop {
-        /// Index of the cable.
+        /// Index of the wrong cable.
         link: u32,
     },
     /// A cable joins two hosts.
     HostToHost {
-        /// Index of the cable.
+        /// Index of the wrong cable.
         link: u32,
     },
     /// A host has no cable.
     HostWithoutLink {
-        /// Index of the host.
+        /// Index of the host without a cable.
         host: u32,
     },
     /// A host has more than one cable.
     HostWithSeveralLinks {
-        /// Index of the host.
+        /// Index of the host with several cables.
         host: u32,
         /// Indices of the host's cables.
         links: Vec<u32>,
     },
     /// Some nodes cannot be reached from the first switch.
     Unconnected {
-        /// The unreachable nodes in order, hosts first.
+        /// The nodes that cannot be reached, in order, hosts first.
         nodes: Vec<Node>,
     },
 }
@@ -110,7 +110,8 @@ impl Topology {
         distances.iter().map(|distance| distance.map_or(u8::MAX, |d| d.min(254) as u8)).collect()
     }
 
-    /// Returns the hops of every switch from the nearest switch in `from`, over switches only.
+    /// Returns the number of hops from the nearest switch in `from` to every switch, over switches
+    /// only.
     fn distances(&self, from: &[u32]) -> Vec<Option<u32>> {
         let mut neighbours = vec![Vec::new(); self.switches.len()];
         for link in &self.links {

@@ -4,17 +4,17 @@ use crate::Topology;
 use crate::kinds;
 use bufferlab_params::{Faults, Params, RegisterError, Registry, entry};
 
-/// Builds the network that parameters describe. Values that follow from a rule are written back
-/// with [`Params::set`] and its like, so that the resolved scenario shows them.
+/// Function that builds the network which parameters describe. It writes values that follow from a
+/// rule back with [`Params::set`] and similar methods, so that the resolved scenario shows them.
 ///
 /// # Errors
-/// Inconsistent parameters, reported at their place in the scenario.
+/// Returns inconsistent parameters with their places in the scenario.
 pub type BuildTopology = dyn Fn(&mut Params) -> Result<Topology, Faults> + Send + Sync;
 
 entry! {
     /// Registry entry of a kind of network.
     pub struct TopologyInfo("topology", '_') {
-        /// Function from parameters to the graph.
+        /// Function that builds the graph from parameters.
         pub build: &'static BuildTopology,
     }
 }
@@ -28,10 +28,10 @@ pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
     &kinds::graph::INFO,
 ]);
 
-/// Keys of `[topology]` that every kind has.
+/// Keys of `[topology]` that every kind of topology has.
 const COMMON: &[&str] = &["multipath", "change", "route"];
 
-/// Registers a custom topology. From then on its name is valid as `kind` in scenarios.
+/// Registers a custom topology. Its name is then valid as `kind` in scenarios.
 ///
 /// # Errors
 /// Returns the errors of [`Registry::register`]. Also fails if a parameter has the name of a key

@@ -1,19 +1,21 @@
-//! Bytes that still arrive over a cable after the receiver has decided to pause the sender: the
-//! headroom of a lossless ingress queue. Also the shortest pause that lasts until its refresh.
+//! Headroom of a lossless ingress queue: the bytes that still arrive over a cable after the
+//! receiver has decided to pause the sender. Also computes the shortest pause that lasts until its
+//! refresh.
 //!
-//! The receiver stores the packet that makes it pause. Its pause frame waits for the packet that
-//! the port is sending, crosses the cable and takes effect after the reaction time. Until then the
-//! sender starts packets, and it finishes the last packet started. All these bytes arrive one cable
-//! delay later. Between the triggering packet and the last packet started, the sender cannot exceed
-//! its rate. Each packet is rounded up to whole cells separately, so small packets may need more
+//! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
+//! packet that the port is sending, crosses the cable and takes effect after the reaction time.
+//! Until then, the sender starts packets, and it finishes the last packet that it started. All
+//! these bytes arrive one cable delay later. Between the first and the last of these packets, the
+//! sender cannot exceed its rate. Each packet is rounded up to whole cells separately, so small
+//! packets may need more memory than bytes on the wire.
 //! memory than bytes on the wire.
 //!
-//! A frame waits for one packet or one other frame, whichever is longer. A demand that changes
-//! while a frame waits changes that frame, so two frames never wait at once.
+//! A frame waits for one packet or one other frame, whichever is longer. If a demand changes while
+//! a frame waits, the frame changes, so two frames never wait at one time.
 
 use crate::{BitRate, Time};
 
-/// Length of a pause or resume frame (bytes on the wire).
+/// Length of a pause or resume frame on the wire (bytes).
 pub const PAUSE_FRAME_BYTES: u32 = 64;
 /// Length of a pause quantum of 512 bit times (bytes).
 pub const QUANTUM_BYTES: u64 = 64;
@@ -25,11 +27,11 @@ pub struct PacketMemory {
     pub smallest: u32,
     /// Largest packet on the wire (bytes), at least `smallest`.
     pub largest: u32,
-    /// Bytes of each packet that the switch does not store.
+    /// Number of bytes of each packet that the switch does not store.
     pub uncharged: u32,
     /// Overhead bytes of each packet, added before the size is rounded to cells.
     pub overhead: u32,
-    /// Size of a cell (bytes); 0 or 1: memory is allocated in bytes.
+    /// Size of a memory cell (bytes); 0 or 1 means that memory is allocated in bytes.
     pub cell: u32,
 }
 
@@ -66,7 +68,7 @@ impl PacketMemory {
         worst
     }
 
-    /// Maximum memory of packets that have at most `wire` bytes on the wire together (bytes).
+    /// Maximum memory of packets with a total of at most `wire` bytes on the wire (bytes).
     #[must_use]
     pub fn most_occupied(&self, wire: u64) -> u64 {
         let worst = self.worst();
@@ -78,45 +80,45 @@ impl PacketMemory {
 /// A cable whose receiver may pause one priority of its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PausedCable {
-    /// Rate at which packets arrive.
+    /// Rate at which packets arrive at the receiver.
     pub arrivals: BitRate,
-    /// Rate at which the receiver sends frames back.
+    /// Rate at which the receiver sends pause frames back.
     pub frames: BitRate,
-    /// Propagation delay, one way.
+    /// Propagation delay of the cable in one direction.
     pub delay: Time,
-    /// Time from a frame's arrival until its receiver starts no more packets.
+    /// Time from a pause frame's arrival until the sender starts no more packets.
     pub reaction: Time,
-    /// Packets of the priority.
+    /// Sizes of the priority's packets.
     pub packets: PacketMemory,
-    /// Largest packet that may delay a frame on the way back (bytes on the wire); 0: the way is
-    /// free.
+    /// Largest packet that may delay a pause frame on the way back (bytes on the wire); 0 means
+    /// that no packet goes back.
     pub largest_back: u32,
 }
 
 /// A part of the headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomTerm {
-    /// Purpose of the part, in words.
+    /// Purpose of the part of the headroom, in words.
     pub name: &'static str,
-    /// Formula of the part: C rate of arrivals, F rate of frames, m largest packet, b largest
-    /// packet back.
+    /// Formula of the part, with C for the rate of arrivals, F for the rate of frames, m for the
+    /// largest packet, and b for the largest packet back.
     pub formula: &'static str,
-    /// Memory of the part (bytes).
+    /// Memory of the part of the headroom (bytes).
     pub bytes: u64,
 }
 
 /// The headroom of one ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Parts of the headroom; `bytes` is their sum.
+    /// Parts of the headroom; its size is the sum of their `bytes`.
     pub terms: [HeadroomTerm; 7],
     /// Smallest number of quanta for which a pause lasts until its refresh. The refresh may wait as
-    /// long as the first frame.
+    /// long as the first pause frame.
     pub least_quanta: u64,
 }
 
 impl Headroom {
-    /// Total headroom (bytes).
+    /// Total size of the headroom (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.terms.iter().map(|term| term.bytes).fold(0, u64::saturating_add)
@@ -124,20 +126,20 @@ impl Headroom {
 }
 
 impl PausedCable {
-    /// Maximum memory of packets that arrive after a pause was decided: with this headroom no
+    /// Maximum memory of packets that arrive after the decision to pause. With this headroom, no
     /// packet is lost.
     ///
-    /// Link failures are not covered: when a link is up again, its sender does not know of a pause
-    /// for one more round trip.
+    /// Link failures are not covered. When a link is up again, its sender does not know of a pause
+    /// for one more round-trip time.
     ///
     /// # Panics
-    /// If a rate is zero.
+    /// If a rate of the cable is zero.
     #[must_use]
     pub fn headroom(&self) -> Headroom {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Cumulative bytes on the wire at the end of each span: their differences add up without
+        // Cumulative bytes on the wire at the end of each span. Their differences add up without
         // further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
@@ -148,8 +150,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // If less is stored than sent, the surplus belongs to no single part: subtract it from the
-        // longest part.
+        // If the switch stores less than was sent, the surplus belongs to no single part. So
+        // subtract the surplus from the longest part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {
@@ -179,7 +181,7 @@ impl PausedCable {
 mod tests {
     use super::*;
 
-    /// A cable of 10 Gb/s both ways and 1 us, with packets of 1,500 B in bytes.
+    /// A cable of 10 Gb/s in both directions and 1 us, with packets of 1,500 B and memory in bytes.
     const CABLE: PausedCable = PausedCable {
         arrivals: BitRate::gbps(10),
         frames: BitRate::gbps(10),
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn headroom_is_three_packets_a_frame_and_the_way_there_and_back() {
         assert_eq!(bytes(CABLE), 3 * 1_500 + 64 + 2_500);
-        // If no packet goes back, the frame may still wait for another frame.
+        // If no packet goes back, the pause frame may still wait for another frame.
         assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 2 * 64 + 2_500);
         let slow = PausedCable { reaction: Time::from_us(3), ..CABLE };
         assert_eq!(bytes(slow), 3 * 1_500 + 64 + 2_500 + 3_750);

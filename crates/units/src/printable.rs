@@ -1,20 +1,20 @@
-//! Conversion of input text for a terminal or a page: input must not control the program that
-//! displays it. All such conversions are here.
+//! Converts input text for a terminal or a page, because input must not control the program that
+//! displays it. This module has all such conversions.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character acts instead of being shown: control characters, separators of lines and
-/// paragraphs, and characters that change the text direction.
+/// Whether a character is a control character, a separator of lines or paragraphs, or a character
+/// that changes the text direction. Terminals do not show such characters.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with every hidden character except line breaks and tabs written as an escape: `\u` and
-/// four hexadecimal digits, as in JSON. In JSON such characters occur only in strings, so its
-/// meaning does not change.
+/// Writes every hidden character of `text` as an escape: `\u` and four hexadecimal digits, as in
+/// JSON. Line breaks and tabs are kept. In JSON, hidden characters occur only in strings, so the
+/// meaning of a JSON text does not change.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';
@@ -24,7 +24,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if is_escaped(character) {
-            // All hidden characters are below U+10000.
+            // All hidden characters are below U+10000, so four digits suffice.
             let _ = write!(shown, "\\u{:04x}", u32::from(character));
         } else {
             shown.push(character);

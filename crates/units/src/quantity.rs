@@ -1,7 +1,7 @@
-//! Quantities with units, as text: `"80 us"`, `"3.84 MB"`, `"10 Gb/s"`.
+//! Quantities with units as text, such as `"80 us"`, `"3.84 MB"` or `"10 Gb/s"`.
 //!
-//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value finer than the
-//! smallest unit (1 ps, 1 B, 1 b/s) is refused, not rounded.
+//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes. A value finer than the smallest
+//! unit (1 ps, 1 B, 1 b/s) is refused, not rounded.
 
 use crate::{BitRate, Time};
 use std::fmt;
@@ -13,12 +13,12 @@ pub enum Dimension {
     Time,
     /// A number of bytes.
     Size,
-    /// Bits per second.
+    /// A number of bits per second.
     Rate,
 }
 
 impl Dimension {
-    /// Noun with its article: "a time", "a size", "a rate".
+    /// Noun of the dimension with its article: "a time", "a size", "a rate".
     #[must_use]
     pub const fn article(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Dimension {
         }
     }
 
-    /// Accepted units, as text for messages.
+    /// Units that the dimension accepts, as text for messages.
     #[must_use]
     pub const fn units(self) -> &'static str {
         match self {
@@ -48,16 +48,16 @@ impl Dimension {
         }
     }
 
-    /// Regular expression for the JSON Schema.
+    /// Regular expression for quantities of the dimension in the JSON Schema.
     #[must_use]
     pub fn pattern(self) -> String {
         let units: Vec<_> = UNITS.iter().filter(|unit| unit.1 == self).map(|unit| unit.0).collect();
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
-    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. Far beyond any
-    /// network, and so far below 2^64 that a sum over all ports, queues and links does not
-    /// overflow.
+    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. No network
+    /// reaches this quantity. It is so far below 2^64 that a sum over all ports, queues and links
+    /// does not overflow.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {
@@ -67,7 +67,7 @@ impl Dimension {
         }
     }
 
-    /// The largest accepted quantity, as text for messages.
+    /// Largest accepted quantity of the dimension, as text for messages.
     #[must_use]
     pub fn at_most(self) -> String {
         let largest = match self {
@@ -87,7 +87,7 @@ impl Dimension {
     }
 }
 
-/// Name, dimension and scale in the base unit (ps, B, b/s).
+/// Units: name, dimension, and scale in the base unit (ps, B, b/s).
 const UNITS: &[(&str, Dimension, u128)] = &[
     ("ps", Dimension::Time, 1),
     ("ns", Dimension::Time, 1_000),
@@ -116,7 +116,7 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("Mbps", Dimension::Rate, 1_000_000),
     ("Gbps", Dimension::Rate, 1_000_000_000),
     ("Tbps", Dimension::Rate, 1_000_000_000_000),
-    // Spelling used by switches and standards.
+    // Spelling of rates that switches and standards use.
     ("M", Dimension::Rate, 1_000_000),
     ("G", Dimension::Rate, 1_000_000_000),
     ("T", Dimension::Rate, 1_000_000_000_000),
@@ -129,24 +129,24 @@ const UNITS: &[(&str, Dimension, u128)] = &[
 /// Reason why a text is not a quantity of the expected dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuantityError {
-    /// The text does not begin with a number.
+    /// The text of the quantity does not begin with a number.
     NotANumber,
-    /// The number is below zero.
+    /// The number of the quantity is below zero.
     Negative,
-    /// The number has no unit.
+    /// The number of the quantity has no unit.
     MissingUnit,
-    /// The unit does not exist.
+    /// The unit in the text does not exist.
     UnknownUnit(String),
-    /// The unit belongs to another dimension.
+    /// The unit in the text belongs to another dimension.
     WrongDimension {
-        /// Unit in the text.
+        /// Name of the unit in the text.
         unit: String,
-        /// Dimension of that unit.
+        /// Dimension of the unit in the text.
         found: Dimension,
     },
-    /// The value is finer than the smallest unit.
+    /// The quantity is finer than the smallest unit.
     TooFine(Dimension),
-    /// The value exceeds [`Dimension::largest`].
+    /// The quantity exceeds [`Dimension::largest`].
     TooLarge(Dimension),
 }
 
@@ -168,34 +168,34 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a time.
+/// Parses the text of a time.
 ///
 /// # Errors
-/// [`QuantityError`].
+/// Returns [`QuantityError`] if the text is not a time.
 pub fn parse_time(text: &str) -> Result<Time, QuantityError> {
     parse(text, Dimension::Time).map(Time)
 }
 
-/// Reads a size in bytes.
+/// Parses the text of a size, and returns bytes.
 ///
 /// # Errors
-/// [`QuantityError`].
+/// Returns [`QuantityError`] if the text is not a size.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     parse(text, Dimension::Size)
 }
 
-/// Reads a rate.
+/// Parses the text of a rate.
 ///
 /// # Errors
-/// [`QuantityError`].
+/// Returns [`QuantityError`] if the text is not a rate.
 pub fn parse_rate(text: &str) -> Result<BitRate, QuantityError> {
     parse(text, Dimension::Rate).map(BitRate)
 }
 
-/// Reads a quantity of `dimension` in its base unit (ps, B, b/s).
+/// Parses a quantity of `dimension`, and returns it in its base unit (ps, B, b/s).
 ///
 /// # Errors
-/// [`QuantityError`].
+/// Returns [`QuantityError`] if the text is not such a quantity.
 pub fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
     let text = text.trim();
     let (negative, text) = match text.strip_prefix('-') {
@@ -237,7 +237,7 @@ pub fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
     }
 }
 
-/// The canonical text of a time: exact, in the largest unit that makes the number at least 1.
+/// Writes the exact text of a time, in the largest unit that makes the number at least 1.
 #[must_use]
 pub fn format_time(time: Time) -> String {
     if time == Time::ZERO {
@@ -249,7 +249,7 @@ pub fn format_time(time: Time) -> String {
     )
 }
 
-/// The canonical text of a size: exact, in powers of 1000; below 2 KB, the range of packets, in
+/// Writes the exact text of a size in powers of 1000. Below 2 KB, the range of packets, the unit is
 /// bytes.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
@@ -259,7 +259,7 @@ pub fn format_size(bytes: u64) -> String {
     decimal(bytes, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
 }
 
-/// The canonical and exact text of a rate.
+/// Writes the exact text of a rate.
 #[must_use]
 pub fn format_rate(rate: BitRate) -> String {
     let units = [

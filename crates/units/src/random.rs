@@ -1,18 +1,18 @@
-//! Named random streams.
+//! Named streams of random numbers.
 
 /// A seeded stream of random numbers (SplitMix64), derived from the run's seed, a name and an
 /// index.
 ///
 /// Every component draws from a separate stream (common random numbers). So two runs that differ in
-/// one component, such as the policy, have equal numbers in all others. Changing the sequence
-/// changes every result and needs a changelog entry.
+/// one component, such as the policy, have equal numbers in all other components. Changing the
+/// sequence changes every result and needs a changelog entry.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     state: u64,
 }
 
 impl RandomStream {
-    /// The stream `name[index]` of `seed`.
+    /// Creates the stream `name[index]` of the run's `seed`.
     #[must_use]
     pub fn new(seed: u64, name: &str, index: u64) -> Self {
         let mut state = mix(seed ^ 0x6275_6666_6572_6c61);
@@ -22,20 +22,20 @@ impl RandomStream {
         Self { state: mix(state ^ mix(index)) }
     }
 
-    /// Next 64 random bits, uniformly distributed.
+    /// Returns the next 64 random bits, uniformly distributed.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// Next number, uniform in `[0, 1)`, a multiple of 2⁻⁵³.
+    /// Returns the next number, uniform in `[0, 1)`, which is a multiple of 2⁻⁵³.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Uniform in `0..bound`; the bias is below `bound / 2⁶⁴`.
+    /// Returns a uniform number in `0..bound`; the bias is below `bound / 2⁶⁴`.
     ///
     /// # Panics
     /// If `bound` is zero.
@@ -45,14 +45,14 @@ impl RandomStream {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Draws from an exponential distribution with this mean.
+    /// Draws a number from an exponential distribution with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.next_f64()).ln()
     }
 }
 
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection of 64 bits that mixes well; also
-/// used to hash flows to paths.
+/// Mixes 64 bits with SplitMix64's finalizer (Steele, Lea, Flood 2014), a bijection. Hashing flows
+/// to paths uses this function, too.
 #[inline]
 #[must_use]
 pub const fn mix(mut z: u64) -> u64 {
@@ -75,8 +75,8 @@ mod tests {
         }
     }
 
-    /// The sequence of Vigna's `splitmix64.c` for the seed 1234567, as listed by Rosetta Code
-    /// ("Pseudo-random numbers/Splitmix64").
+    /// Compares with the sequence of Vigna's `splitmix64.c` for the seed 1234567. The sequence is
+    /// that of Rosetta Code ("Pseudo-random numbers/Splitmix64").
     #[test]
     fn a_stream_is_the_published_sequence() {
         let mut stream = RandomStream { state: 1_234_567 };

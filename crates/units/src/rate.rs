@@ -5,25 +5,25 @@ use core::fmt;
 
 const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 
-/// A rate in bits per second.
+/// A rate of a link in bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// A rate of `n` Gb/s.
+    /// Creates a rate of `n` Gb/s.
     #[must_use]
     pub const fn gbps(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
 
-    /// A rate of `n` Mb/s.
+    /// Creates a rate of `n` Mb/s.
     #[must_use]
     pub const fn mbps(n: u64) -> Self {
         Self(n * 1_000_000)
     }
 
-    /// Time to put `bytes` on the wire, rounded up to the next picosecond.
+    /// Time for sending `bytes` bytes at this rate, rounded up to the next picosecond.
     ///
     /// # Panics
     /// If the rate is zero.
@@ -33,7 +33,7 @@ impl BitRate {
         Time(bits_ps.div_ceil(u128::from(self.0)) as u64)
     }
 
-    /// Bytes that a link of this rate carries in `span`, rounded down.
+    /// Number of bytes that a link of this rate carries in `span`, rounded down.
     #[must_use]
     pub fn bytes_in(self, span: Time) -> u64 {
         (u128::from(self.0) * u128::from(span.0) / u128::from(PS_PER_S_TIMES_8)) as u64
@@ -58,16 +58,17 @@ impl fmt::Debug for BitRate {
     }
 }
 
-/// The serialization time of one link, prepared so that at the usual rates the hot path multiplies
+/// Computes the serialization times of one link. At the usual rates, the hot path only multiplies
 /// and never divides.
 ///
-/// One word, so that a link can store it next to the other data used per packet. The word contains
-/// the picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
+/// The state is one word, so that a link can store it next to the other data used per packet. If a
+/// byte takes a whole number of picoseconds, the word is this number. Otherwise the word is the
+/// rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 
 impl Serializer {
-    /// Prepares `rate`.
+    /// Prepares the serialization times for `rate`.
     ///
     /// # Panics
     /// If the rate is zero, or 2^63 b/s or more.
@@ -78,7 +79,7 @@ impl Serializer {
         Self(if exact { (PS_PER_S_TIMES_8 / rate.0) << 1 } else { rate.0 << 1 | 1 })
     }
 
-    /// Time to put `bytes` on the wire: equal to [`BitRate::serialization`] for frames below 2 MB.
+    /// Time for sending `bytes` bytes: equal to [`BitRate::serialization`] for frames below 2 MB.
     #[inline]
     #[must_use]
     pub const fn time(self, bytes: u32) -> Time {

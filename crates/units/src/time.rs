@@ -5,61 +5,61 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant since the start of the run, or a span between two instants, in picoseconds.
 ///
-/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans: where they could
+/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans. Where they could
 /// be confused, variables have clear names (`deadline`, `interval`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The start of the run; the empty span.
+    /// Time at the start of the run, or the empty span.
     pub const ZERO: Self = Self(0);
-    /// Time later than any event: "never".
+    /// Time that is later than any event, which means "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A time of `ns` nanoseconds.
+    /// Creates a time of `ns` nanoseconds.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// A time of `us` microseconds.
+    /// Creates a time of `us` microseconds.
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
-    /// A time of `ms` milliseconds.
+    /// Creates a time of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000_000)
     }
 
-    /// Seconds as a float, rounded to the nearest picosecond; negative values and NaN give zero.
+    /// Converts seconds to a time, rounded to picoseconds; negative numbers and NaN give zero.
     #[must_use]
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e12).round() as u64)
     }
 
-    /// Nanoseconds, rounded to nearest (halves up): the unit of the result tables.
+    /// Returns the time in nanoseconds, the unit of result tables, rounded to nearest (halves up).
     #[must_use]
     pub const fn as_ns(self) -> u64 {
         (self.0 + 500) / 1_000
     }
 
-    /// Seconds as a float, for statistics and display.
+    /// Returns the time in seconds as a float, for statistics and display.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
     }
 
-    /// `self − earlier`, or zero when `earlier` is later.
+    /// Returns `self − earlier`, or zero if `earlier` is later than `self`.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, at most [`Time::MAX`].
+    /// Returns `self + span`, but at most [`Time::MAX`].
     #[must_use]
     pub const fn saturating_add(self, span: Self) -> Self {
         Self(self.0.saturating_add(span.0))
@@ -97,7 +97,7 @@ impl Mul<u64> for Time {
     }
 }
 
-/// Writes the value in the largest unit in which it stays readable: `80 us`, `1.25 ms`, `3 s`.
+/// Writes the time in the largest unit in which it stays readable: `80 us`, `1.25 ms`, `3 s`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.0 {

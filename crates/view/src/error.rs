@@ -1,4 +1,4 @@
-//! Errors of a view, with advice.
+//! Errors of a view of a run, with advice.
 
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
@@ -6,17 +6,17 @@ use bufferlab_sim::SimError;
 use std::io;
 use std::path::PathBuf;
 
-/// An error of this crate. [`ViewError::hint`] gives advice.
+/// An error of a view. [`ViewError::hint`] gives advice to the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// The folder cannot be read.
+    /// The folder of the run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// The path is a file instead of a folder.
+    /// The path of the run is a file instead of a folder.
     #[error("{} is a file, and a view shows the folder of a run", path.display())]
     NotAFolder {
-        /// File that failed.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The folder contains several runs.
@@ -24,15 +24,15 @@ pub enum ViewError {
     SeveralRuns {
         /// Folder of the results.
         path: PathBuf,
-        /// Names of the run folders in the folder.
+        /// Names of the runs' folders.
         runs: Vec<String>,
     },
-    /// No switch has that name.
+    /// The run has no switch with this name.
     #[error("the run has no switch \"{name}\"")]
     NoSuchSwitch {
-        /// Unknown name.
+        /// Name that no switch has.
         name: String,
-        /// Existing switches.
+        /// Names of the run's switches.
         switches: Vec<String>,
     },
     /// The run has neither packets nor samples of the switch.
@@ -40,7 +40,7 @@ pub enum ViewError {
     NothingRecorded {
         /// Name of the switch.
         switch: String,
-        /// Switches with packets or samples.
+        /// Names of switches with packets or samples.
         recorded: Vec<String>,
     },
     /// The run did not record packets, which a trace needs.
@@ -58,7 +58,7 @@ pub enum ViewError {
     /// The repeated run lacks the requested loss.
     #[error("repeated, the run has no such loss")]
     NoSuchLoss,
-    /// Reading, writing or serving failed.
+    /// Reading or writing a file, or serving a page, failed.
     #[error("cannot {action}: {source}")]
     Io {
         /// Description of the failed action.
@@ -66,25 +66,25 @@ pub enum ViewError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The playground's choices include one that no switch supports.
+    /// A choice of the playground that no switch supports.
     #[error("{0}")]
     Choice(String),
     /// A request body that the playground does not understand.
     #[error("the request is not read: {0}")]
     Request(serde_json::Error),
-    /// A value that JSON cannot represent, such as a number that is not finite.
+    /// A value cannot be represented in JSON, such as a number that is not finite.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl ViewError {
-    /// An I/O error with a description of the failed action.
+    /// Converts an I/O error, with a description of the failed action.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }
     }
 
-    /// Advice for the user.
+    /// Advice for the user about the error.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

@@ -8,11 +8,11 @@ use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use std::fs;
 
-/// The scenario of a run, read from its folder.
+/// Reads the scenario of a run from the run's folder.
 pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
     run.check_scenario()?;
     let path = run.dir().join(SCENARIO_FILE);
-    // The file is read here, so that an I/O error is not reported as a mistake in the scenario.
+    // Read the file here, so that an I/O error is not reported as a mistake in the scenario.
     let text = fs::read_to_string(&path).map_err(|source| ResultsError::Io {
         action: "read",
         path: path.clone(),
@@ -27,9 +27,9 @@ pub(crate) struct Losses {
     pub(crate) port: Option<u16>,
     /// Earliest time of a loss (ps).
     pub(crate) from: u64,
-    /// Number of matching losses to skip.
+    /// Number of matching losses that are skipped.
     pub(crate) skip: u64,
-    /// Number of losses to explain.
+    /// Number of losses that are explained.
     pub(crate) count: u64,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn explain(
 }
 
 impl View {
-    /// Explains the loss of the packet in this row of the table.
+    /// Explains the loss of the packet in this row of the packet table.
     pub(crate) fn explain_row(&self, row: u64) -> Result<ExplanationRecord, ViewError> {
         let losses = &self.index.losses;
         let at = losses.binary_search_by_key(&row, |loss| loss.row).map_err(|_| ViewError::NoSuchLoss)?;
@@ -71,7 +71,7 @@ impl View {
         self.explain_first(Losses { port: Some(loss.port), from: loss.time, skip, count: 1 })
     }
 
-    /// Explains the first loss from an instant on (ps), at one port or at any.
+    /// Explains the first loss from an instant on (ps), at one port or at any port.
     pub(crate) fn explain_from(&self, from: u64, port: Option<u16>) -> Result<ExplanationRecord, ViewError> {
         self.explain_first(Losses { port, from, skip: 0, count: 1 })
     }

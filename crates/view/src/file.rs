@@ -1,5 +1,5 @@
-//! The page as one file, or as a part of a report. The page contains the whole run as points, and
-//! every packet around some losses.
+//! Writes the page as one file, or as a part of a report. The page contains the whole run as
+//! points, and every packet around some losses.
 
 use crate::ViewError;
 use crate::explain::{Losses, explain, scenario};
@@ -13,35 +13,35 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Time on either side of a loss for which a file contains details (ps).
+/// Time before and after a loss for which a file contains every packet (ps).
 const AROUND: u64 = 100_000_000;
-/// Maximum number of table rows to repeat for explaining losses: some seconds of work.
+/// Maximum number of table rows that are repeated to explain losses: some seconds of work.
 const ROWS_REPEATED: u64 = 2_000_000;
 
-/// Amount of detail in a file.
+/// Amount of detail in the file of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// Number of points of the whole run.
     pub(crate) points: u64,
     /// Number of first losses with an explanation and all packets around them.
     pub(crate) losses: usize,
-    /// Number of queries with losses, the longest ones, with these details for the first loss of
-    /// each.
+    /// Number of queries with losses whose first loss has these details, too. The queries with the
+    /// longest durations are chosen.
     pub(crate) queries: usize,
-    /// Number of queues with a separate view, those with the most losses.
+    /// Number of queues with a separate view; the queues with the most losses are chosen.
     pub(crate) queues: usize,
-    /// Number of points around a loss.
+    /// Number of points in the window around a loss.
     pub(crate) points_around: u64,
-    /// Maximum number of packets.
+    /// Maximum number of packet rows in the file.
     pub(crate) rows: usize,
-    /// Maximum number of values of the policy.
+    /// Maximum number of the policy's values in the file.
     pub(crate) values: usize,
-    /// Maximum number of losses with time and place.
+    /// Maximum number of losses that are listed with time and place.
     pub(crate) marks: usize,
 }
 
 impl Detail {
-    /// Detail of a separate file: some megabytes.
+    /// Detail of a separate file, which has some megabytes.
     pub(crate) const FILE: Self = Self {
         points: 2_000,
         losses: 12,
@@ -52,7 +52,7 @@ impl Detail {
         values: 24,
         marks: 2_000,
     };
-    /// Initial detail of a part of a report.
+    /// Initial detail of a page that is a part of a report.
     pub(crate) const PART: Self = Self {
         points: 800,
         losses: 4,
@@ -64,7 +64,7 @@ impl Detail {
         marks: 1_000,
     };
 
-    /// Half of the detail; `None` when little is left.
+    /// Returns half of the detail; `None` if little detail is left.
     pub(crate) fn half(self) -> Option<Self> {
         let Self { points, losses, queries, queues, points_around, rows, values, marks } = self;
         (points >= 200).then_some(Self {
@@ -80,12 +80,12 @@ impl Detail {
     }
 }
 
-/// Data for every request that the page may send.
+/// Data for every request that the page in a file may send.
 #[derive(Serialize)]
 struct Data {
     is_part: bool,
     about: FileAbout,
-    /// Windows by division (port, queue, class), or of a single queue.
+    /// Windows by division (port, queue, class), and windows of single queues.
     windows: BTreeMap<String, Vec<Window>>,
     rows: Vec<NamedRow>,
     losses: Vec<LossMark>,
@@ -98,7 +98,7 @@ struct Data {
 struct FileAbout {
     #[serde(flatten)]
     about: RunOverview,
-    /// Queues with a separate view.
+    /// Names of the queues with a separate view.
     shown_queues: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ struct Explained {
 }
 
 impl View {
-    /// The page as one self-contained file, some megabytes at most for any length of the run.
+    /// Writes the page as one self-contained file, some megabytes at most for any length of run.
     ///
     /// # Errors
     /// If the run cannot be read, or cannot be repeated to explain losses.
@@ -118,7 +118,7 @@ impl View {
         Ok(page::view(Some(&self.data(Detail::FILE, false)?)))
     }
 
-    /// All data for a self-contained page, as JSON.
+    /// Collects all data for a self-contained page, as JSON.
     pub(crate) fn data(&self, detail: Detail, is_part: bool) -> Result<String, ViewError> {
         let mut about = self.about()?;
         about.switches.clear();
@@ -135,7 +135,7 @@ impl View {
         let shown_queues = self.losing_queues(detail.queues);
         let mut windows = BTreeMap::new();
         let divisions = [("port", By::Port), ("queue", By::Queue), ("class", By::Class)];
-        // With one queue per port, ports and queues are the same.
+        // With one queue per port, a division by queue equals a division by port.
         let is_told = |by: By| by != By::Queue || self.index.shape.queues_per_port > 1;
         for (name, by) in divisions.into_iter().filter(|(_, by)| is_told(*by)) {
             windows.insert(name.to_owned(), self.windows(detail, &stretches, (by, None))?);
@@ -158,7 +158,7 @@ impl View {
         Ok(serde_json::to_string(&data)?)
     }
 
-    /// Windows of the whole run, and of the stretches around losses.
+    /// Creates the windows of the whole run and of the stretches around losses.
     fn windows(
         &self,
         detail: Detail,
@@ -176,8 +176,8 @@ impl View {
         std::iter::once(whole).chain(around).map(window).collect()
     }
 
-    /// Chooses the losses to explain: the first losses of all, and first losses of queries, as long
-    /// as repeating the run up to them takes little time.
+    /// Chooses the losses to explain: the first losses of the run, and first losses of queries.
+    /// Their number is limited, so that repeating the run takes little time.
     fn chosen_losses(
         &self,
         detail: Detail,
@@ -197,7 +197,7 @@ impl View {
         (first, others)
     }
 
-    /// Stretches of time around losses, without overlap. The losses must be in order.
+    /// Stretches of time around losses, without overlap. The losses must be sorted by time.
     fn stretches(&self, losses: &[LossMark]) -> Vec<(u64, u64)> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
         for loss in losses {
@@ -210,7 +210,7 @@ impl View {
         stretches
     }
 
-    /// The queues that lost most packets, the worst first.
+    /// The queues that lost the most packets, sorted by loss.
     fn losing_queues(&self, most: usize) -> Vec<(u16, u8)> {
         let mut lost: BTreeMap<(u16, u8), u64> = BTreeMap::new();
         for loss in &self.index.losses {
@@ -230,7 +230,7 @@ impl View {
         names.take(most).map(of).collect()
     }
 
-    /// Explains the first losses in one repetition of the run, the others one by one.
+    /// Explains the losses in `first` in one repetition of the run, and the `others` one by one.
     fn explain_chosen(&self, first: &[LossMark], others: &[LossMark]) -> Result<Vec<Explained>, ViewError> {
         if first.is_empty() && others.is_empty() {
             return Ok(Vec::new());

@@ -1,32 +1,33 @@
-//! Index of a buffer over time, in buckets. The index reads the table of packets once, so that any
-//! window is answered quickly.
+//! Index of a buffer over time, in buckets. The index reads the packet table once, so that requests
+//! for any window are answered quickly.
 //!
-//! A bucket has the last and the greatest length and the limit of every queue with events, the
-//! change of every class, the least, greatest and last occupancy of the whole buffer, and the
-//! number of events of each kind. Windows finer than the buckets read the rows of their time again.
+//! For every queue with events, a bucket has the last length, the greatest length and the limit. It
+//! also has the growth of every class, the number of events of each kind, and the least, greatest
+//! and last occupancy of the whole buffer. For windows finer than a bucket, the rows are read
+//! again.
 
 use crate::ViewError;
 use bufferlab_metrics::PacketEvent;
 use bufferlab_results::{PacketBrief, PacketTable};
 use rayon::prelude::*;
 
-/// Number of buckets for the whole run. The worst case is some thousand queues that change in all
-/// buckets, but never more entries than events.
+/// Number of buckets for a whole run. In the worst case, some thousand queues change in every
+/// bucket. The index never has more entries than events.
 const BUCKETS: u64 = 16_384;
-/// Kinds of events.
+/// Number of kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 
-/// A kind of events, as drawn by pages.
+/// A kind of events, as pages draw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Kind {
     name: &'static str,
     is_loss: bool,
-    /// Number of the line's colour; `None`: no line.
+    /// Number of the colour of the kind's line; `None` if the kind has no line.
     colour: Option<u8>,
 }
 
 impl Kind {
-    /// All kinds, in the order of [`PacketEvent::ALL`].
+    /// All kinds of events, in the order of [`PacketEvent::ALL`].
     pub(crate) fn all() -> Vec<Self> {
         let kind = |&event: &PacketEvent| Self {
             name: event.name(),
@@ -37,18 +38,18 @@ impl Kind {
     }
 }
 
-/// Source of the rows for one switch.
+/// Source of the packet rows of a switch.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// A file, read by row groups.
+    /// A packet table in a file, which is read by row groups.
     File(Box<PacketTable>),
-    /// Rows in memory.
+    /// Packet rows in memory.
     Memory(Vec<PacketBrief>),
 }
 
 impl Source {
-    /// Calls `each` with every row of `switch` from one instant to another (both included), and
-    /// possibly with some rows before and after.
+    /// Calls `each` with every row of `switch` between two instants (both included). Some rows
+    /// before and after this time may be included.
     pub(crate) fn visit(
         &self,
         switch: u32,
@@ -71,7 +72,7 @@ impl Source {
         Ok(())
     }
 
-    /// Number of rows that [`Self::visit`] would read, including those of other switches.
+    /// Number of rows that [`Self::visit`] would read, including rows of other switches.
     pub(crate) fn rows_between(&self, from: u64, until: u64) -> u64 {
         match self {
             Self::File(table) => {
@@ -112,41 +113,41 @@ impl Shape {
     }
 }
 
-/// A queue in a bucket.
+/// Length and events of a queue in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueTrace {
     pub(crate) queue: u32,
     pub(crate) last: u64,
     pub(crate) most: u64,
     pub(crate) limit: Option<u64>,
-    /// Events by kind, without pauses, which belong to ingress queues.
+    /// Number of the queue's events by kind, without pauses, which belong to ingress queues.
     pub(crate) counts: [u32; KINDS],
 }
 
-/// Changes of a buffer in a span of time.
+/// Changes of a buffer in the time of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
-    /// Growth of each class (bytes).
+    /// Growth of each class in the bucket (bytes).
     pub(crate) classes: Vec<(u16, i64)>,
-    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if
-    /// nothing was stored or left.
+    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if no
+    /// packet was stored and none left.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
 
-/// A lost packet.
+/// A packet that the switch lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) time: u64,
-    /// Number of the row in the table.
+    /// Number of the loss's row in the packet table.
     pub(crate) row: u64,
     pub(crate) port: u16,
     pub(crate) priority: u8,
     pub(crate) event: PacketEvent,
 }
 
-/// Start or end of a pause.
+/// Start or end of a pause of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseEdge {
     pub(crate) time: u64,
@@ -155,15 +156,13 @@ pub(crate) struct PauseEdge {
     pub(crate) begins: bool,
 }
 
-/// Collects rows into buckets of equal width, the first of which begins at `start`.
+/// Collects rows into buckets of equal width. The first bucket begins at `start`.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
     shape: Shape,
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
-    /// For every queue: the last bucket with an event of the queue, and the event's index in that
-    /// bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
@@ -175,7 +174,7 @@ impl Gatherer {
         Self { shape, start, width, buckets: Vec::new(), met, losses: Vec::new(), pauses: Vec::new() }
     }
 
-    /// Adds a row; rows must be in the order of time.
+    /// Adds a row to its bucket; rows must be sorted by time.
     pub(crate) fn add(&mut self, row: &PacketBrief) {
         let number = row.time_ps.saturating_sub(self.start) / self.width;
         if self.buckets.last().is_none_or(|(last, _)| *last != number) {
@@ -227,7 +226,7 @@ impl Gatherer {
     }
 }
 
-/// Appends a later part of a bucket to an earlier one.
+/// Appends the later part of a bucket to the earlier part.
 fn join(earlier: &mut Bucket, later: Bucket) {
     for trace in later.queues {
         match earlier.queues.iter_mut().find(|known| known.queue == trace.queue) {
@@ -260,15 +259,15 @@ pub(crate) fn add(sums: &mut [u32; KINDS], counts: [u32; KINDS]) {
     }
 }
 
-/// Index of a whole run for one switch.
+/// Index of a whole run for one switch of the run.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) switch: u32,
     pub(crate) shape: Shape,
     pub(crate) end: u64,
-    /// Width of a bucket (ps).
+    /// Width of a bucket of the index (ps).
     pub(crate) width: u64,
-    /// Buckets with events, each with its number.
+    /// Buckets with events, each with the bucket's number.
     pub(crate) buckets: Vec<(u64, Bucket)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
@@ -316,7 +315,7 @@ impl Index {
     }
 }
 
-/// Number of events of each kind.
+/// Number of events of each kind in the whole index.
 pub(crate) fn kind_counts(index: &Index) -> [u64; KINDS] {
     let mut sums = [0; KINDS];
     for (_, bucket) in &index.buckets {

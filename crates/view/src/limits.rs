@@ -3,7 +3,7 @@
 use crate::window::POINTS_MAX;
 use bufferlab_params::Limit;
 
-/// Bytes of a request body: the choices take less than a kilobyte.
+/// Size of a request body in bytes; the playground's choices take less than a kilobyte.
 pub(crate) const BODY: Limit = Limit {
     name: "bytes of a request's body",
     most: 65_536,
@@ -12,7 +12,7 @@ pub(crate) const BODY: Limit = Limit {
     effect: "refused with status 413",
 };
 
-/// Seconds until a request is complete, first its header and then its body.
+/// Maximum time until the header of a request is complete, and then until its body is complete.
 pub(crate) const REQUEST_SECONDS: Limit = Limit {
     name: "seconds until a request is complete",
     most: 10,
@@ -21,7 +21,7 @@ pub(crate) const REQUEST_SECONDS: Limit = Limit {
     effect: "the connection is closed, after status 408 if only the body is missing",
 };
 
-/// Limits that the server of pages enforces.
+/// All limits that the server of pages enforces.
 pub const LIMITS: &[Limit] = &[
     BODY,
     REQUEST_SECONDS,

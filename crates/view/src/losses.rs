@@ -1,4 +1,4 @@
-//! Finds losses for a reader: the next loss, and the first packet that a query lost.
+//! Finds losses that a user requests: the next loss, and the first packet that a query lost.
 
 use crate::ViewError;
 use crate::index::{Index, Loss};
@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum number of queries that a page lists.
 pub(crate) const QUERIES: usize = 50;
 
-/// Request for a loss.
+/// Request for a loss on a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct LossWish {
-    /// Time from which, or before which, to search (ps).
+    /// Time at which the search for a loss starts (ps).
     pub(crate) time: u64,
-    /// Row of the table after which, or before which, to search; overrides `time`.
+    /// Row of the packet table at which the search starts; overrides `time`.
     pub(crate) row: Option<u64>,
-    /// Whether to search towards the start of the run.
+    /// Whether the search goes towards the start of the run.
     #[serde(default)]
     pub(crate) backwards: bool,
     pub(crate) port: Option<u16>,
@@ -39,27 +39,27 @@ pub(crate) struct QueryLine {
     pub(crate) query: u32,
     class: String,
     client: String,
-    /// Start time (ps).
+    /// Start time of the query (ps).
     pub(crate) start: u64,
-    /// Duration (ps); `None` if the query did not end.
+    /// Duration of the query (ps); `None` if the query did not end.
     took: Option<u64>,
-    /// Packets lost at any switch.
+    /// Number of the query's packets that were lost at any switch.
     lost: u64,
 }
 
 /// The queries that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
-    /// The queries with the longest duration, the longest first. A query that did not end counts as
-    /// longer than all others.
+    /// The queries with the longest durations, the longest query first. A query that did not end is
+    /// listed before all other queries.
     pub(crate) longest: Vec<QueryLine>,
     /// Number of queries that lost packets.
     count: usize,
-    /// Number of all queries.
+    /// Number of all queries of the run.
     all: usize,
 }
 
-/// The requested loss.
+/// Finds the loss that a page requests.
 pub(crate) fn next_loss(index: &Index, wish: &LossWish) -> Option<LossMark> {
     let losses = &index.losses;
     let found = if wish.backwards {
@@ -79,7 +79,7 @@ pub(crate) fn next_loss(index: &Index, wish: &LossWish) -> Option<LossMark> {
 }
 
 impl View {
-    /// The queries that lost packets, longest duration first, at most `most`.
+    /// The queries that lost packets, longest duration first, at most `most` queries.
     pub(crate) fn queries(&self, most: usize) -> Result<Queries, ViewError> {
         let names = &self.manifest().names;
         let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
@@ -103,13 +103,13 @@ impl View {
         Ok(queries)
     }
 
-    /// The first packet that a query lost at this switch; `None` if it lost none here.
+    /// The first packet that a query lost at this switch; `None` without such a loss.
     pub(crate) fn loss_of_query(&self, query: u32) -> Result<Option<LossMark>, ViewError> {
         Ok(self.losses_of_queries(&[query])?.remove(&query))
     }
 
-    /// The first lost packets of several queries. Reads the table once, and only the parts with
-    /// losses.
+    /// Finds the first lost packet of each of several queries. Reads the packet table once, and
+    /// only the parts with losses.
     pub(crate) fn losses_of_queries(&self, queries: &[u32]) -> Result<BTreeMap<u32, LossMark>, ViewError> {
         let mut begin = u64::MAX;
         let mut flows: BTreeMap<u64, u32> = BTreeMap::new();
@@ -125,7 +125,7 @@ impl View {
         let mut next = losses.partition_point(|loss| loss.time < begin);
         for group in self.groups() {
             let end = group.first_row + group.rows;
-            // Rows with losses in this group; most groups have none.
+            // Losses in this row group; most row groups have no losses.
             let last = next + losses[next..].partition_point(|loss| loss.row < end);
             let has_losses = losses[next..last].iter().any(|loss| loss.row >= group.first_row);
             if has_losses && !waiting.is_empty() {
@@ -153,7 +153,7 @@ mod tests {
     use crate::index::Shape;
     use bufferlab_metrics::PacketEvent;
 
-    /// 5,000 losses at four ports, with two at every third instant.
+    /// An index with 5,000 losses at four ports; every third instant has two losses.
     fn index() -> Index {
         let loss = |number: u64| Loss {
             time: 10 * (number - u64::from(number.is_multiple_of(3))),

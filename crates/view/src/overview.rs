@@ -1,4 +1,4 @@
-//! Overview of a run, shown before any window of it.
+//! Overview of a run, which a page shows before any window.
 
 use crate::ViewError;
 use crate::index::Kind;
@@ -8,45 +8,45 @@ use bufferlab_metrics::DropRow;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of points of a policy's value for one queue.
+/// Maximum number of points for a sampled value of the policy at one queue.
 const VALUES_MAX: usize = 4_000;
-/// Number of different values above which a value is drawn as a curve instead of as states.
+/// Number of different values up to which a sampled value is drawn as states instead of a curve.
 const STATES_MAX: usize = 6;
 
-/// Overview of a run and of the switch in view.
+/// Overview of a run and of the switch that a page shows.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RunOverview {
     pub(crate) name: String,
-    /// Label of the variant, or the policy.
+    /// Label of the run's variant, or the name of the policy.
     pub(crate) label: String,
     pub(crate) policy: String,
     pub(crate) seed: u64,
     pub(crate) switch: String,
-    /// Switches that can be viewed.
+    /// Names of the switches that can be shown.
     pub(crate) switches: Vec<String>,
     pub(crate) ports: u16,
     pub(crate) queues_per_port: u8,
     pub(crate) buffer_bytes: u64,
-    /// Start of the first view (ps): the first sample.
+    /// Start of the first window (ps): the time of the first sample.
     pub(crate) begin: u64,
-    /// End of the run or time of the last sample (ps).
+    /// End of the run, or time of the last sample (ps).
     pub(crate) end: u64,
-    /// Whether the run recorded packets; otherwise only samples exist.
+    /// Whether the run recorded packets. Otherwise only samples exist.
     pub(crate) is_recorded: bool,
-    /// Interval of the samples (ns).
+    /// Interval between samples (ns).
     pub(crate) sample_interval_ns: u64,
-    /// Kinds of events, in the order of counts.
+    /// Kinds of events, in the order of the windows' counts.
     pub(crate) kinds: Vec<Kind>,
     pub(crate) classes: Vec<String>,
-    /// Lost packets of the whole run, by reason.
+    /// Number of lost packets of the whole run, by reason.
     pub(crate) lost: BTreeMap<&'static str, u64>,
-    /// Number of losses with details; 0 if packets were not recorded.
+    /// Number of losses with details; 0 if the run did not record packets.
     pub(crate) losses: usize,
     /// Queries that lost packets.
     pub(crate) queries: Queries,
-    /// Sampled values of the policy, with their queues.
+    /// Names of the policy's sampled values, with their queues.
     pub(crate) values: BTreeMap<&'static str, Vec<String>>,
-    /// Number of rows of the table for this switch.
+    /// Number of rows of the packet table for this switch.
     pub(crate) events: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct RunOverview {
 pub(crate) struct Values {
     pub(crate) times: Vec<u64>,
     pub(crate) values: Vec<f64>,
-    /// Whether the value is one of a few whole numbers: drawn as bands.
+    /// Whether the value is one of a few whole numbers, which are drawn as bands.
     pub(crate) is_state: bool,
 }
 

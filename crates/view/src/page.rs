@@ -1,4 +1,4 @@
-//! Pages: this module writes their frames, and scripts draw the data.
+//! Writes the frames of pages. Scripts of the pages draw the data.
 
 use crate::ViewError;
 use crate::view::View;
@@ -13,7 +13,7 @@ const STYLE: &str = include_str!("page/view.css");
 const VIEW: &str = include_str!("page/view.js");
 const PLAY: &str = include_str!("page/play.js");
 
-/// A row of the table of packets, with names instead of numbers.
+/// A row of the packet table, with names instead of numbers.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct NamedRow {
     pub(crate) time_ps: u64,
@@ -57,7 +57,7 @@ impl NamedRow {
     }
 }
 
-/// The first rows between two instants (ps), with names.
+/// The first packet rows between two instants (ps), with names.
 pub(crate) fn rows(
     view: &View,
     (from, until): (u64, u64),
@@ -68,7 +68,7 @@ pub(crate) fn rows(
     Ok(view.rows((from, until), place, most)?.iter().map(|row| NamedRow::new(row, classes)).collect())
 }
 
-/// The page of the window into a buffer; with `data` (JSON) the page is self-contained.
+/// The page of a view. With `data` (JSON), the page is self-contained.
 pub(crate) fn view(data: Option<&str>) -> String {
     let body = html! {
         h1 { "Buffer over time" }
@@ -77,7 +77,7 @@ pub(crate) fn view(data: Option<&str>) -> String {
     page("Buffer over time", &body, VIEW)
 }
 
-/// The window as a self-contained part of a larger page.
+/// The view as a self-contained part of a larger page.
 pub(crate) fn part(data: &str, more: &Markup) -> String {
     let part = html! {
         style { (PreEscaped(CHARTS_STYLE)) }
@@ -119,7 +119,7 @@ fn window(data: Option<&str>, heading: impl Fn(&str) -> Markup) -> Markup {
              stretch of it."
         }
         @if let Some(data) = data {
-            // Only `<` can end a script element, so it is escaped.
+            // Only the character `<` can end a script element, so it is escaped.
             script #view-data type="application/json" { (PreEscaped(data.replace('<', "\\u003c"))) }
         }
     }

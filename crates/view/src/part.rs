@@ -1,4 +1,4 @@
-//! The window as a part of a run's report, limited in detail to keep the report small.
+//! The view of a buffer as a part of a run's report, limited in detail to keep the report small.
 
 use crate::ViewError;
 use crate::file::Detail;
@@ -10,16 +10,16 @@ use bufferlab_results::{ResultsError, RunResult};
 use maud::html;
 use std::collections::BTreeMap;
 
-/// Maximum size of a window in a report (bytes of JSON), in addition to 80 KB of scripts.
+/// Maximum size of a view in a report (bytes of JSON). Scripts add 80 KB.
 const BYTES: usize = 1_500_000;
-/// Maximum number of table rows to read for a report: some seconds.
+/// Maximum number of table rows that are read for a report: some seconds of work.
 const ROWS: u64 = 50_000_000;
 
-/// Adds the window into the buffer with the most losses to a report of a single run with recorded
-/// packets. Other reports are unchanged.
+/// Adds a view to the report of a single run with recorded packets. The view shows the switch with
+/// the most losses. Other reports are unchanged.
 ///
-/// A sentence replaces the window if it is too large, or if the run cannot be repeated, for example
-/// one of another version.
+/// If the view is too large, a sentence replaces it. A sentence also replaces the view of a run
+/// that cannot be repeated, such as a run of another version.
 ///
 /// # Errors
 /// If the run's files cannot be read.
@@ -46,7 +46,7 @@ pub fn embed(report: &mut Report) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// The window with as much detail as fits; `None` if even the smallest one is too large.
+/// The view with as much detail as fits; `None` if even the smallest view is too large.
 fn part(run: &RunResult) -> Result<Option<String>, ViewError> {
     let view = View::open(run.dir(), worst_switch(run)?.as_deref())?;
     let mut detail = Some(Detail::PART);
@@ -66,7 +66,7 @@ fn part(run: &RunResult) -> Result<Option<String>, ViewError> {
     Ok(None)
 }
 
-/// The recorded switch that lost most packets; `None` if none lost any.
+/// Name of the recorded switch that lost the most packets; `None` without losses.
 fn worst_switch(run: &RunResult) -> Result<Option<String>, ViewError> {
     let mut lost: BTreeMap<u32, u64> = BTreeMap::new();
     run.visit(|row: DropRow| *lost.entry(row.switch).or_default() += row.packets)?;
@@ -74,7 +74,7 @@ fn worst_switch(run: &RunResult) -> Result<Option<String>, ViewError> {
     let recorded = crate::explain::scenario(run)?.output.packets;
     let is_recorded = |switch: u32| recorded.is_none_or(|recorded| recorded.contains(switch));
     let candidates = lost.into_iter().filter(|(switch, _)| is_recorded(*switch));
-    // Of switches with equal losses, choose the first.
+    // Of several switches with equal losses, choose the first.
     let worst = candidates.max_by_key(|&(switch, count)| (count, std::cmp::Reverse(switch)));
     Ok(worst.and_then(|(switch, _)| names.get(switch as usize).cloned()))
 }

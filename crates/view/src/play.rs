@@ -1,8 +1,9 @@
-//! The playground: a switch, overloaded ports, and a burst under a chosen policy.
+//! The playground: a switch with overloaded ports and a burst, under a policy that the user
+//! chooses.
 //!
-//! The packets do not depend on the policy. Ports 1, 2 … are overloaded from the start, at twice
-//! their rate, until the buffer could be full. Then senders at separate ports send a burst to port
-//! 0, each at the rate of a port.
+//! The arriving packets do not depend on the policy. From the start, ports 1, 2 … are overloaded at
+//! twice their rate, until the buffer could be full. Then a burst for port 0 arrives from senders
+//! at separate ports. Each sender has the rate of a port.
 
 use crate::ViewError;
 use crate::index::{Index, Kind, Shape, Source, kind_counts};
@@ -19,17 +20,17 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-/// Size of a packet on the wire (bytes).
+/// Size of the playground's packets on the wire (bytes).
 const PACKET: u64 = 1_500;
-/// Number of points in the chart.
+/// Number of points in the playground's chart.
 const POINTS: u64 = 600;
-/// Name of the parameter with a separate control, for policies that have it.
+/// Name of the parameter with a separate control, if the policy has it.
 const ALPHA: &str = "alpha";
 
-/// Name of the parameter for a policy's refresh interval, for policies that refresh by the clock.
+/// Name of the parameter for the refresh interval of policies that refresh by the clock.
 const UPDATE_INTERVAL: &str = "update_interval";
 
-/// The playground.
+/// The playground, which a [`Page`](crate::Page) serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Play;
 
@@ -60,7 +61,7 @@ struct Number {
 struct PolicySelection {
     name: &'static str,
     title: &'static str,
-    /// Default of the policy's alpha; `None` if it has none.
+    /// Default of the policy's alpha; `None` if the policy has no alpha.
     alpha: Option<String>,
 }
 
@@ -71,7 +72,7 @@ pub(crate) struct Offer {
     policies: Vec<PolicySelection>,
 }
 
-/// Choices of the user.
+/// The user's choices in the playground.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choices {
@@ -83,23 +84,23 @@ pub(crate) struct Choices {
     busy: u64,
     senders: u64,
     burst_kb: u64,
-    /// Queue of the burst.
+    /// Priority of the burst's queue.
     priority: u64,
     policy: String,
-    /// One number, or several with commas, one per priority; empty for the policy's default.
+    /// Alpha: one number, or a number per priority with commas; empty for the policy's default.
     alpha: String,
     by: By,
 }
 
-/// Result of a run.
+/// Result of a run of the playground.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outcome {
-    /// Sentence about the burst's losses and the limit that caused them.
+    /// Sentence about the burst's losses and the limit that caused these losses.
     sentence: String,
     buffer_bytes: u64,
     window: Window,
     kinds: Vec<Kind>,
-    /// Losses by class and limit.
+    /// Numbers of lost packets by class and limit.
     losses: Vec<Line>,
     /// Time for reading the choices, simulating and summarising (us).
     took_us: u64,
@@ -160,7 +161,7 @@ impl Choices {
         Ok(())
     }
 
-    /// Number of ports to overload: any port except the burst's port.
+    /// Number of overloaded ports: any port except the burst's port can be overloaded.
     fn overloaded(&self) -> u64 {
         self.overloaded.min(self.ports - 1)
     }
@@ -173,7 +174,7 @@ impl Choices {
         self.busy.min(self.queues)
     }
 
-    /// Sentences about choices that exceed the switch, to be appended to others.
+    /// Sentences about choices that exceed the switch, to be added to the result's sentences.
     fn reduced(&self) -> String {
         let others = self.ports - 1;
         let fewer = [
@@ -191,13 +192,13 @@ impl Choices {
         said.map(sentence).collect()
     }
 
-    /// Start of the burst (ns): the overload alone could have filled the buffer by then.
+    /// Start time of the burst (ns): at this time, the overload alone could have filled the buffer.
     fn burst_at(&self) -> u64 {
         let excess = self.overloaded() * self.rate_gbps;
         (self.buffer_kb * 8_000 * 5 / 4).checked_div(excess).unwrap_or_default().max(1_000)
     }
 
-    /// Duration of the burst's arrivals (ns).
+    /// Duration in which the burst arrives (ns).
     fn burst_lasts(&self) -> u64 {
         (self.burst_kb * 8_000 / (self.senders() * self.rate_gbps)).max(1)
     }
@@ -223,7 +224,7 @@ impl Choices {
     }
 }
 
-/// The choices as a scenario for `bufferlab run`.
+/// Writes the choices as a scenario for `bufferlab run`.
 pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     choices.check()?;
     let Choices { ports, queues, rate_gbps, buffer_kb, burst_kb, .. } = choices;
@@ -256,7 +257,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
             "\n[[workload]]\nkind = \"bursts\"\nclass = \"overload {queue}\"\ntransport = \"overload-{queue}\"\nbursts = [\n"
         );
         for port in 1..=overloaded {
-            // The next host is the sender: its uplink is four times as fast as a port.
+            // The next host is the burst's sender: its uplink is four times as fast as a port.
             let _ = writeln!(
                 text,
                 "    {{ src = \"h{}\", dst = \"h{port}\", start = \"0 s\" }},",
@@ -280,7 +281,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     Ok(text)
 }
 
-/// Observer that stores packets.
+/// Sink that stores packet rows.
 #[derive(Debug, Default)]
 struct Packets(Vec<PacketRow>);
 
@@ -312,7 +313,7 @@ impl Play {
         let request =
             WindowRequest { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
         let mut window = window(&index, &source, &classes, &request)?;
-        // The page shows sums of losses and never single ones, so half of the answer would be
+        // The page shows sums of losses and no single losses, so half of the answer would be
         // unused.
         window.losses.clear();
         window.counts.clear();
@@ -331,13 +332,13 @@ impl Play {
     }
 }
 
-/// Error message without positions in the generated file.
+/// Text of a scenario's error, without positions in the generated file.
 fn words_of(error: &bufferlab_scenario::LoadError) -> String {
     let first = error.problems().first().map(|problem| format!("{}: {}", problem.key(), problem.message()));
     first.unwrap_or_else(|| error.to_string())
 }
 
-/// Comparison or reason that caused a loss.
+/// Comparison of the policy, or the reason, that caused a loss.
 fn what(row: &PacketRow) -> String {
     let reason = row.reason.unwrap_or("lost");
     match row.bound {
@@ -357,7 +358,7 @@ fn losses(rows: &[PacketRow], classes: &[String]) -> Vec<Line> {
     sums.into_iter().map(line).collect()
 }
 
-/// Sentence for a policy that refreshes at intervals: the burst was over before the first refresh.
+/// Sentence for a policy that refreshes at intervals, if the burst ended before the first refresh.
 fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) -> Option<String> {
     let info = find_policy(&choices.policy)?;
     let param = info.params.iter().find(|param| param.name == UPDATE_INTERVAL)?;
@@ -377,7 +378,7 @@ fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) 
     })
 }
 
-/// Sentence about the burst's losses and the limit that caused them.
+/// Sentence about the burst's losses and the limit that caused these losses.
 fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choices) -> String {
     let burst = classes.iter().position(|class| class == "burst").map(|class| class as u16);
     let of_burst = || rows.iter().filter(|row| row.class == burst);

@@ -1,5 +1,5 @@
-//! Local web server for pages: over the loopback only, and only for requests with the token of the
-//! address.
+//! Local web server for pages. It listens only on the loopback, and answers only requests with the
+//! token of the page's address.
 
 use crate::ViewError;
 use crate::limits::{BODY, REQUEST_SECONDS};
@@ -24,27 +24,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Subject of a page.
+/// Subject of a page: views of a run, or the playground.
 #[derive(Debug)]
 enum Subject {
     View(Views),
     Play(Play),
 }
 
-/// Views of a run. Each browser tab shows one switch and names it in every request.
+/// Views of a run. Each browser tab shows one switch, which its requests name.
 #[derive(Debug)]
 struct Views {
-    /// The switch for requests without a name.
+    /// View of the switch for requests without a switch's name.
     first: Arc<View>,
-    /// Other switches, the most recently requested one last.
+    /// Views of other switches, the most recently requested view last.
     others: Mutex<Vec<Arc<View>>>,
 }
 
-/// Number of indices to cache in addition to the first; others are read again.
+/// Number of cached views in addition to the first view. Other views are opened again.
 const OTHERS_KEPT: usize = 3;
 
 impl Views {
-    /// The view of a switch, which is opened if necessary.
+    /// Returns the view of a switch, and opens it if necessary.
     fn open(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
         let Some(name) = switch.filter(|name| *name != self.first.switch()) else {
             return Ok(self.first.clone());
@@ -56,7 +56,7 @@ impl Views {
             open.push(view.clone());
             return Ok(view);
         }
-        // Reading a long run takes a second or two: other requests do not wait.
+        // Reading a long run takes a second or two, so let other requests proceed.
         drop(open);
         let view = Arc::new(View::open(self.first.run().dir(), Some(name))?);
         let mut open = others();
@@ -79,7 +79,7 @@ pub struct Page {
 type Shared = State<Arc<Subject>>;
 
 impl Page {
-    /// The window into a run, at a port of the loopback; 0 is any free port.
+    /// Creates the page of a view, at a port of the loopback; 0 is any free port.
     ///
     /// # Errors
     /// If the port is taken, or the system has no randomness for a token.
@@ -87,7 +87,7 @@ impl Page {
         Self::listen(Subject::View(Views { first: Arc::new(view), others: Mutex::default() }), port)
     }
 
-    /// The playground, at a port of the loopback; 0 is any free port.
+    /// Creates the page of the playground, at a port of the loopback; 0 is any free port.
     ///
     /// # Errors
     /// Returns the errors of [`Self::of_view`].
@@ -106,7 +106,7 @@ impl Page {
         Ok(Self { subject: Arc::new(subject), listener, address, token })
     }
 
-    /// Address of the page, with the token.
+    /// Address of the page, including the token.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.address, self.token)
@@ -115,7 +115,7 @@ impl Page {
     /// Serves the page until the process ends.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the operating system refuses to serve.
     pub fn serve(self) -> Result<(), ViewError> {
         let serve = || ViewError::io("serve the page");
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -142,7 +142,7 @@ impl Page {
     }
 }
 
-/// Answers the requests of one connection, which is closed when a header takes too long.
+/// Answers the requests of one connection. Closes the connection if a header takes too long.
 async fn attend(stream: TcpStream, app: Router) {
     let deadline = Duration::from_secs(REQUEST_SECONDS.most);
     let connection = http1::Builder::new()
@@ -175,8 +175,8 @@ fn play_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/scenario"), post(save))
 }
 
-/// Refuses requests for another host: another site's name may resolve to this machine. Also forbids
-/// framing and caching of answers.
+/// Refuses requests that name another host, because another site's name may resolve to this
+/// machine. Also forbids framing and caching of answers.
 async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = address.port();
@@ -199,13 +199,14 @@ async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, n
     response
 }
 
-/// An error as shown by the page.
+/// An error in the form in which the page shows it.
 #[derive(Serialize)]
 struct Failure {
     error: String,
 }
 
-/// Answers from work that may take a while, outside the single thread that listens.
+/// Answers a request on another thread than the single thread that listens, because it may take
+/// long.
 async fn answer<T: Serialize + Send + 'static>(
     work: impl FnOnce() -> Result<T, ViewError> + Send + 'static,
 ) -> Response {
@@ -222,13 +223,13 @@ async fn answer<T: Serialize + Send + 'static>(
     }
 }
 
-/// Switch of a tab; `None`: the first switch.
+/// Switch that a browser tab shows; `None` means the first switch.
 #[derive(Deserialize)]
 struct At {
     switch: Option<String>,
 }
 
-/// An answer about the switch of a tab.
+/// Answers a request about the switch that a browser tab shows.
 async fn of_view<T: Serialize + Send + 'static>(
     subject: Arc<Subject>,
     at: At,
@@ -265,7 +266,7 @@ async fn rows(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<R
     of_view(subject, at, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
 }
 
-/// The next or previous loss; null if there is none.
+/// Answers with the next or previous loss; null without such a loss.
 async fn loss(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<LossWish>) -> Response {
     of_view(subject, at, move |view| Ok(next_loss(&view.index, &wish))).await
 }
@@ -275,7 +276,7 @@ struct QueryWish {
     query: u32,
 }
 
-/// The first packet that a query lost at this switch; null if it lost none here.
+/// Answers with the first packet that a query lost at this switch; null without such a loss.
 async fn query(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<QueryWish>) -> Response {
     of_view(subject, at, move |view| view.loss_of_query(wish.query)).await
 }
@@ -311,12 +312,12 @@ async fn choices(State(_): Shared) -> Response {
     answer(|| Ok(play::choices())).await
 }
 
-/// Parses the page's choices from JSON.
+/// Parses the playground's choices from JSON.
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
     serde_json::from_slice(body).map_err(ViewError::Request)
 }
 
-/// The body of a request, unless it is too large or late.
+/// Returns the body of a request, unless the body is too large or too late.
 async fn body_of(request: Request) -> Result<Bytes, StatusCode> {
     let body = axum::body::to_bytes(request.into_body(), BODY.most as usize);
     match tokio::time::timeout(Duration::from_secs(REQUEST_SECONDS.most), body).await {

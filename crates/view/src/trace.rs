@@ -1,4 +1,4 @@
-//! Exports events for other viewers: Perfetto and Wireshark.
+//! Exports the events of a switch for other programs: Perfetto and Wireshark.
 
 mod capture;
 mod perfetto;
@@ -12,19 +12,19 @@ use std::path::Path;
 /// File format that another program displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Chrome's trace events as JSON, which Perfetto's viewer reads: queues as counters, losses,
-    /// marks as instants, pauses as slices.
+    /// Chrome's trace events as JSON, which Perfetto's viewer reads. Queues are counters, losses
+    /// and marks are instants, pauses are slices.
     Perfetto,
-    /// pcapng: every packet that arrived at the switch, with its treatment as a comment.
+    /// A pcapng file: every packet that arrived at the switch, with its treatment as a comment.
     Pcapng,
 }
 
 impl View {
-    /// Writes all events of the switch to `to` while reading them: only a part of the table is in
-    /// memory.
+    /// Writes all events of the switch to `to` while it reads them, so that only a part of the
+    /// packet table is in memory.
     ///
     /// # Errors
-    /// If the run did not record packets, or they cannot be read or written.
+    /// If the run did not record packets, or the events cannot be read or written.
     pub fn trace(&self, format: Format, to: &mut dyn Write) -> Result<(), ViewError> {
         if !self.is_recorded() {
             return Err(ViewError::NoPackets { switch: self.switch().to_owned() });
@@ -35,11 +35,11 @@ impl View {
         }
     }
 
-    /// Writes all events of the switch to a file, which appears only when it is complete.
+    /// Writes all events of the switch to a file, which appears only when the file is complete.
     ///
     /// # Errors
     /// Returns the errors of [`Self::trace`]. Also fails if the file cannot be created or moved to
-    /// its path.
+    /// `path`.
     pub fn trace_file(&self, format: Format, path: &Path) -> Result<(), ViewError> {
         let failed = || ViewError::io(format!("write {}", path.display()));
         let mut file = WholeFile::create(path).map_err(failed())?;
@@ -48,7 +48,7 @@ impl View {
     }
 }
 
-/// Visits all rows, one part of the table after the other, until writing one fails.
+/// Visits all packet rows, one part of the table after another, until writing a row fails.
 fn each(
     view: &View,
     mut write: impl FnMut(&bufferlab_metrics::PacketRow) -> Result<(), ViewError>,

@@ -10,28 +10,28 @@ use bufferlab_results::{MANIFEST_FILE, Manifest, PacketGroup, RunResult};
 use std::fs;
 use std::path::Path;
 
-/// Maximum number of single rows on a page.
+/// Maximum number of packet rows that a page lists.
 pub(crate) const ROWS_SHOWN: usize = 300;
 
-/// One switch of a run over time.
+/// One switch of a run, shown over time.
 #[derive(Debug)]
 pub struct View {
     run: RunResult,
     pub(crate) index: Index,
     source: Source,
-    /// Whether the data are packets; otherwise samples.
+    /// Whether the data are recorded packets. Otherwise the data are samples.
     is_recorded: bool,
-    /// Switches with recorded data.
+    /// Names of the switches with recorded data.
     viewable: Vec<String>,
     pub(crate) probes: Vec<ProbeRow>,
 }
 
 impl View {
     /// Opens the folder of a run for `switch`, or for the first switch with recorded data. Reads
-    /// the table of packets once.
+    /// the packet table once.
     ///
     /// # Errors
-    /// If there is no such run or switch, or nothing was recorded of it.
+    /// If the run or the switch does not exist, or the run has no data about the switch.
     pub fn open(folder: &Path, switch: Option<&str>) -> Result<Self, ViewError> {
         let run = open_run(folder)?;
         let names = &run.manifest().names.switches;
@@ -90,7 +90,7 @@ impl View {
         self.is_recorded
     }
 
-    /// Name of the switch.
+    /// Name of the shown switch.
     #[must_use]
     pub fn switch(&self) -> &str {
         &self.manifest().names.switches[self.index.switch as usize]
@@ -104,7 +104,8 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, request)
     }
 
-    /// Rows between two instants (ps), of one port or queue or of all: the first `most` rows.
+    /// The first `most` packet rows between two instants (ps), of one port, one queue or all
+    /// queues.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
@@ -122,7 +123,7 @@ impl View {
         Ok(rows)
     }
 
-    /// Parts of the table of packets in the order of time; empty if packets were not recorded.
+    /// Row groups of the packet table, sorted by time; empty if the run did not record packets.
     pub(crate) fn groups(&self) -> Vec<PacketGroup> {
         match &self.source {
             Source::File(table) => table.groups().to_vec(),
@@ -130,7 +131,7 @@ impl View {
         }
     }
 
-    /// Calls `each` with every row of the switch in a part of the table, and with its number in the
+    /// Calls `each` with every row of the switch in a row group, and with the row's number in the
     /// table.
     pub(crate) fn visit_group(
         &self,
@@ -144,8 +145,8 @@ impl View {
         }
     }
 
-    /// Calls `each` with every row of the switch between two instants (ps) and its number in the
-    /// table; never if packets were not recorded.
+    /// Calls `each` with every row of the switch between two instants (ps), and with the row's
+    /// number in the table. If the run did not record packets, `each` is never called.
     pub(crate) fn visit(
         &self,
         from: u64,
@@ -166,7 +167,7 @@ impl View {
     }
 }
 
-/// The run in a folder, or the only run in one of its subfolders.
+/// Opens the run in a folder, or the only run in its subfolders.
 fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
     if folder.is_file() {
         return Err(ViewError::NotAFolder { path: folder.to_path_buf() });
@@ -199,7 +200,7 @@ fn subfolders(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The switches whose packets the scenario records.
+/// Names of the switches whose packets the scenario records.
 fn recorded_switches(run: &RunResult) -> Result<Vec<String>, ViewError> {
     let names = &run.manifest().names.switches;
     let scenario = crate::explain::scenario(run)?;
@@ -217,7 +218,7 @@ fn has_samples(run: &RunResult) -> bool {
     run.manifest().rows(bufferlab_metrics::Table::Series) > 0
 }
 
-/// Ports and queues of a switch.
+/// Number of ports and queues of a switch.
 fn shape(run: &RunResult, switch: u32) -> Result<Shape, ViewError> {
     let mut shape = Shape { ports: 0, queues_per_port: 0 };
     run.visit(|row: QueueRow| {

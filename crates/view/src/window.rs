@@ -1,4 +1,4 @@
-//! Window: a span of time of one buffer in a few hundred points, for a chart.
+//! A window: the content of one buffer in a span of time, in a few hundred points for a chart.
 
 use crate::ViewError;
 use crate::index::{Bucket, Gatherer, Index, KINDS, Loss, PauseEdge, Queue, QueueTrace, Source, add};
@@ -6,17 +6,17 @@ use bufferlab_metrics::PacketEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Maximum number of points that a page may request.
+/// Maximum number of points of a window that a page may request.
 pub(crate) const POINTS_MAX: u64 = 4_000;
-/// Maximum number of groups drawn separately; the others are one group.
+/// Maximum number of groups that a chart draws separately. All other groups are drawn as one.
 const GROUPS: usize = 7;
-/// Maximum number of single losses in a window.
+/// Maximum number of losses that a window lists.
 const LOSSES: usize = 400;
-/// Number of rows above which a window uses the buckets of the whole run, although they are coarser
-/// than requested.
+/// Number of packet rows up to which a window reads the rows. A longer window uses the buckets of
+/// the whole run, although they may be coarser than requested.
 const ROWS_MAX: u64 = 3_000_000;
 
-/// Division of a buffer's content.
+/// Division of a buffer's content into groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
@@ -29,68 +29,68 @@ pub(crate) enum By {
     Class,
 }
 
-/// Request for a window.
+/// Request for a window of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct WindowRequest {
-    /// First instant (ps).
+    /// First instant of the window (ps).
     pub(crate) from: u64,
-    /// Last instant (ps).
+    /// Last instant of the window (ps).
     pub(crate) until: u64,
-    /// Maximum number of points.
+    /// Maximum number of points of the window.
     pub(crate) points: u64,
     pub(crate) by: By,
-    /// Port whose queues are shown; `None`: all ports.
+    /// Port whose queues the window shows; `None` means all ports.
     pub(crate) port: Option<u16>,
-    /// Queue of that port to show; `None`: all its queues.
+    /// Priority of the port's queue that the window shows; `None` means all queues of the port.
     #[serde(default)]
     pub(crate) priority: Option<u8>,
 }
 
 impl WindowRequest {
-    /// Whether the window shows this port and priority.
+    /// Whether the window shows the queue of this port and priority.
     pub(crate) fn has(&self, port: u16, priority: u8) -> bool {
         self.port.is_none_or(|wanted| wanted == port && self.priority.is_none_or(|wanted| wanted == priority))
     }
 }
 
-/// Answer to a request. All lists of one kind have one entry per point.
+/// A window of a buffer. All lists of one kind have one entry per point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) from: u64,
     pub(crate) until: u64,
-    /// Width of a point (ps).
+    /// Width of a point of the window (ps).
     pub(crate) step: u64,
     /// Whether the request asked for finer points than the data have.
     pub(crate) is_coarse: bool,
-    /// Ends of the points' times (ps).
+    /// Times at which the points end (ps).
     pub(crate) times: Vec<u64>,
-    /// Bytes stored at these instants, by group, largest group first.
+    /// Stored bytes of each group at the ends of points, largest group first.
     pub(crate) groups: Vec<Group>,
-    /// Greatest occupancy of the whole buffer, or of the chosen port, within each point.
+    /// Greatest occupancy of the whole buffer, or of the requested port, within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit of the longest queue shown. If one queue is shown, its limit, even while it is
-    /// empty.
+    /// The limit of the longest queue that the window shows. If the window shows one queue, this is
+    /// its limit, even while the queue is empty.
     pub(crate) limit: Vec<Option<u64>>,
-    /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
+    /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
-    /// Sums of the counts by kind of event.
+    /// Number of events in the window by kind.
     pub(crate) sums: Vec<u64>,
-    /// Greatest occupancy: bytes and time.
+    /// Greatest occupancy in the window (bytes), and its time.
     pub(crate) peak: Option<(u64, u64)>,
-    /// Lost packets, up to a maximum number.
+    /// Lost packets in the window, up to a maximum number.
     pub(crate) losses: Vec<LossMark>,
-    /// Whether `losses` is complete.
+    /// Whether `losses` has all losses of the window.
     pub(crate) has_all_losses: bool,
-    /// Times during which the switch paused some sender: from and until (ps). Pauses closer
-    /// together than a point are merged.
+    /// Times in which the switch paused some sender: start and end (ps). Pauses that are closer
+    /// than the width of a point are merged.
     pub(crate) pauses: Vec<(u64, u64)>,
-    /// Number of rows in the window, shown or not.
+    /// Number of packet rows in the window, drawn or not.
     pub(crate) events: u64,
 }
 
 impl Window {
-    /// Removes data that a script can restore: instants at equal steps, and lists of zeros or
-    /// `None`.
+    /// Removes data that the page's script can restore: instants at equal steps, and lists of zeros
+    /// or of `None`.
     pub(crate) fn thin(&mut self) {
         self.times.truncate(1);
         for counts in self.counts.iter_mut().filter(|counts| counts.iter().all(|&count| count == 0)) {
@@ -102,7 +102,7 @@ impl Window {
     }
 }
 
-/// A group of the buffer's content.
+/// A group of the buffer's content, such as a queue or a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
     pub(crate) name: String,
@@ -111,7 +111,7 @@ pub(crate) struct Group {
     pub(crate) held: Vec<u64>,
 }
 
-/// A lost packet on a chart.
+/// A lost packet with its place on a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct LossMark {
     pub(crate) time: u64,
@@ -155,7 +155,7 @@ impl State {
     }
 }
 
-/// Answers `request`; `classes` are the names of classes.
+/// Creates the window for `request`; `classes` are the names of classes.
 pub(crate) fn window(
     index: &Index,
     source: &Source,
@@ -198,7 +198,7 @@ pub(crate) fn window(
     Ok(window)
 }
 
-/// Adds losses and pauses between two instants.
+/// Adds the losses and pauses between two instants to a window.
 fn add_events(window: &mut Window, index: &Index, request: &WindowRequest, (from, until): (u64, u64)) {
     let first = index.losses.partition_point(|loss| loss.time < from);
     let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
@@ -222,7 +222,7 @@ fn add_events(window: &mut Window, index: &Index, request: &WindowRequest, (from
     }
 }
 
-/// Pauses as port and priority, start, end, from their edges.
+/// Pauses with port and priority, start and end, from the edges of the pauses.
 fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     let mut open: BTreeMap<(u16, u8), u64> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -244,11 +244,11 @@ struct Course<'a> {
     request: &'a WindowRequest,
     classes: &'a [String],
     window: Window,
-    /// Bytes of each group at the end of each point; empty groups are omitted.
+    /// Bytes of each group at the end of each point, without empty groups.
     held: Vec<Vec<(usize, u64)>>,
-    /// Greatest length by group.
+    /// Greatest number of bytes by group.
     largest: Vec<u64>,
-    /// Sums by group for the current point; zero between two points.
+    /// Sum of bytes by group for the current point; zero between two points.
     sums: Vec<u64>,
 }
 
@@ -265,7 +265,7 @@ impl<'a> Course<'a> {
         self.request.has(port, priority)
     }
 
-    /// The queue that is shown, if only one is.
+    /// The queue that the window shows, if it shows only one queue.
     fn only(&self) -> Option<Queue> {
         let shape = self.index.shape;
         let port = self.request.port.filter(|port| *port < shape.ports)?;
@@ -275,8 +275,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Iterates over buckets from the number `first` to before `last`, `step` of them per point.
-    /// Bucket 0 begins at `start`.
+    /// Reads the buckets from number `first` to before `last`, `step` buckets per point. Bucket 0
+    /// begins at `start`.
     fn run(
         &mut self,
         mut state: State,
@@ -311,7 +311,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Bytes of the displayed part of the content.
+    /// Number of stored bytes in the part of the buffer that the window shows.
     fn content(&self, state: &State) -> u64 {
         match self.request.port {
             None => state.whole,
@@ -321,8 +321,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Greatest occupancy within a bucket. For one port, the sum of its queues' greatest lengths,
-    /// which is at least their greatest total.
+    /// Greatest occupancy within a bucket. For one port, this is the sum of its queues' greatest
+    /// lengths, which is at least the queues' greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.request.port.is_none() {
             return bucket.whole.map_or(0, |(_, most, time)| {
@@ -395,14 +395,14 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // A group has the same colour in every window, unless another group already uses it.
+            // A group has one colour in all windows, unless another group already uses it.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
-        // Index of each group among the chosen groups.
+        // Index of each group among the groups that are drawn.
         let mut places = vec![None; self.largest.len()];
         chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations that a circuit is
-//! checked against.
+//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations with which a circuit
+//! is checked.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use clap::{Parser, Subcommand};
@@ -13,7 +13,7 @@ struct Arguments {
     /// Scheme to record: dt, abm, abm-shift, tdt, losspass or plasticine-pisa
     #[arg(value_parser = scheme)]
     scheme: Scheme,
-    /// File to write
+    /// File that receives the recorded operations
     #[arg(long)]
     out: PathBuf,
     #[command(subcommand)]
@@ -24,12 +24,12 @@ struct Arguments {
 enum Source {
     /// Replay the golden vectors of a file
     Vectors { file: PathBuf },
-    /// Replay random scripts
+    /// Record random scripts
     Random {
         /// Seed of the first script
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Minimum number of operations
+        /// Minimum number of recorded operations
         #[arg(long, default_value_t = 1_000_000)]
         operations: u64,
     },

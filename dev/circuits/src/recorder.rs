@@ -1,5 +1,4 @@
-//! A wrapper that delegates every decision to another policy and records the operations and
-//! answers.
+//! A policy that passes every decision to another policy and records the operations and answers.
 
 use crate::scheme::{NO_LIMIT, Scheme, Unfit};
 use crate::sheet::SharedSheet;
@@ -11,7 +10,7 @@ use bufferlab_core::{Bound, Buffer, Classifier, IngressId, PauseDemand, PolicyFa
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Answer codes of an arrival's line.
+/// Codes of the policy's answer in the line of an arrival.
 const STORED: u64 = 0;
 const BUFFER_FULL: u64 = 1;
 const OVER_LIMIT: u64 = 2;
@@ -22,11 +21,11 @@ const STORED_FOR_ANOTHER: u64 = 3;
 pub struct Recorded {
     scheme: Scheme,
     inner: Box<dyn Policy>,
-    /// Hooks that the inner policy requested; the recorder adds more.
+    /// Hooks that the wrapped policy requested; the recorder adds more hooks.
     wanted: Hooks,
     sheet: SharedSheet,
     /// First line of the switch, written at its first operation. A loaded scenario builds policies
-    /// just to check them, and these operations must not join the sheet.
+    /// only to check them, and the sheet must not contain their operations.
     opening: Option<Vec<u64>>,
     /// Number of the switch on the sheet. `None` before the first operation, or if the sheet has
     /// enough switches.
@@ -34,8 +33,8 @@ pub struct Recorded {
     /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// Per queue, the queue lengths that its packets found on arrival. Packets carry the length as
-    /// metadata (`plasticine-pisa`).
+    /// Per queue, the lengths of the queue that its packets found on arrival. Packets of
+    /// `plasticine-pisa` carry this length as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
@@ -49,8 +48,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Registers a recording version of the policy of `scheme` and returns its name. Switches built
-    /// with it write to `sheet`.
+    /// Registers a recording version of the policy of `scheme` and returns its name. Switches with
+    /// this policy write to `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.
@@ -110,7 +109,7 @@ impl Recorded {
         })
     }
 
-    /// Adds the switch to the sheet at its first operation.
+    /// Adds the switch to the sheet at the switch's first operation.
     fn begin(&mut self, buffer: &Buffer) {
         if let Some(fields) = self.opening.take() {
             self.number = self.sheet.lock().open_switch(&fields);
@@ -118,7 +117,7 @@ impl Recorded {
         }
     }
 
-    /// Writes a line if the switch is on the sheet.
+    /// Writes a line of numbers if the switch is on the sheet.
     fn write(&self, kind: u64, fields: &[u64]) {
         if self.number.is_some() {
             self.sheet.lock().line(kind, fields);
@@ -130,7 +129,7 @@ impl Recorded {
         [(queue / self.queues_per_port) as u64, (queue % self.queues_per_port) as u64]
     }
 
-    /// Bytes of the queue, its port and the pool, from the ledger.
+    /// Bytes stored in the queue, its port and the pool, from the ledger.
     fn held(queue: QueueId, buffer: &Buffer) -> [u64; 3] {
         let (port, _) = buffer.port_and_priority(queue);
         [buffer.shared_queue_bytes(queue), buffer.shared_port_bytes(port), buffer.shared_occupancy()]
@@ -142,7 +141,7 @@ impl Recorded {
         probes
     }
 
-    /// The policy's probes after an operation.
+    /// The policy's probes of a queue after an operation.
     fn state(&self, queue: QueueId, buffer: &Buffer) -> Vec<u64> {
         let wanted = self.scheme.probes();
         if wanted.is_empty() {
@@ -175,7 +174,7 @@ impl Recorded {
         }
     }
 
-    /// Begins the line of an arrival, with the fields known before the answer.
+    /// Begins the line of an arrival with the fields that are known before the answer.
     fn open_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let (port, priority) = (u64::from(arrival.port), u64::from(arrival.priority));
         let threshold = self.inner.threshold(arrival.queue, arrival.header.tags, buffer);
@@ -198,13 +197,13 @@ impl Recorded {
                 let size = victim.map_or(0, |victim| victim.header.size);
                 self.pending.extend([u64::from(victim.is_some()), size.into(), u64::from(small)]);
             }
-            // Threshold of a circuit that multiplies by a shift.
+            // Threshold of a circuit that multiplies by a shift instead of a factor.
             Scheme::Abm | Scheme::AbmShift => {
                 let unscheduled = usize::from(arrival.header.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
                 self.pending.push(weight.apply(buffer.shared_free()));
             }
-            // The state that the ingress pipeline reads, before the operation.
+            // The state before the operation, which the ingress pipeline reads.
             Scheme::PlasticinePisa => {
                 let state = self.state(arrival.queue, buffer);
                 self.pending.extend(state);
@@ -343,7 +342,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// A file in memory that a test can read while the sheet still owns it.
+    /// A file in memory that a test can read while the sheet still writes to it.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -372,8 +371,8 @@ mod tests {
         let tally = sheet.lock().finish().expect("memory");
         assert_eq!((tally.switches, tally.arrivals, tally.departures), (1, 2, 1));
         let text = String::from_utf8(text.0.lock().expect("one thread").clone()).expect("ASCII");
-        // alpha = 2^-1. The first 16 B fit under a threshold of 32 B. The next 16 B would make 32
-        // B, above the new threshold of 24 B. Then the first packet leaves.
+        // alpha = 2^-1. The first 16 B fit under a threshold of 32 B. Another 16 B would make 32 B,
+        // above the new threshold of 24 B. Then the first packet leaves.
         let lines = [
             "0 2 1 40 ffffffffffffffff",
             "1 1 0 10 0 0 0 0 20 0",

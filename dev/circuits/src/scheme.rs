@@ -6,13 +6,13 @@ use bufferlab_core::{ParamValue, Params, SwitchShape, Weight};
 /// Threshold value of a queue without a limit.
 pub const NO_LIMIT: u64 = u64::MAX;
 
-/// Largest number of ports of a circuit in the build for the comparison.
+/// Largest number of ports of a circuit in the build for comparisons.
 const MOST_PORTS: usize = 64;
 
 /// Largest number of queues per port of a circuit.
 const MOST_QUEUES: usize = 8;
 
-/// Width of a byte count (bits).
+/// Width of a byte count in a circuit (bits).
 const WIDTH: u32 = 26;
 
 /// Value of `factor_steps` for factors that a shift can apply.
@@ -40,7 +40,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All schemes.
+    /// All schemes that have circuits.
     pub const ALL: [Self; 6] =
         [Self::Dt, Self::Abm, Self::AbmShift, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
 
@@ -53,13 +53,13 @@ impl Scheme {
         }
     }
 
-    /// Whether the policy is ABM.
+    /// Whether the scheme's policy is ABM.
     #[must_use]
     pub fn is_abm(self) -> bool {
         matches!(self, Self::Abm | Self::AbmShift)
     }
 
-    /// Policy parameters that the scheme fixes; they override given ones.
+    /// Policy parameters that the scheme sets; they override other values.
     #[must_use]
     pub fn parameters(self) -> Vec<(String, ParamValue)> {
         match self {
@@ -68,7 +68,7 @@ impl Scheme {
         }
     }
 
-    /// The registry name of the policy.
+    /// The registry name of the scheme's policy.
     #[must_use]
     pub fn policy(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl Scheme {
         Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
     }
 
-    /// The probes of the policy that the circuit outputs too, in the order of the sheet.
+    /// The policy's probes that the circuit outputs, too, in the order of the sheet.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
             Self::Dt | Self::Abm | Self::AbmShift => &[],

@@ -1,4 +1,4 @@
-//! The file that records operations, and its statistics.
+//! The file that records operations, and the numbers of its operations.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Number of operations of a sheet, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of switches.
+    /// Number of switches on the sheet.
     pub switches: u64,
-    /// Number of arrivals.
+    /// Number of packet arrivals on the sheet.
     pub arrivals: u64,
-    /// Number of departures.
+    /// Number of packet departures on the sheet.
     pub departures: u64,
-    /// Number of control events.
+    /// Number of control events on the sheet.
     pub others: u64,
 }
 
@@ -30,9 +30,9 @@ pub struct Sheet {
     out: BufWriter<Box<dyn Write + Send>>,
     line: String,
     tally: Tally,
-    /// Recording stops after this number of arrivals.
+    /// Number of arrivals after which the recording stops.
     most_arrivals: u64,
-    /// Recording stops after this number of switches.
+    /// Number of switches after which the recording stops.
     most_switches: u64,
     failure: Option<io::Error>,
 }
@@ -63,8 +63,8 @@ impl Sheet {
         Self { most_arrivals: arrivals, most_switches: switches, ..self }
     }
 
-    /// Begins the part of another switch and returns its number, from 0. `None` if the sheet has
-    /// enough switches.
+    /// Begins the part of another switch and returns the switch's number, from 0. Returns `None` if
+    /// the sheet has enough switches.
     pub(crate) fn open_switch(&mut self, fields: &[u64]) -> Option<u64> {
         if self.tally.switches == self.most_switches {
             return None;
@@ -74,7 +74,7 @@ impl Sheet {
         Some(self.tally.switches - 1)
     }
 
-    /// Writes a line about the most recent switch.
+    /// Writes a line about the switch that was opened last.
     pub(crate) fn line(&mut self, kind: u64, fields: &[u64]) {
         if self.is_full() {
             return;
@@ -99,29 +99,29 @@ impl Sheet {
         }
     }
 
-    /// Whether the limit on arrivals is reached.
+    /// Whether the sheet's limit on arrivals is reached.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tally.arrivals >= self.most_arrivals
     }
 
-    /// Number of operations written up to now.
+    /// Numbers of operations written to the sheet up to now.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Writes what is buffered.
+    /// Writes all buffered lines to the file.
     ///
     /// # Errors
-    /// The error of the first line that could not be written.
+    /// Returns the error of the first line that could not be written.
     pub fn finish(&mut self) -> io::Result<Tally> {
         self.out.flush()?;
         self.failure.take().map_or(Ok(self.tally), Err)
     }
 }
 
-/// A sheet shared by the recorders of several switches, which write in sequence.
+/// A sheet that the recorders of several switches share; they write in turn.
 #[derive(Clone, Debug)]
 pub struct SharedSheet(Arc<Mutex<Sheet>>);
 

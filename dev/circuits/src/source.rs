@@ -1,4 +1,4 @@
-//! Sources of operations: golden vectors, random scripts and simulated runs.
+//! Sources of operations for circuits: golden vectors, random scripts and simulated runs.
 
 use crate::{Recorded, Scheme, SharedSheet};
 use bufferlab_conformance::vectors::VectorFile;
@@ -12,13 +12,13 @@ mod runs;
 #[cfg(feature = "runs")]
 pub use runs::run;
 
-/// Operations per random script: enough to fill its buffer many times.
+/// Number of operations per random script: enough to fill the buffer many times.
 const SCRIPT_LENGTH: usize = 20_000;
 
-/// Outcome of replaying golden vectors.
+/// Result of replaying golden vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Cases replayed to the end.
+    /// Number of cases that were replayed to the end.
     pub whole: u64,
     /// Cases that stopped early because rounding alpha changes an expected answer, with the reason.
     pub cut: Vec<String>,
@@ -26,12 +26,12 @@ pub struct Played {
     pub unfit: Vec<String>,
 }
 
-/// Hardware limits of a switch: alphas are powers of two if the circuit needs such alphas.
+/// Hardware limits of a switch: some circuits need alphas that are powers of two.
 fn hardware(scheme: Scheme) -> Hardware {
     Hardware { quantised_alpha: scheme.shifts_alpha(), ..Hardware::IDEAL }
 }
 
-/// Replays those cases of a vector file that use the scheme's policy.
+/// Replays the cases of a vector file that use the scheme's policy.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -57,7 +57,7 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
     Ok(played)
 }
 
-/// Replays random scripts, from `seed` on, until the sheet has `operations` operations.
+/// Replays random scripts from `seed` on, until the sheet has `operations` operations.
 ///
 /// # Errors
 /// If a policy does not fit its switch, or a device gives an impossible answer.
@@ -75,8 +75,8 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
-            // Skip waits: each wait would add a thousand passes of SYNC packets that test nothing
-            // new.
+            // Skip waits of a script. Each wait would add a thousand passes of SYNC packets without
+            // new answers.
             if scheme == Scheme::PlasticinePisa && matches!(operation, Operation::Wait(_)) {
                 continue;
             }
@@ -86,12 +86,12 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
     Ok(())
 }
 
-/// Returns a power of two, from 1/64 upwards.
+/// Returns a power of two of at least 1/64.
 fn power(exponent: u64) -> f64 {
     2_f64.powi(exponent as i32 - 6)
 }
 
-/// Draws parameters that exercise every part of the circuit.
+/// Draws policy parameters that exercise every part of the circuit.
 fn random_parameters(
     scheme: Scheme,
     script: &Script,

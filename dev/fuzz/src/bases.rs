@@ -1,6 +1,6 @@
-//! Small valid scenarios from which cases start.
+//! Small valid scenarios to which cases apply changes.
 
-/// A base: its name, its scenario, and the file that the scenario reads, if any.
+/// A base scenario: its name, its text, and the file that the scenario reads, if any.
 pub(crate) struct Base {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
@@ -57,7 +57,7 @@ pub(crate) const BASES: &[Base] = &[
     ),
 ];
 
-/// Returns the base with that name.
+/// Returns the base scenario with that name.
 pub(crate) fn find(name: &str) -> Option<&'static Base> {
     BASES.iter().find(|base| base.name == name)
 }

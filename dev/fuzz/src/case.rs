@@ -1,4 +1,4 @@
-//! A case: a base and its changes, as data that can be written and read.
+//! A fuzzing case: a base scenario and its changes, as data that can be written and read.
 
 use crate::bases::{self, Base, File};
 use bufferlab_scenario::{LoadError, Loaded, load_text};
@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: position, number of replaced bytes, and replacement characters (one byte
-/// each, up to U+00FF). Positions beyond the end wrap around.
+/// A change of a file: position, number of replaced bytes, and replacement characters. A character
+/// is one byte, up to U+00FF. Positions beyond the end wrap around.
 pub type Splice = (u64, u64, String);
 
 /// A fuzzing case: a base scenario and its changes, in order.
@@ -16,17 +16,17 @@ pub type Splice = (u64, u64, String);
 pub struct Case {
     /// Name of the base scenario.
     pub base: String,
-    /// Dotted keys with their values as TOML.
+    /// Changed keys of the scenario: dotted keys with their values as TOML.
     pub set: Vec<(String, String)>,
     /// Changes of the file that the base reads, in order.
     #[serde(default)]
     pub splices: Vec<Splice>,
 }
 
-/// Reason for which a file is not a case.
+/// Reason why a file is not a case.
 #[derive(Debug)]
 pub enum CaseError {
-    /// The file is no TOML, or it has unknown keys.
+    /// The file is not TOML, or it has unknown keys.
     Syntax(Box<toml::de::Error>),
     /// No base scenario has this name.
     Base(String),
@@ -50,13 +50,13 @@ impl Case {
     /// Reads a case from the text of [`Self::to_toml`].
     ///
     /// # Errors
-    /// [`CaseError`].
+    /// Returns [`CaseError`] if the text is not a case.
     pub fn from_toml(text: &str) -> Result<Self, CaseError> {
         let case: Self = toml::from_str(text).map_err(|error| CaseError::Syntax(Box::new(error)))?;
         if bases::find(&case.base).is_none() { Err(CaseError::Base(case.base)) } else { Ok(case) }
     }
 
-    /// Text of the case as a file.
+    /// Text of the case for a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let changes: String = self
@@ -80,10 +80,10 @@ impl Case {
         bases::find(&self.base).expect("bases were looked up when the case was made")
     }
 
-    /// Writes the input file into `folder` and loads the scenario.
+    /// Writes the case's input file into `folder` and loads the scenario.
     ///
     /// # Errors
-    /// If the loader refuses it.
+    /// If the loader refuses the scenario.
     ///
     /// # Panics
     /// If the base does not exist, which [`Self::from_toml`] excludes, or the file cannot be
@@ -101,15 +101,15 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // Characters beyond U+00FF are not generated. If a user wrote one, its last byte
-            // counts.
+            // The search does not generate characters beyond U+00FF. If a user wrote such a
+            // character, its last byte counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)
     }
 }
 
-/// A TOML string.
+/// Writes a text as a TOML string.
 fn quoted(text: &str) -> String {
     let escaped: String = text.chars().flat_map(escape).collect();
     format!("\"{escaped}\"")

@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs and some random options, on a network of any
-//! number of ports.
+//! Cases that combine options: two scheduled pairs of options and some random options. The network
+//! has any number of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -13,16 +13,16 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// Maximum number of options besides the scheduled ones.
+/// Maximum number of random options of a case, besides the scheduled options.
 const MOST_OTHERS: u64 = 8;
-/// Number of hosts of a single-switch network, and therefore of its ports.
+/// Smallest and largest number of hosts of a single-switch network, and therefore of its ports.
 const PORTS: (u64, u64) = (2, 13);
 
 /// The base scenarios as parsed TOML, in the order of the bases.
 static PARSED: LazyLock<Vec<Table>> =
     LazyLock::new(|| BASES.iter().map(|base| base.text.parse().expect("bases are TOML")).collect());
 
-/// Combined case `number` of a seed.
+/// Creates case `number` of a seed, which combines options.
 pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let mut stream = RandomStream::new(seed, "combined", number);
     let mut dice = Dice(&mut stream);
@@ -45,7 +45,7 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Set parents first; their numbers are smaller than their children's.
+    // Set the parents of options first; their numbers are smaller than their children's.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -60,8 +60,8 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices: Vec::new() }
 }
 
-/// Chooses a memory layout and a policy: divided memory meets policies that count per part. Half of
-/// the policies are those that pause senders.
+/// Chooses a memory layout and a policy, so that divided memory meets policies that count per part.
+/// Half of the chosen policies pause senders.
 fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     let policies = &SLOTS["switch.policy"];
     let pauses = |option: &usize| match &OPTIONS[*option].what {
@@ -82,7 +82,7 @@ fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     }
 }
 
-/// Options of a case: the options whose settings are all still present.
+/// Options of a case whose settings are all still present.
 pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     let has = |choice: &Choice| {
         case.set.iter().any(|(key, value)| {
@@ -100,7 +100,7 @@ pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     (0..OPTIONS.len()).filter(|&option| has(&OPTIONS[option])).collect()
 }
 
-/// Whether a value is one of the words that the key accepts, which are separate options.
+/// Whether a value is a word that the key accepts. Such words are separate options.
 fn is_word_of(choice: &Choice, value: &str) -> bool {
     SLOTS[choice.path.as_str()].iter().any(|&other| match &OPTIONS[other].what {
         What::Fixed(word) => word == value,
@@ -108,7 +108,7 @@ fn is_word_of(choice: &Choice, value: &str) -> bool {
     })
 }
 
-/// Adds an option and its parents, unless it excludes a chosen one.
+/// Adds an option and its parents, unless the option excludes a chosen option.
 fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     let line: Vec<_> = std::iter::successors(Some(option), |&at| OPTIONS[at].parent).collect();
     let is_free = |at: &usize| {
@@ -119,7 +119,7 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// Chooses the base: a lossless base if an option needs it, otherwise any base.
+/// Chooses the base scenario: a lossless base if an option needs it, otherwise any base.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))
@@ -135,7 +135,7 @@ fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     dice.0.below(BASES.len() as u64) as usize
 }
 
-/// Draws the number of ports of a single-switch base.
+/// Draws the number of ports of a single-switch base scenario.
 fn ports(dice: &mut Dice<'_>, parsed: &Table) -> Vec<(String, String)> {
     let is_star = parsed["topology"]["kind"].as_str() == Some("single_switch");
     if !is_star || dice.one_in(4) {
@@ -174,12 +174,12 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// Start of the TOML table of a registry entry.
+/// Start of the TOML table for a registry entry.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }
 
-/// Keys of the base's table that do not belong to the entry or its parameters.
+/// Keys of the base's table that belong neither to the entry nor to its parameters.
 fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> {
     let below = |value: &Value, part: &str| match part.parse::<usize>() {
         Ok(index) => value.get(index).cloned(),

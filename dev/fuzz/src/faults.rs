@@ -1,9 +1,9 @@
-//! Runs the real program while the system fails: the N-th call that creates, writes, reads, renames
-//! or removes a file, memory exhaustion, and kills at any moment.
+//! Runs the real program while the system fails. Faults are a failing call that creates, writes,
+//! reads, renames or removes a file, memory exhaustion, and kills at any moment.
 //!
-//! After every fault, the exit code must be right, earlier results complete, and partial results
-//! never taken for finished ones. The repeated command must produce the bytes of an undisturbed
-//! one.
+//! After every fault, the exit code must be right and earlier results complete. Partial results
+//! must never be taken for finished results. The repeated command must produce the bytes of an
+//! undisturbed command.
 
 mod bench;
 mod disturb;
@@ -20,37 +20,38 @@ use std::time::{Duration, Instant};
 
 pub use disturb::Disturbance;
 
-/// Options of an injection.
+/// Options of an injection of faults.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Program: `target/debug/bufferlab`.
+    /// Path of the tested program, such as `target/debug/bufferlab`.
     pub program: PathBuf,
     /// Seed of the order in which faults are injected.
     pub seed: u64,
-    /// Duration.
+    /// Duration of the injection.
     pub time: Duration,
-    /// Maximum number of faults.
+    /// Maximum number of injected faults.
     pub most: usize,
-    /// Position in the order at which to start; a later call continues after the last position.
+    /// Position of the first injected fault in the order. A later call continues after the last
+    /// one.
     pub from: usize,
     /// Number of commands that run in parallel.
     pub jobs: u64,
 }
 
-/// Result of an injection.
+/// Result of an injection of faults.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
-    /// Faults by kind, and findings.
+    /// Numbers of injected faults by kind, and findings.
     pub report: Report,
     /// Position in the order of faults, including the faults of earlier calls.
     pub done: usize,
     /// Total number of faults in the order.
     pub all: usize,
-    /// Reason why no calls were made to fail, if any.
+    /// Reason why no call was made to fail; `None` if calls failed.
     pub skipped: Option<String>,
 }
 
-/// Injects faults, in an order by the seed, until the time or the faults run out.
+/// Injects faults, in an order that the seed determines, until the time or the faults run out.
 ///
 /// # Errors
 /// If a temporary folder cannot be created, or the undisturbed program fails.
@@ -94,7 +95,7 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
     Ok(Injected { report, done, all: all.len(), skipped })
 }
 
-/// Repeats fault `number` of the order of a seed. Returns its description and the findings.
+/// Repeats fault `number` of a seed's order. Returns its description and the findings.
 ///
 /// # Errors
 /// Returns the errors of [`inject`]. Also fails if fault `number` does not exist.

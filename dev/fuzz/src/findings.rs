@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A failure.
+/// A failure that a search has found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
+    /// Kind of the finding, such as `panic`, `identity`, `memory` or `lost result`.
     pub kind: String,
     /// Description of the failure in one line.
     pub what: String,
@@ -19,13 +19,13 @@ pub struct Finding {
 pub struct Report {
     /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Numbers of the options that ran together.
+    /// Numbers of the options that the case combined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<usize>,
-    /// Number of cases that several threads shared.
+    /// Number of cases that ran on several threads.
     #[serde(default)]
     pub divided: u64,
-    /// Failures.
+    /// Failures that the case or batch revealed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }

@@ -1,4 +1,4 @@
-//! Generates cases: equal seeds and numbers give equal cases.
+//! Generates cases: equal seeds and case numbers give equal cases.
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};
@@ -11,7 +11,7 @@ use bufferlab_units::RandomStream;
 const MOST_CHANGES: u64 = 8;
 /// Maximum number of changes of the case's input file.
 const MOST_SPLICES: u64 = 4;
-/// Pieces inserted into files: numbers at and beyond limits, special characters, bytes that are not
+/// Pieces of text for files: numbers at and beyond limits, special characters, bytes that are not
 /// text.
 const PIECES: &[&str] = &[
     "0",
@@ -50,8 +50,8 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Case `number` of a seed. One case of three changes single keys at their limits; the others
-/// combine options.
+/// Creates case `number` of a seed. One case of three changes single keys at their limits; the
+/// other cases combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
     if number.is_multiple_of(3) { single(seed, number) } else { compose(seed, number) }
@@ -69,7 +69,7 @@ fn single(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices }
 }
 
-/// A change somewhere in a file: usually a few bytes, sometimes truncation.
+/// Changes a file at a random position: usually a few bytes, sometimes truncation.
 fn splice(dice: &mut Dice<'_>) -> Splice {
     let at = dice.0.below(1 << 20);
     match dice.0.below(8) {
@@ -83,8 +83,7 @@ fn splice(dice: &mut Dice<'_>) -> Splice {
     }
 }
 
-/// Changes one key somewhere in the table at `path`; in an entry's table, perhaps several
-/// parameters.
+/// Changes a random key of the table at `path`. In an entry's table, several parameters may change.
 fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(String, String)> {
     let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let Some(key) = any_key(dice, table) else { return Vec::new() };
@@ -94,7 +93,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
             let index = dice.0.below(2);
             change(dice, below, &at(&format!("{}.{index}", key.name)))
         }
-        // Parameters of a random entry: occasionally of the right entry, otherwise refused.
+        // Parameters of a random entry. If the entry happens to be right, they are accepted.
         Kind::Tag(catalog) => {
             let cards = catalog.cards(false);
             let card = dice.pick(&cards);
@@ -113,7 +112,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
     }
 }
 
-/// A key of the table, or of one of its variants.
+/// Draws a key of the table, or of a variant of the table.
 fn any_key(dice: &mut Dice<'_>, table: &'static TableSpec) -> Option<&'static KeySpec> {
     let mut keys = table.keys;
     if !table.variants.is_empty() && (keys.is_empty() || dice.one_in(2)) {

@@ -1,25 +1,25 @@
-//! Panics as values, with their place.
+//! Turns panics into values with their place.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The first panic of the work, on any thread.
+/// The first panic of the guarded work, on any thread.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
-/// Only the time tells which work a panic belongs to, so works run one at a time.
+/// Lock for guarded work. Only the time shows which work has panicked, so one work runs at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `work` and returns its result.
 ///
 /// # Errors
-/// Place and text of the first panic, including those on threads that `work` started and did not
-/// join.
+/// Returns place and text of the first panic of `work`, including panics of threads that `work`
+/// started and did not join.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if TURN.try_lock().is_ok() {
-                // No work is guarded: a defect of the search itself.
+                // No work is guarded, so this panic is a defect of the search itself.
                 return usual(info);
             }
             let place = info.location().map_or_else(String::new, ToString::to_string);

@@ -1,4 +1,4 @@
-//! Runs a case and checks the outcome.
+//! Runs a case with all checks and returns its outcome.
 
 use crate::case::Case;
 use crate::guard;
@@ -19,12 +19,12 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Limits of a case. A stopped case is not a fault. Cases are verified from their first event on.
+/// Limits of a case's run. A case that reaches a limit has no fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Real time.
+    /// Real time that a case may take.
     pub time: Duration,
-    /// Packet-hops.
+    /// Number of packet-hops that a case may take.
     pub hops: u64,
 }
 
@@ -46,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Word for the outcome.
+    /// Word for the outcome in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Outcome {
 /// A fault of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A panic, with its place in the source.
+    /// The program panicked; the text has the place in the source.
     Panic(String),
     /// An accounting identity does not hold.
     Broken(String),
@@ -77,7 +77,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Word for the kind of fault, for counts.
+    /// Word for the kind of fault in summaries.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Whether this is probably the same mistake as `other`: of equal kind and place.
+    /// Whether this fault probably has the cause of `other`: kind and place are equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -134,18 +134,18 @@ impl Extra {
     }
 }
 
-/// A checked case.
+/// A case after its check.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The case with the changes that the loader accepts.
     pub case: Case,
-    /// Outcome or fault.
+    /// Outcome or fault of the case.
     pub result: Result<Outcome, Fault>,
-    /// Whether several threads shared the case.
+    /// Whether the case ran on several threads.
     pub is_divided: bool,
 }
 
-/// Removes the changes that the loader refuses, and runs the rest with every identity verified. If
+/// Removes the changes that the loader refuses, and runs the case with every identity verified. If
 /// the network can be divided, the tables of one, two and three threads are compared.
 ///
 /// `number` selects further checks: a quarter of the cases run twice, a quarter run again from
@@ -164,7 +164,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // Ignore a repetition that stops because its time is over.
+            // Ignore a repetition that stops because it reached its time limit.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));
@@ -181,11 +181,11 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     Judged { case: fitting, result, is_divided }
 }
 
-/// Runs a scenario verified, from its resolved text and on several threads. Returns its outcome,
-/// and whether several threads shared it.
+/// Runs a scenario with every identity verified, from its resolved text and on several threads.
+/// Returns its outcome, and whether it ran on several threads.
 ///
 /// # Errors
-/// The fault.
+/// Returns the fault of the scenario.
 pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, bool), Fault> {
     let judged = guard::guarded(|| {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -199,7 +199,7 @@ pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, 
     judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }
 
-/// Compares runs on one, two and three threads, and the run on one thread with the verified one.
+/// Compares the tables of one, two and three threads with each other and with the verified run.
 /// Returns whether the network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)
@@ -223,7 +223,7 @@ fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, 
     Ok(true)
 }
 
-/// Removes the changes that the loader refuses, and loads the rest. Every refusal is rendered as on
+/// Removes the changes that the loader refuses, and loads the case. Every refusal is rendered as on
 /// the command line.
 fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     loop {
@@ -264,7 +264,7 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// Options of a run.
+/// Options of a case's run.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     verify: bool,
@@ -280,8 +280,8 @@ impl Way {
     }
 }
 
-/// Largest estimated memory of a case (bytes). Commands refuse to exceed free memory. A case runs
-/// below the commands, in a process with 4 GiB of address space.
+/// Largest estimated memory of a case (bytes). Commands refuse a scenario that exceeds free memory.
+/// A case bypasses the commands, in a process with 4 GiB of address space.
 const MEMORY_MAX: u64 = 1 << 30;
 
 fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
@@ -357,7 +357,7 @@ fn from_resolved(loaded: &Loaded, folder: &Path, rows: &Rows, budget: Budget) ->
     }
 }
 
-/// Hashes of the printed rows by table, and the totals.
+/// Hashes of the rows of each table, and the totals of the run.
 #[derive(Debug, Default)]
 struct Rows {
     tables: BTreeMap<&'static str, DefaultHasher>,
@@ -371,7 +371,7 @@ impl Rows {
         Ok(())
     }
 
-    /// First table that differs, if any.
+    /// The first table whose rows differ, if any.
     fn differs_from(&self, other: &Self) -> Option<String> {
         let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
         let tables = self.tables.keys().chain(other.tables.keys());
@@ -397,7 +397,7 @@ hashed! {
     packet: PacketRow,
 }
 
-/// Runs `work`, and returns a panic as a fault with its place.
+/// Runs `work`, and turns a panic into a fault with its place.
 fn guarded(work: impl FnOnce() -> Result<Outcome, Fault>) -> Result<Outcome, Fault> {
     guard::guarded(work).unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }

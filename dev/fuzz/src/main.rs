@@ -17,7 +17,7 @@ use std::time::Duration;
 struct Arguments {
     #[command(subcommand)]
     command: Option<Task>,
-    /// Subject: scenarios, or readers of files, requests and answers.
+    /// Subject of the search: scenarios, or readers of files, requests and answers.
     #[arg(long, value_enum, default_value = "scenarios")]
     subject: Subject,
     /// Seed of the drawn cases.
@@ -42,7 +42,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Play a stored scenario.
+    /// Run a stored scenario with all checks.
     Play {
         /// File with the scenario.
         file: PathBuf,
@@ -52,11 +52,11 @@ enum Task {
         /// File with the input.
         file: PathBuf,
     },
-    /// Repeat a batch of inputs; write each into the folder before reading it.
+    /// Repeat a batch of inputs; write each input into the folder before reading it.
     Batch { seed: u64, number: u64 },
     /// Make single calls of the program fail, limit its memory, and kill it.
     Faults {
-        /// The tested program.
+        /// Path of the tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
         /// Number of faults to skip, from the start of their order.
@@ -65,13 +65,13 @@ enum Task {
     },
     /// Run all searches in turn, with fresh seeds, for the given time; write a report.
     Soak {
-        /// The tested program.
+        /// Path of the tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Duration: 10m, 2h.
+        /// Duration of the soak: 10m, 2h.
         #[arg(long, default_value = "2h", value_parser = span)]
         budget: Duration,
-        /// Seed of all searches (default: a fresh one).
+        /// Seed of all searches (default: a fresh seed).
         #[arg(long)]
         seed: Option<u64>,
         /// Resume an earlier soak.
@@ -88,16 +88,16 @@ enum Task {
     Fault {
         seed: u64,
         number: usize,
-        /// The tested program.
+        /// Path of the tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
     },
-    /// Work of the search's processes.
+    /// Run cases for a search; the search starts its processes with this command.
     #[command(hide = true)]
     Work { subject: Subject, seed: u64, from: u64, step: u64, until: u64, out: PathBuf },
 }
 
-/// Parses "90s", "10m", "2h".
+/// Parses a duration such as "90s", "10m" or "2h".
 fn span(text: &str) -> Result<Duration, String> {
     let wrong = || format!("\"{text}\"; expected a number with s, m or h, such as 10m");
     let (number, scale) = match text.strip_suffix('s') {
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command; returns whether there were no findings.
+/// Runs a command; returns whether it found no failures.
 fn run(arguments: Arguments) -> io::Result<bool> {
     match &arguments.command {
         Some(Task::Work { subject, seed, from, step, until, out }) => {
@@ -279,9 +279,9 @@ fn in_short(labels: &[&str]) -> String {
     if labels.len() > SHOWN { format!("{shown} and {} more", labels.len() - SHOWN) } else { shown }
 }
 
-/// A different seed at each call.
+/// Draws a different seed at each call.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // The seed is short enough to type.
+    // Limit the seed, so that it is short enough to type.
     now.map_or(0, |since| since.as_nanos() as u64 >> 10) % 1_000_000_000
 }

@@ -1,4 +1,4 @@
-//! Finds the smallest case with the same fault.
+//! Finds the smallest case with the fault of a failing case.
 
 use crate::case::Case;
 use crate::judge::{Budget, Fault, judge};

@@ -1,8 +1,8 @@
-//! Every option of the scenario format as data: a key with a value, or one of the words that a key
-//! accepts.
+//! Every option of the scenario format as data. An option is a key with a value, or a word that a
+//! key accepts.
 //!
-//! The list follows from the declaration of the format and from the registries. A new key, policy
-//! or parameter is therefore drawn and counted in the coverage of pairs without a change here.
+//! The list follows from the declaration of the format and from the registries. So a new key,
+//! policy or parameter needs no change of this module to be drawn and counted.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
@@ -16,22 +16,22 @@ pub(crate) struct Choice {
     pub(crate) label: String,
     /// Dotted key that the option sets.
     pub(crate) path: String,
-    /// Option that must be set before this option.
+    /// Index of the option that must be set before this option.
     pub(crate) parent: Option<usize>,
-    /// Kind of value.
+    /// Kind of the option's value.
     pub(crate) what: What,
 }
 
-/// Kind of value of an option.
+/// Kind of an option's value.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A value of this key.
+    /// A random value of this key.
     Key(&'static KeySpec),
-    /// A value of this parameter.
+    /// A random value of this parameter.
     Param(&'static ParamInfo),
-    /// A constant value in TOML.
+    /// A constant value, as TOML.
     Fixed(String),
-    /// Name of an entry with its required parameters, as a table; `key` names the entry.
+    /// A registry entry with its required parameters, as a table; `key` names the entry.
     Entry {
         key: &'static str,
         params: &'static [ParamInfo],
@@ -45,14 +45,14 @@ pub(crate) enum What {
     Profiles,
 }
 
-/// All options, parents before children.
+/// All options of the format, parents before children.
 pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     let mut all = Vec::new();
     table(&mut all, bufferlab_scenario::format(), "", None);
     all
 });
 
-/// Options by path: options of one path exclude each other.
+/// Options by the path of their key. Options of one path exclude each other.
 pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
     let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
     for (index, choice) in OPTIONS.iter().enumerate() {
@@ -61,8 +61,8 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
     slots
 });
 
-/// Whether two options can be part of one case: neither replaces the other or a parent of the
-/// other.
+/// Whether two options can be part of one case. Neither option may replace the other option or a
+/// parent of it.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -103,8 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table, so the keys that are independent of the entry must
-        // be repeated.
+        // A different entry starts a new table. So keys of the table that are independent of the
+        // entry must be repeated.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =
@@ -144,7 +144,7 @@ fn key(
     }
 }
 
-/// Adds an entry and its parameters.
+/// Adds the options for a registry entry and its parameters.
 fn entry(all: &mut Vec<Choice>, card: &Card, choice: Choice) {
     let (label, path) = (choice.label.clone(), choice.path.clone());
     all.push(choice);

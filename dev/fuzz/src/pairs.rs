@@ -11,12 +11,12 @@ pub(crate) static PAIRS: LazyLock<Vec<(u16, u16)>> = LazyLock::new(|| {
     (0..count).flat_map(|second| below(second).map(move |first| (first as u16, second as u16))).collect()
 });
 
-/// Pair `number` in the order of a seed. The order contains each pair once before it repeats.
+/// Pair of options `number` in the order of a seed. Each pair occurs once before the order repeats.
 pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);
     let start = stream.below(count);
-    // If step and count have no common divisor, the steps visit every pair.
+    // If step and number of pairs have no common divisor, the steps visit every pair.
     let step = loop {
         let step = 1 + stream.below(count);
         if gcd(step, count) == 1 {
@@ -40,12 +40,12 @@ pub struct Coverage {
     triples: Bits,
 }
 
-/// Coverage in numbers.
+/// Numbers of options, pairs and triples that have run together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reached {
-    /// Options that ran in some case, and number of all options.
+    /// Number of options that ran in some case, and number of all options.
     pub options: (u64, u64),
-    /// Pairs of options that ran together, and number of possible pairs.
+    /// Number of pairs of options that ran together, and number of possible pairs.
     pub pairs: (u64, u64),
     /// Number of triples of options that ran together.
     pub triples: u64,
@@ -63,7 +63,7 @@ impl Default for Coverage {
 }
 
 impl Coverage {
-    /// Records the options of a case that ran, by number.
+    /// Records the options of a case that ran, by their numbers.
     pub fn note(&mut self, options: &[usize]) {
         let mut options = options.to_vec();
         options.sort_unstable();
@@ -76,7 +76,7 @@ impl Coverage {
                 let b64 = b as u64;
                 self.pairs.set(c64 * (c64 - 1) / 2 + b64);
                 for &a in &options[..before] {
-                    // Number of a triple a < b < c in the order of c, b, a.
+                    // The number of a triple a < b < c is its position in the order of c, b, a.
                     self.triples
                         .set(c64 * (c64 - 1) * c64.saturating_sub(2) / 6 + b64 * (b64 - 1) / 2 + a as u64);
                 }
@@ -84,14 +84,14 @@ impl Coverage {
         }
     }
 
-    /// Adds the coverage of another search.
+    /// Adds the coverage of another search to this coverage.
     pub fn merge(&mut self, other: &Self) {
         self.options.merge(&other.options);
         self.pairs.merge(&other.pairs);
         self.triples.merge(&other.triples);
     }
 
-    /// Coverage in numbers.
+    /// Returns the coverage as numbers.
     #[must_use]
     pub fn reached(&self) -> Reached {
         Reached {
@@ -101,7 +101,7 @@ impl Coverage {
         }
     }
 
-    /// Labels of the options that have not run.
+    /// Labels of the options that no case has run.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
         let all = OPTIONS.iter().enumerate();

@@ -1,10 +1,10 @@
-//! Feeds damaged input to all readers of external bytes. Readers must not panic or abort, and their
-//! time and memory must be bounded.
+//! Passes damaged input to all readers of external bytes. Readers must not panic or abort, and must
+//! have bounded time and memory.
 //!
-//! A batch is a number of inputs for one target. Inputs are changes of small valid files, and of
-//! earlier inputs of the batch whose answer had a new shape (its text without names and numbers).
-//! The reuse of inputs is a cheap substitute for coverage, which reaches code behind the first
-//! check.
+//! A batch is a number of inputs for one reader. Inputs are changes of small valid files, and of
+//! earlier inputs of the batch. An earlier input is reused if its answer had a new shape (its text
+//! without names and numbers). This reuse is a cheap substitute for coverage: it reaches code
+//! behind the first check.
 
 mod mutate;
 mod requests;
@@ -25,22 +25,22 @@ use targets::TARGETS;
 
 pub(crate) use targets::Desk;
 
-/// Inputs that a batch keeps for further changes.
+/// Maximum number of inputs that a batch keeps for further changes.
 const KEPT_MAX: usize = 64;
 /// Memory limit for reading an input (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
-/// Attempts to minimise a failing input, …
+/// Maximum number of attempts to minimise a failing input.
 const SMALLER_ATTEMPTS: u32 = 400;
-/// … and the time for them: the whole batch must end before it counts as hung.
+/// Maximum time to minimise a failing input: the batch must end before it counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
-/// A parser that the fuzzer feeds.
+/// A reader of external bytes that the fuzzer tests.
 pub(crate) struct Target {
     /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,
-    /// Small valid inputs.
+    /// Small valid inputs for the reader.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// Words of the target's format.
+    /// Words of the reader's format.
     pub(crate) words: &'static [&'static str],
     /// Number of inputs in a batch.
     pub(crate) inputs: u64,
@@ -50,13 +50,13 @@ pub(crate) struct Target {
     pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
 }
 
-/// Name of the target of a batch.
+/// Name of the reader that a batch tests.
 #[must_use]
 pub fn target_of(number: u64) -> &'static str {
     target(number).name
 }
 
-/// Names of all targets.
+/// Names of all tested readers.
 pub fn targets() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.name)
 }
@@ -65,10 +65,10 @@ fn target(number: u64) -> &'static Target {
     &TARGETS[(number % TARGETS.len() as u64) as usize]
 }
 
-/// A failure of reading an input: its kind, and a description.
+/// A failure while an input was read: its kind, and a description.
 type Wrong = (&'static str, String);
 
-/// Reads one input. Returns the refusal, if any.
+/// Reads one input. Returns the reader's refusal, if any.
 fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), String>, Wrong> {
     forget_peak();
     let before = peak_kib().unwrap_or_default();
@@ -86,8 +86,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Runs batch `number` of a seed. `trace` is a file that receives every input before it is read, to
-/// find one that kills the process.
+/// Runs batch `number` of a seed. Every input is written to the file `trace` before it is read, to
+/// find an input that kills the process.
 ///
 /// # Errors
 /// If a failing input cannot be written into `out`.
@@ -105,7 +105,7 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     let mut report = Report::default();
     let mut kinds = BTreeSet::new();
     for index in 0..target.inputs {
-        // Unchanged seeds show that the target accepts anything.
+        // Unchanged valid inputs show that the reader accepts some input.
         let input = match kept.get(index as usize).filter(|_| index < seeds as u64) {
             Some(seed) => seed.clone(),
             None => mutate(&mut dice, &kept, target.words),
@@ -140,7 +140,7 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     Ok(report)
 }
 
-/// Hash of an answer without quoted text and numbers.
+/// Hash of a reader's answer without quoted text and numbers.
 fn shape(answer: &Result<(), String>) -> u64 {
     let text = answer.as_ref().err().map_or("", String::as_str);
     let mut hasher = DefaultHasher::new();
@@ -154,7 +154,7 @@ fn shape(answer: &Result<(), String>) -> u64 {
     hasher.finish()
 }
 
-/// Searches a smaller input with the same kind of failure.
+/// Searches for a smaller input with a failure of the same kind.
 fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
     let (mut attempts, start) = (0, Instant::now());
     let mut part = input.len() / 2;
@@ -194,10 +194,10 @@ fn write_down(
     })
 }
 
-/// Reads a file as an input of the target with which its name begins.
+/// Reads a file as an input of the reader with whose name the file's name begins.
 ///
 /// # Errors
-/// If there is no such target, the file is unreadable, or reading the input fails.
+/// If no reader has this name, the file is unreadable, or reading the input fails.
 pub fn input(path: &Path) -> Result<String, String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let fits = |target: &&Target| name.strip_prefix(target.name).is_some_and(|rest| rest.starts_with('-'));
@@ -223,9 +223,9 @@ fn peak_kib() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Resets the peak to the present memory.
+/// Resets the peak memory of this process to the present memory.
 fn forget_peak() {
-    // On other systems than Linux the peak is unknown, too.
+    // On systems other than Linux, the peak memory is unknown, too.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

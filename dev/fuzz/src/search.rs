@@ -1,5 +1,5 @@
-//! Searches by number of case, in separate processes. A case that hangs or dies is detected and
-//! written to a file, and affects only its process.
+//! Searches cases by number, in separate processes. A case that hangs or dies is detected, written
+//! to a file, and affects only its process.
 
 mod workers;
 
@@ -23,14 +23,14 @@ pub use workers::search;
 /// Subject of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
-    /// Scenarios, run with all checks.
+    /// The search runs scenarios with all checks.
     Scenarios,
-    /// Readers of files, requests and answers, with damaged input.
+    /// The search passes damaged input to readers of files, requests and answers.
     Parsers,
 }
 
 impl Subject {
-    /// Word on the command line and in summaries.
+    /// Word for the subject on the command line and in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -43,15 +43,15 @@ impl Subject {
 /// Options of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Subject.
+    /// Subject of the search.
     pub subject: Subject,
-    /// Seed of the cases.
+    /// Seed of the search's cases.
     pub seed: u64,
-    /// Duration.
+    /// Maximum duration of the search.
     pub time: Duration,
     /// Maximum number of cases (for parsers: batches).
     pub cases: u64,
-    /// Number of parallel processes.
+    /// Number of parallel processes of the search.
     pub jobs: u64,
     /// Folder for failing cases.
     pub out: PathBuf,
@@ -62,36 +62,36 @@ pub struct Search {
 pub struct Found {
     /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Cases that several threads shared.
+    /// Number of cases that ran on several threads.
     pub divided: u64,
-    /// Failures.
+    /// Failures that the search has found.
     pub findings: Vec<Finding>,
-    /// Options that ran together.
+    /// Options that ran together in a case.
     pub coverage: Coverage,
-    /// Duration (s).
+    /// Duration of the search (s).
     pub seconds: u64,
 }
 
 /// Summary of a search, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// `scenarios` or `parsers`.
+    /// Subject of the search: `scenarios` or `parsers`.
     pub subject: String,
-    /// Seed of the cases.
+    /// Seed of the search's cases.
     pub seed: u64,
-    /// Duration (s).
+    /// Duration of the search (s).
     pub seconds: u64,
-    /// Number of cases.
+    /// Number of cases that the search ran.
     pub cases: u64,
     /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Cases that several threads shared.
+    /// Number of cases that ran on several threads.
     pub divided: u64,
     /// Number of findings by kind.
     pub findings: BTreeMap<String, u64>,
-    /// Coverage of options that ran together; only for scenarios.
+    /// Coverage of options that ran together; `None` for parsers.
     pub coverage: Option<Reached>,
-    /// All findings.
+    /// All findings of the search.
     pub details: Vec<Finding>,
 }
 
@@ -120,7 +120,7 @@ impl Found {
         self.seconds += other.seconds;
     }
 
-    /// Number of cases.
+    /// Number of cases that the search ran.
     #[must_use]
     pub fn cases(&self) -> u64 {
         self.outcomes.values().sum()
@@ -170,8 +170,8 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// Runs cases `from`, `from + step` … below `until` in a worker process. Each case is announced on
-/// standard output, and reported when it has ended.
+/// Runs the cases `from`, `from + step` … below `until` in a worker process. The worker announces
+/// each case on standard output, and reports the case when it has ended.
 ///
 /// # Errors
 /// If standard output is closed or a case cannot be written to a file.

@@ -1,5 +1,5 @@
-//! Runs all searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and
-//! kills, and every shipped scenario on several threads.
+//! Runs all searches in turn for a given time, with fresh seeds. The searches are scenarios,
+//! parsers, faults and kills, and every shipped scenario on several threads.
 //!
 //! The state is written after every part, so an interrupted soak can be resumed.
 
@@ -17,15 +17,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Longest duration of a part of a soak, before the next kind of search.
+/// Maximum duration of a part of a soak. A different kind of search follows.
 const PART_MAX: Duration = Duration::from_secs(240);
-/// Minimum number of rounds in a budget: every kind gets several parts.
+/// Minimum number of rounds of a soak, so that every kind of search gets several parts.
 const ROUNDS: u32 = 2;
-/// Shares of a round, in percent. In two hours on two cores, every fault is injected.
+/// Shares of the searches in a round, in percent. In two hours on two cores, every fault is
+/// injected.
 const SHARES: [(Kind, u32); 4] =
     [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
-/// Kind of search of a part.
+/// Kind of search that a part of a soak runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Scenarios,
@@ -37,17 +38,17 @@ enum Kind {
 /// Options of a soak.
 #[derive(Clone, Debug)]
 pub struct Soak {
-    /// Program whose system calls are made to fail.
+    /// Path of the program whose system calls fail.
     pub program: PathBuf,
     /// Seed of all searches.
     pub seed: u64,
-    /// Duration of all parts together, including those before a resumption.
+    /// Duration of all parts together, including parts before a resumption.
     pub budget: Duration,
-    /// Folder of the report, of failing cases, and of the state for resuming.
+    /// Folder of the report, of failing cases, and of the state of the soak.
     pub out: PathBuf,
     /// Folder of the shipped scenarios.
     pub scenarios: PathBuf,
-    /// Number of parallel processes.
+    /// Number of parallel processes of the soak.
     pub jobs: u64,
 }
 
@@ -56,21 +57,21 @@ pub struct Soak {
 pub struct State {
     /// Seed of all searches.
     pub seed: u64,
-    /// Total duration of all parts (s).
+    /// Total duration of all parts of the soak (s).
     pub seconds: u64,
-    /// Number of completed parts.
+    /// Number of completed parts of the soak.
     pub parts: u64,
     /// Number of cases by subject and outcome.
     pub cases: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Number of scenarios that several threads shared.
+    /// Number of scenarios that ran on several threads.
     pub divided: u64,
-    /// Number of injected faults of the seed's order, and number of all faults.
+    /// Number of injected faults in the seed's order, and number of all faults.
     pub faults: (usize, usize),
-    /// Options of scenarios that ran together within one part.
+    /// Coverage of options that ran together within one part.
     pub coverage: Option<Reached>,
-    /// Skipped searches, with reasons.
+    /// Searches that were skipped, with reasons.
     pub skipped: Vec<String>,
-    /// Failures.
+    /// Failures that the soak has found.
     pub findings: Vec<Finding>,
 }
 
@@ -102,14 +103,14 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // Keep one example of findings at the same place.
+            // Keep one example of several findings with one cause.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }
         }
     }
 
-    /// Report with tables of cases and findings.
+    /// Report of the soak with tables of cases and findings.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
@@ -150,8 +151,8 @@ impl State {
     }
 }
 
-/// Whether two findings probably have one cause: equal kinds, and texts that differ only in
-/// numbers.
+/// Whether two findings probably have one cause. Then their kinds are equal, and their texts differ
+/// only in numbers.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
@@ -159,7 +160,7 @@ fn is_like(first: &Finding, second: &Finding) -> bool {
     first.kind == second.kind && words(first) == words(second)
 }
 
-/// Continues from `state` until the budget runs out; writes the report after every part.
+/// Continues a soak from `state` until the budget runs out; writes the report after every part.
 ///
 /// # Errors
 /// If a process cannot be started, or the folder cannot be written to.
@@ -216,7 +217,7 @@ fn look(
     Ok(())
 }
 
-/// Injects faults in the order of the soak's seed, until all are done.
+/// Injects faults in the order of the soak's seed, until every fault is done.
 fn inject(options: &Soak, state: &mut State, time: Duration) -> io::Result<()> {
     let injected = faults::inject(&Faults {
         program: options.program.clone(),

@@ -1,4 +1,4 @@
-//! Random values for keys: mostly in their domain, often at its border, sometimes beyond.
+//! Draws random values for keys: mostly in their domain, often at its border, sometimes beyond.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Catalog, ParamInfo, ParamKind, ParamValue, TableInfo};
@@ -66,11 +66,11 @@ const TEXTS: &[&str] = &[
     "h*",
 ];
 
-/// Draws random values.
+/// Draws random values from a stream.
 pub(crate) struct Dice<'a>(pub(crate) &'a mut RandomStream);
 
 impl Dice<'_> {
-    /// True with probability 1 / `times`.
+    /// Returns true with the probability 1 / `times`.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.0.below(times) == 0
     }
@@ -79,7 +79,7 @@ impl Dice<'_> {
         &list[self.0.below(list.len() as u64) as usize]
     }
 
-    /// A number up to `max`; all magnitudes are equally likely.
+    /// Draws a number up to `max`; all magnitudes are equally likely.
     fn up_to(&mut self, max: u64) -> u64 {
         let bits = 64 - max.leading_zeros();
         let bound = 1_u64.checked_shl(self.0.below(u64::from(bits) + 1) as u32).unwrap_or(u64::MAX);
@@ -92,7 +92,7 @@ impl Dice<'_> {
             1 => max,
             2 => max.saturating_add(1),
             3 => min.saturating_sub(1),
-            // Large counts of objects only make a run slow.
+            // A larger count of objects would only make a run slow.
             _ => min.saturating_add(self.up_to(max.saturating_sub(min).min(64))),
         }
     }
@@ -121,7 +121,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// A value for a key, as TOML on one line.
+/// Draws a value for a key, as TOML on one line.
 pub(crate) fn value(dice: &mut Dice<'_>, key: &KeySpec) -> String {
     if dice.one_in(8) && !key.example.is_empty() { key.example.to_owned() } else { of_kind(dice, key.kind) }
 }
@@ -174,16 +174,16 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
     }
 }
 
-/// A value for a parameter of this kind.
+/// Draws a value for a parameter of this kind.
 pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
     match Kind::for_parameter(kind) {
         Some(kind) => of_kind(dice, kind),
-        // Profiles are tables, which the format declares and not the parameter.
+        // The format declares the tables of profiles. The parameter does not declare them.
         None => format!("[{}]", inline(dice, bufferlab_scenario::profile_format())),
     }
 }
 
-/// A value for a required parameter that makes a small network and a little traffic.
+/// Draws a value for a required parameter that makes a small network and little traffic.
 pub(crate) fn modest(dice: &mut Dice<'_>, param: &ParamInfo) -> String {
     match param.kind {
         ParamKind::Count { min, max } => {
@@ -208,7 +208,7 @@ fn name(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> &'static str {
     dice.pick(&catalog.cards(false)).name
 }
 
-/// An entry without parameters, or with some of them.
+/// Draws a registry entry without parameters, or with some of them.
 fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     let cards = catalog.cards(false);
     let card = dice.pick(&cards);
@@ -217,7 +217,7 @@ fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     if parts.len() == 1 { quoted(card.name) } else { format!("{{ {} }}", parts.join(", ")) }
 }
 
-/// Draws the required parameters, and some others.
+/// Draws the required parameters of an entry, and some other parameters.
 pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let mut parts = Vec::new();
     for param in params {
@@ -235,7 +235,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
     format!("{{ {} }}", parameters(dice, info.params).join(", "))
 }
 
-/// A table on one line: required keys, and some optional keys.
+/// Draws a table on one line: its required keys, and some optional keys.
 pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {
@@ -262,7 +262,7 @@ pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// Extension that states whether a key is required.
+/// Extension of keys and parameters that states whether they are required.
 trait IsRequired {
     fn presence_is_required(&self) -> bool;
 }

@@ -1,11 +1,11 @@
-//! Cases that failed in the past.
+//! Runs cases that failed in the past.
 
 use bufferlab_fuzz::{Budget, Case, Judged, generate, judge};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Budget for endless cases.
+/// Budget of time and packet-hops for endless cases.
 const SHORT: Budget = Budget { time: Duration::from_secs(1), hops: 50_000 };
 
 #[test]

@@ -1,5 +1,5 @@
-//! Checks that flows of every size agree with the reference. A mean over all sizes would hide a
-//! class that is too fast beside one that is too slow.
+//! Checks that flows of every size agree with the reference. A mean over all sizes would hide that
+//! one size class is too fast and another too slow.
 
 use crate::measure::{Flow, percentile};
 
@@ -16,24 +16,24 @@ pub const TOLERANCE: f64 = 0.15;
 pub struct SizeClass {
     /// Class of the flows, named as in the reference.
     pub class: String,
-    /// Range of sizes: an index into the ranges of [`SizeClass::sizes`].
+    /// Range of flow sizes: an index into the ranges of [`SizeClass::sizes`].
     pub range: usize,
-    /// Flows that finished in both simulators.
+    /// Number of flows that finished in both simulators.
     pub flows: usize,
-    /// Median over flows of bufferlab's completion time / the reference's.
+    /// Median over flows of bufferlab's completion time divided by the reference's.
     pub median_ratio: f64,
-    /// Bufferlab's mean completion time / the reference's.
+    /// Bufferlab's mean completion time divided by the reference's.
     pub mean_ratio: f64,
 }
 
 impl SizeClass {
-    /// The range of sizes as text.
+    /// The range of flow sizes as text.
     #[must_use]
     pub fn sizes(&self) -> &'static str {
         ["up to 54 KB", "54 to 300 KB", "above 300 KB"][self.range]
     }
 
-    /// Whether the medians agree, or the flows are too few to judge.
+    /// Whether the medians of both simulators agree, or the flows are too few to judge.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.flows < FLOWS_MIN || (self.median_ratio - 1.0).abs() <= TOLERANCE

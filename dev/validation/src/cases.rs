@@ -1,4 +1,4 @@
-//! The runs that are compared with the reference.
+//! The runs of bufferlab that are compared with the reference.
 
 use crate::ValidationError;
 use crate::measure::Outcome;
@@ -12,18 +12,18 @@ pub struct Case {
     pub name: &'static str,
     /// Name of the scenario file in `scenarios/`.
     pub scenario: &'static str,
-    /// Registry name of the policy.
+    /// Registry name of the case's policy.
     pub policy: &'static str,
-    /// Changes to the scenario file: keys and values as for `--set`.
+    /// Changed keys of the scenario file and their values, as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
-    /// Key of the reference's run.
+    /// Key of the reference's run for this case.
     pub key: RunKey,
 }
 
 /// A pair of names: of a policy in bufferlab and in the reference, or of a traffic and its request
 /// size.
 type Pair = (&'static str, &'static str);
-/// Changed keys and their values, as for `--set`.
+/// Changed keys of a scenario and their values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
 
 const DT: Pair = ("dt", "DT");
@@ -34,7 +34,7 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
-/// The artifact's fixed base RTT, which replaces the longest round trip of a full segment.
+/// The artifact's fixed base RTT. It replaces the longest round-trip time of a full segment.
 const POWERTCP: Changes =
     &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
 const THETA_POWERTCP: Changes =
@@ -68,7 +68,7 @@ const fn unloaded(name: &'static str, transport: &'static str, changes: Changes)
 const FOUR_TENTHS: Pair = ("L0.4_R0.5_Q15_W0.06", "0.4");
 const EIGHT_TENTHS: Pair = ("L0.8_R0.5_Q15_W0.06", "0.8");
 
-/// DCTCP with ECN marking replaces Cubic.
+/// Changes that replace Cubic by DCTCP with ECN marking.
 const LOADED_DCTCP: Changes = &[
     ("transport.0.congestion_control", "dctcp"),
     ("transport.1.congestion_control", "dctcp"),
@@ -97,7 +97,8 @@ const REVERIE: Pair =
 /// A scenario, its changes, and the reference's names of its RDMA transport and its traffic.
 type Evaluation = (&'static str, Changes, &'static str, &'static str);
 const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
-/// PowerTCP replaces DCQCN, with telemetry in its frames: see `artifact-reverie-rdma.toml`.
+/// Changes that replace DCQCN by PowerTCP, with telemetry in its frames: see
+/// `artifact-reverie-rdma.toml`.
 const POWERTCP_OVER_RDMA: Changes = &[
     ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
     ("transport.0.base_rtt", "17.28 us"),
@@ -117,7 +118,7 @@ const fn lossless(
     Case { name, scenario, policy: policy.0, changes, key }
 }
 
-/// All comparisons.
+/// All cases that are compared with the reference.
 pub const CASES: &[Case] = &[
     incast("DT, R = 0.25", DT, WITH_DCTCP, QUARTER),
     incast("ABM, R = 0.25", ABM, WITH_DCTCP, QUARTER),
@@ -165,7 +166,7 @@ impl Case {
         self.run_with(&[])
     }
 
-    /// Runs the scenario of the case with more changes, keys and values as for `--set`.
+    /// Runs the scenario of the case with further changes; keys and values are as for `--set`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
@@ -183,13 +184,13 @@ impl Case {
         Outcome::measure(&loaded.scenario)
     }
 
-    /// Duration of flow launches (ns), from the last part of the traffic's name.
+    /// Duration in which flows start (ns), from the last part of the traffic's name.
     pub(crate) fn launch_ns(&self) -> Option<u64> {
         let (_, seconds) = self.key.traffic.rsplit_once('W')?;
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether the case is from Reverie's evaluation, not ABM's.
+    /// Whether the case is from Reverie's evaluation, not from ABM's.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS

@@ -1,4 +1,4 @@
-//! Metrics of a case compared between bufferlab and the reference.
+//! Compares the metrics of a case between bufferlab and the reference.
 
 use crate::ValidationError;
 use crate::by_size::{self, SizeClass};
@@ -9,29 +9,29 @@ use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdown
 use crate::reference::{self, Expected};
 use crate::row::ComparedMetric;
 
-/// Tolerance of runs without drops, and of single flows on an empty network.
+/// Tolerance for runs without drops, and for single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Tolerance of runs with drops.
+/// Tolerance for runs with drops.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0, until the last
-/// flow is launched. The values are inferred. Among windows and phases that are multiples of 50 ms
-/// and 5 us, only these fit to better than 1 %.
+/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0. The samples end
+/// when the last flow starts. These values are inferred. Among windows and phases that are
+/// multiples of 50 ms and 5 us, only these values fit to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Smallest size of a long flow (bytes), as in the reference's column `long1MB_mean`.
 pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
 /// Completion time above which a flow had a 10 ms timeout (ns). Without a timeout, every flow takes
-/// less than a third of that.
+/// less than a third of this time.
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
 /// Completion time above which a flow had two timeouts (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 
-/// Agreement of single flows.
+/// Agreement of single flows between bufferlab and the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter {
-    /// Flows that finished in both simulators.
+    /// Number of flows that finished in both simulators.
     pub flows: usize,
     /// Median over flows of |bufferlab's completion time / the reference's − 1|.
     pub median: f64,
@@ -48,9 +48,9 @@ pub struct Scatter {
 /// Result of comparing a case with the reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The case that was compared.
+    /// The case that this comparison covers.
     pub case: Case,
-    /// Metrics of the run.
+    /// Metrics of the run in both simulators.
     pub rows: Vec<ComparedMetric>,
     /// Agreement of the completion times flow by flow.
     pub scatter: Scatter,
@@ -62,7 +62,7 @@ impl Comparison {
     /// Runs a case and compares it with the reference.
     ///
     /// # Errors
-    /// If the run fails, the reference cannot be read, or the two did not have the same flows.
+    /// If the run fails, the reference cannot be read, or the two simulators had different flows.
     pub fn run(case: &Case) -> Result<Self, ValidationError> {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
@@ -85,7 +85,7 @@ impl Comparison {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
     }
 
-    /// Rows outside their tolerance without an explanation, and explained rows that agree.
+    /// Metrics outside their tolerance without an explanation, and explained metrics that agree.
     #[must_use]
     pub fn surprises(&self) -> Vec<String> {
         let surprise = |row: &ComparedMetric| {
@@ -104,7 +104,7 @@ impl Comparison {
     }
 }
 
-/// Pairs each flow of bufferlab with the same flow of the reference.
+/// Pairs each flow of bufferlab with its counterpart in the reference.
 fn pairs<'a>(ours: &'a [Flow], theirs: &'a [Flow]) -> Result<Vec<(&'a Flow, &'a Flow)>, ValidationError> {
     let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
     let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());
@@ -176,7 +176,7 @@ fn incast_rows(
     Ok(rows)
 }
 
-/// Occupancy of leaf 0 while flows are launched.
+/// Occupancy of leaf 0 in the time in which flows start.
 fn occupancy_rows(
     ours: &Outcome,
     expected: &Expected,
@@ -200,7 +200,7 @@ fn occupancy_rows(
     ])
 }
 
-/// Rows of web search and incast together, with drops. Leaves out the p99 of short flows: it
+/// Metrics of runs with web search, incast and drops. Leaves out the p99 of short flows, which
 /// depends on two flows.
 fn loaded_rows(
     ours: &Outcome,

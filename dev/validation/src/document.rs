@@ -13,7 +13,7 @@ const END: &str = "<!-- measured: end -->";
 const RANGES_BEGIN: &str = "<!-- ranges: begin; cargo xtask generate validation -->";
 const RANGES_END: &str = "<!-- ranges: end -->";
 
-/// Path of the page.
+/// Path of the page `docs/evidence/validation.md`.
 #[must_use]
 pub fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/validation.md")
@@ -39,8 +39,8 @@ fn agreement(case: &str, class: &SizeClass) -> String {
     }
 }
 
-/// The measured block: the numbers and medians that do not agree. The CSV files have all numbers
-/// and medians.
+/// The measured block of the page: the numbers and medians that do not agree. The CSV files have
+/// all numbers and medians.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");
@@ -67,7 +67,7 @@ pub fn block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// The classes of flows and sizes whose medians do not agree, and how many there are.
+/// The classes of flows and sizes whose medians do not agree, and their number.
 fn sizes_block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By size\n\n");
     let all: Vec<_> = sizes(comparisons).collect();
@@ -99,7 +99,7 @@ fn sizes(comparisons: &[Comparison]) -> impl Iterator<Item = (&str, &SizeClass)>
     all.filter(|(_, class)| class.flows >= by_size::FLOWS_MIN)
 }
 
-/// The tables beside the page: path relative to the root, content.
+/// The tables beside the page: path relative to the repository's root, and content.
 ///
 /// # Errors
 /// If a row cannot be written as CSV.
@@ -148,7 +148,7 @@ pub fn tables(
     ])
 }
 
-/// A row for each case: how many of its numbers agree, and how far single flows differ.
+/// A row for each case: the number of metrics that agree, and the differences of single flows.
 fn cases(comparisons: &[Comparison]) -> Vec<[String; 10]> {
     let mut rows = vec![
         [
@@ -194,7 +194,7 @@ fn percent(fraction: f64) -> String {
     format!("{:+.1} %", 100.0 * fraction)
 }
 
-/// The block of ranges: a line per run, then a table of the metrics that do not agree.
+/// The block of ranges: a line per run, then a table of the metrics whose ranges do not agree.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);

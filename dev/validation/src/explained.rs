@@ -1,44 +1,45 @@
-//! Known differences beyond the tolerance, each with its heading in `docs/evidence/validation.md`.
+//! Known differences beyond the tolerance. Each difference has a heading in
+//! `docs/evidence/validation.md`.
 
 use crate::by_size::SizeClass;
 
-/// A row that may be outside its tolerance.
+/// A metric of a case that may be outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
     /// Name of the case: [`crate::Case::name`].
     pub case: &'static str,
-    /// Metric of the row: [`crate::ComparedMetric::metric`].
+    /// Name of the metric: [`crate::ComparedMetric::metric`].
     pub metric: &'static str,
-    /// Heading of `docs/evidence/validation.md` with the explanation.
+    /// Heading of `docs/evidence/validation.md` below which the difference is explained.
     pub name: &'static str,
 }
 
-/// The order of simultaneous packets is seeded and fair in bufferlab, insertion order in ns-3.
+/// Cause: simultaneous packets have a seeded, fair order in bufferlab, insertion order in ns-3.
 const TIES: &str = "Order of simultaneous packets";
 
-/// A handful of flows have a second timeout; their number changes with the seed.
+/// Cause: a handful of flows have a second timeout; their number changes with the seed.
 const SECOND_TIMEOUTS: &str = "Second timeouts";
 
-/// A few flows share an uplink for a while.
+/// Cause: a few flows share an uplink for a short time.
 const MEET: &str = "Flows that meet";
 
-/// Drops happen only at a few moments.
+/// Cause: drops happen only at a few moments of the run.
 const FULL: &str = "A full buffer under load";
 
-/// Spines send a few of a thousand pauses; the number changes with the seed.
+/// Cause: spines send a few of a thousand pauses; the number changes with the seed.
 const SPINES: &str = "Pauses by spines";
 
-/// The five slowest of 384 or 512 flows belong to one incast or two.
+/// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
-/// About half of some sixty flows are fast, the others are paused.
+/// Cause: of some sixty flows, about half are fast, and the others are paused.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
 
-/// Every known difference. The test also fails if a listed row is within its tolerance.
+/// Every known difference. The test also fails if a listed metric is within its tolerance.
 pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.5", "incast slowdown, p50", TIES),
     row("DT, R = 0.5", "flows with a timeout", TIES),
@@ -69,7 +70,7 @@ pub struct ExplainedSize {
     pub class: &'static str,
     /// Range of sizes: [`SizeClass::sizes`].
     pub sizes: &'static str,
-    /// Heading of `docs/evidence/validation.md` with the explanation.
+    /// Heading of `docs/evidence/validation.md` below which the difference is explained.
     pub name: &'static str,
 }
 
@@ -81,13 +82,13 @@ pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP and Cubic, ABM"),
 ];
 
-/// Entry for RDMA messages just beyond the first window, which are too fast.
+/// Creates the entry for RDMA messages just beyond the first window, which are too fast.
 const fn size(case: &'static str) -> ExplainedSize {
     let name = "Messages of PowerTCP beyond their first window";
     ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
 }
 
-/// Returns the heading that explains why a size class disagrees, if there is one.
+/// Returns the heading that explains why a size class disagrees, if it is a known difference.
 #[must_use]
 pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     let is_it = |known: &&ExplainedSize| {
@@ -107,12 +108,12 @@ pub struct RangeApart {
     pub why: &'static str,
 }
 
-/// Name of the section with the explanation.
+/// Heading of the section with the explanation.
 const MORE_HELD: &str = "A full buffer under load";
-/// Cause unknown: lossless queues occupy more of the pool than in the artifact.
+/// Unexplained difference: lossless queues occupy more of the pool than in the artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";
 
-/// Cause unknown: TCP loses more packets than in the artifact.
+/// Unexplained difference: TCP loses more packets than in the artifact.
 const TCP_LOSSES: &str = "open: TCP loses more than there since its connections are full";
 
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {

@@ -8,9 +8,9 @@
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
-//! A row outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/evidence/validation.md`. The test also fails if a listed row agrees, so no tolerance is
-//! loosened silently.
+//! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
+//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees, so nobody can
+//! loosen a tolerance without a change of the list.
 
 pub mod by_size;
 mod cases;
@@ -35,37 +35,37 @@ pub enum ValidationError {
     /// The engine rejected the scenario, or the run failed.
     #[error(transparent)]
     Simulation(#[from] Box<bufferlab_sim::SimError>),
-    /// A scenario that does not replay a flow list has no counterpart in the reference.
+    /// The scenario does not replay a flow list, so the reference has no run to compare.
     #[error("the scenario replays no flow list")]
     NoFlowList,
     /// A scenario could not be loaded.
     #[error("{0}")]
     Scenario(String),
-    /// A file could not be read.
+    /// A file of the reference could not be read.
     #[error("cannot read {path}")]
     Io {
-        /// Path of the file.
+        /// Path of the unreadable file.
         path: PathBuf,
-        /// The underlying error.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A table could not be read.
+    /// A table of the reference could not be read.
     #[error("cannot read {path}")]
     Csv {
-        /// Path of the table.
+        /// Path of the unreadable table.
         path: PathBuf,
-        /// The underlying error.
+        /// Error of the CSV reader.
         source: csv::Error,
     },
-    /// A cell has an unexpected value.
+    /// A cell of a table has an unexpected value.
     #[error("column {column} holds {text:?}, which is no number")]
     Cell {
-        /// Name of the column.
+        /// Name of the cell's column.
         column: String,
-        /// Text of the cell.
+        /// Text of the unexpected cell.
         text: String,
     },
-    /// The two simulators did not finish the same flows.
+    /// Some flow finished in only one of the two simulators.
     #[error("{ours} flows of ours and {theirs} of theirs finished, or they are not the same")]
     OtherFlows {
         /// Number of flows that finished in bufferlab.
@@ -73,7 +73,7 @@ pub enum ValidationError {
         /// Number of flows that finished in the reference.
         theirs: usize,
     },
-    /// The reference lacks this run or column.
+    /// The reference lacks the run or column with this name.
     #[error("the reference has no {0}")]
     NoReference(String),
 }

@@ -1,7 +1,8 @@
-//! Metrics of bufferlab's run, as the artifact defines them.
+//! Metrics of bufferlab's run, with the artifact's definitions.
 //!
-//! The definitions are the artifact's, so a difference comes from behaviour: percentiles without
-//! interpolation, sampled occupancy (not a time-weighted mean), losses and marks by tier.
+//! Because the definitions are the artifact's, a difference comes from behaviour. Percentiles have
+//! no interpolation, occupancy is sampled (not a time-weighted mean), and losses and marks are
+//! counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -13,31 +14,32 @@ use std::io;
 /// Size below which a flow is short: 100 KB, a bandwidth-delay product (bytes).
 pub const SHORT_FLOW_BYTES: u64 = 100_000;
 
-/// A finished flow, of bufferlab or of the reference.
+/// A finished flow of bufferlab or of the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Sending host.
+    /// Number of the sending host.
     pub src: u32,
-    /// Receiving host.
+    /// Number of the receiving host.
     pub dst: u32,
-    /// Payload (bytes).
+    /// Payload of the flow (bytes).
     pub size_bytes: u64,
-    /// Time at which the application handed over the data.
+    /// Time at which the application handed over the flow's data (ns).
     pub start_ns: u64,
-    /// Time from the start to the last byte at the receiver.
+    /// Time from the flow's start until the receiver has its last byte (ns).
     pub fct_ns: u64,
-    /// FCT / the artifact's ideal FCT. The ideal is the base round trip plus the payload (RDMA:
-    /// with headers) at the host's rate.
+    /// FCT divided by the artifact's ideal FCT. The ideal FCT is the base round-trip time plus the
+    /// payload (RDMA: with headers) at the host's rate.
     pub slowdown: f64,
     /// Whether the flow is part of an incast.
     pub incast: bool,
     /// Name of the flow's class.
     pub class: String,
-    /// Retransmission timeouts; `None` for the reference, which does not record them.
+    /// Number of retransmission timeouts of the flow; `None` for the reference, which does not
+    /// count timeouts.
     pub timeouts: Option<u32>,
 }
 
-/// A port's place in the network, as the reference counts drops and marks.
+/// Tier of a port in the network. The reference counts drops and marks by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Ports from a leaf to a host.
@@ -48,7 +50,7 @@ pub enum Tier {
     Spine,
 }
 
-/// Packet counts by tier.
+/// Numbers of packets by tier of the port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
     /// Number of packets at ports from leaves to hosts.
@@ -60,7 +62,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Number of packets at every port, leaves and spines.
+    /// Number of packets at all ports of leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -74,14 +76,14 @@ impl ByTier {
     }
 }
 
-/// Results of a run.
+/// Results of bufferlab's run for the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Finished flows, in the order in which they finished.
     pub flows: Vec<Flow>,
-    /// Flows that had not finished when the run ended. The reference omits them silently.
+    /// Number of flows that had not finished when the run ended. The reference omits such flows.
     pub unfinished: u64,
-    /// Lost packets.
+    /// Number of lost packets.
     pub drops: ByTier,
     /// Number of lost RDMA packets.
     pub lossless_drops: u64,
@@ -91,21 +93,21 @@ pub struct Outcome {
     pub pauses_of_spines: u64,
     /// Number of packets that switches marked.
     pub marks: ByTier,
-    /// Packets that reached hosts with a mark from any switch.
+    /// Number of packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
     /// Samples of the occupancy of leaf 0: time (ns) and percentage of its buffer.
     pub occupancy: Vec<(u64, f64)>,
-    /// Samples of leaf 0's occupancy by priority and time (ns); none while the queues are empty.
+    /// Samples of leaf 0's occupancy by priority and time (ns); no samples while queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
-    /// Number of packets sent on links; each link counts.
+    /// Number of packets sent on links; a packet counts once per link.
     pub transmissions: u64,
 }
 
 impl Outcome {
-    /// Runs `scenario`.
+    /// Runs `scenario` and collects the results.
     ///
     /// # Errors
-    /// If the scenario does not fit the engine, or an identity breaks.
+    /// If the scenario does not fit the engine, or an accounting identity does not hold.
     pub fn measure(scenario: &Scenario) -> Result<Self, ValidationError> {
         let simulation = Simulation::new(scenario).map_err(Box::new)?;
         let is_list = |spec: &WorkloadSpec| spec.workload.queries() == Queries::Listed;
@@ -123,7 +125,7 @@ impl Outcome {
     }
 
     /// Returns the occupancy samples (percent of the buffer) at `from`, `from + step` … before
-    /// `until`, in ascending order; all times in ns.
+    /// `until`, sorted by occupancy. All times are in ns.
     #[must_use]
     pub fn occupancy_at(&self, from: u64, step: u64, until: u64) -> Vec<f64> {
         let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
@@ -135,7 +137,7 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// Returns the occupancy samples of all queues of a priority, like [`Self::occupancy_at`].
+    /// Returns the occupancy samples of the queues of a priority, like [`Self::occupancy_at`].
     #[must_use]
     pub fn occupancy_of(&self, priority: u8, from: u64, step: u64, until: u64) -> Vec<f64> {
         let at = |time: u64| self.occupancy_by_priority.get(&(priority, time)).copied().unwrap_or(0.0);
@@ -152,15 +154,15 @@ pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
     values
 }
 
-/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, but at least the first.
-/// `None` if there are no values.
+/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, but at least the first
+/// element. `None` without values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let index = (sorted.len() as f64 * p) as usize;
     sorted.get(index.max(1) - 1).copied()
 }
 
-/// Arithmetic mean; `None` if there are no values.
+/// Arithmetic mean of the values; `None` without values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

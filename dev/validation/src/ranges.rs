@@ -1,9 +1,9 @@
-//! Compares ranges of metrics: each range covers runs whose flows start some nanoseconds apart.
+//! Compares ranges of metrics over runs whose flows start some nanoseconds apart.
 //!
-//! `testdata/reference/spread.csv` has the artifact's ranges. In its runs, each flow starts 0 to 19
-//! ns later, drawn per flow. `testdata/reference/ranges.csv` has bufferlab's numbers, one row per
-//! run, seed and metric. `validate --ranges` records them because a full recording takes minutes. A
-//! test repeats some of the runs and expects the same numbers.
+//! `testdata/reference/spread.csv` has the artifact's ranges. In its runs, each flow starts later
+//! by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's numbers, one
+//! row per run, seed and metric. `validate --ranges` records these numbers, because a full
+//! recording takes minutes. A test repeats some of the runs and compares their numbers.
 
 use crate::ValidationError;
 use crate::cases::{CASES, Case};
@@ -14,31 +14,31 @@ use crate::reference::folder;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Largest delay of a flow's start, in the artifact's runs and in bufferlab's.
+/// Largest delay of a flow's start, in the artifact's runs and in bufferlab's runs.
 pub const JITTER: &str = "20 ns";
 
-/// Interval (ns) in which Reverie's switches are sampled: its flows start from 1 s on, for 20 ms.
-/// Bufferlab samples at multiples of the interval.
+/// Interval (ns) in which Reverie's switches are sampled. Reverie's flows start from 1 s on, for
+/// 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// Slowdown above which a late web-search flow counts as one with a timeout. Inferred: with this
-/// value, the column `ws_rto` of two recorded runs is reproduced to the flow.
+/// Slowdown above which a late web-search flow counts as one with a timeout. This value is
+/// inferred: with it, the column `ws_rto` of two recorded runs is reproduced exactly.
 const SLOW: f64 = 4.0;
 
 /// Range of a metric over the artifact's runs of one setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Spread {
-    /// Name of the run, as in the reference's files.
+    /// Name of the run in the reference's files.
     pub run: String,
     /// Name of the metric.
     pub metric: String,
-    /// Number of runs.
+    /// Number of the artifact's runs.
     pub runs: u32,
-    /// Smallest value over the runs.
+    /// Smallest value of the metric over the runs.
     pub min: f64,
-    /// Median over the runs.
+    /// Median of the metric over the runs.
     pub median: f64,
-    /// Largest value over the runs.
+    /// Largest value of the metric over the runs.
     pub max: f64,
 }
 
@@ -51,7 +51,7 @@ pub struct Measured {
     pub seed: u64,
     /// Name of the metric, as in [`Spread`].
     pub metric: String,
-    /// Value of the metric.
+    /// Value of the metric in the run.
     pub value: f64,
 }
 
@@ -81,7 +81,7 @@ pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
     rows(spread_file())
 }
 
-/// Reads bufferlab's recorded numbers.
+/// Reads the numbers recorded from bufferlab's runs.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -89,8 +89,8 @@ pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
     rows(ranges_file())
 }
 
-/// Returns the cases for which the artifact has ranges, with the names of their runs, in the order
-/// of [`CASES`].
+/// Returns the cases for which the artifact has ranges, in the order of [`CASES`], with the names
+/// of their runs.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -103,7 +103,7 @@ pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     Ok(CASES.iter().filter_map(named).collect())
 }
 
-/// Runs a case with noise and returns every metric that both bufferlab and the artifact have.
+/// Runs a case with noise. Returns every metric that both bufferlab and the artifact have.
 ///
 /// # Errors
 /// If the run fails.
@@ -124,7 +124,7 @@ pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, Valid
     Ok(found)
 }
 
-/// A statistic of sorted values; `None` if there are none.
+/// A statistic of sorted values; `None` without values.
 type Statistic = fn(&[f64]) -> Option<f64>;
 
 fn statistic(name: &str) -> Option<Statistic> {
@@ -206,22 +206,23 @@ fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
     })
 }
 
-/// Bufferlab's range of a metric beside the artifact's.
+/// Bufferlab's range of a metric, and the artifact's range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The artifact's range.
+    /// The artifact's range of the metric.
     pub theirs: Spread,
     /// Number of bufferlab's runs.
     pub runs: usize,
-    /// Bufferlab's smallest value.
+    /// Bufferlab's smallest value of the metric.
     pub min: f64,
-    /// Bufferlab's largest value.
+    /// Bufferlab's largest value of the metric.
     pub max: f64,
 }
 
 impl Range {
-    /// Gap between the ranges as a fraction of the artifact's nearest bound: positive if
-    /// bufferlab's is higher, negative if it is lower, zero if they overlap.
+    /// Gap between the two ranges as a fraction of the artifact's nearest bound. The gap is
+    /// positive if bufferlab's range is higher, negative if it is lower, and zero if the ranges
+    /// overlap.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -233,28 +234,28 @@ impl Range {
         }
     }
 
-    /// Whether the artifact's own runs agree within 1 %. True for losses, occupancy and tails of
-    /// isolated incasts; all other metrics are loose.
+    /// Whether the artifact's own runs agree within 1 %. This is true for losses, occupancy and
+    /// tails of isolated incasts. All other metrics are loose.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// Largest gap that still counts as agreement: 2 % for a tight metric, 5 % for a loose one.
+    /// Largest gap between the ranges that counts as agreement: 2 % if tight, 5 % if loose.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         if self.is_tight() { 0.02 } else { 0.05 }
     }
 
-    /// Whether the two ranges agree within the tolerance.
+    /// Whether the gap between the two ranges is within the tolerance.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.gap().abs() <= self.tolerance()
     }
 }
 
-/// Returns all ranges that both simulators have, by run and metric.
+/// Returns all ranges that both simulators have, sorted by run and metric.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -270,8 +271,9 @@ pub fn compare() -> Result<Vec<Range>, ValidationError> {
 }
 
 /// Counts the pairs of policies that bufferlab orders like the artifact, and all pairs that the
-/// artifact separates in a metric. Separated means: ranges of one setting that do not overlap, with
-/// medians more than 5 % apart. Bufferlab's policies are ordered by the middle of their range.
+/// artifact separates in a metric. The artifact separates two policies if their ranges do not
+/// overlap and their medians are more than 5 % apart. Bufferlab's policies are ordered by the
+/// middle of their ranges.
 #[must_use]
 pub fn orders(ranges: &[Range]) -> (usize, usize) {
     let setting = |range: &Range| {

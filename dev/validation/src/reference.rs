@@ -1,4 +1,4 @@
-//! Results of the public artifacts, read from `testdata/reference`.
+//! Reads results of the public artifacts from `testdata/reference`.
 
 use crate::ValidationError;
 use crate::measure::Flow;
@@ -6,10 +6,10 @@ use flate2::read::GzDecoder;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// [`RunKey::variant`] of runs of Reverie's evaluation.
+/// Value of [`RunKey::variant`] for runs of Reverie's evaluation.
 pub const LOSSLESS: &str = "lossless";
 
-/// The folder of ABM's reference data.
+/// Path of the folder with ABM's reference data.
 #[must_use]
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference/abm")
@@ -22,18 +22,18 @@ pub struct RunKey {
     pub variant: &'static str,
     /// Name of the policy: `DT`, `ABM` or `REVERIE`.
     pub policy: &'static str,
-    /// Name of the transport in the reference's files: `dctcp`, `cubic`, …
+    /// Name of the transport in the reference's files, such as `dctcp` or `cubic`.
     pub transport: &'static str,
-    /// Load, request size, query rate and window: the middle part of the file names.
+    /// Middle part of the reference's file names: load, request size, query rate and window.
     pub traffic: &'static str,
-    /// Load on the leaf uplinks.
+    /// Load on the uplinks of leaves.
     pub load: &'static str,
-    /// Request size, divided by the buffer size.
+    /// Request size as a fraction of the buffer size.
     pub request: &'static str,
 }
 
 impl RunKey {
-    /// Folder with the run's files.
+    /// Path of the folder with the run's files.
     fn folder(&self) -> PathBuf {
         if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
     }
@@ -71,17 +71,17 @@ impl RunKey {
     }
 }
 
-/// One row of `expected.csv`.
+/// Row of a run in `expected.csv`.
 #[derive(Clone, Debug)]
 pub struct Expected {
     cells: Vec<(String, String)>,
 }
 
 impl Expected {
-    /// Reads the row of a run.
+    /// Reads the row of a run in `expected.csv`.
     ///
     /// # Errors
-    /// If the file cannot be read or has no such row.
+    /// If the file cannot be read or has no row for the run.
     pub fn load(key: &RunKey) -> Result<Self, ValidationError> {
         let path = key.folder().join("expected.csv");
         let unreadable = |source| ValidationError::Csv { path: path.clone(), source };
@@ -103,10 +103,10 @@ impl Expected {
         self.cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the number of a column; `None` if it is empty because the run had no such flows.
+    /// Returns the number in a column; `None` for an empty cell, because the run had no such flows.
     ///
     /// # Errors
-    /// If there is no such column, or it is not a number.
+    /// If the column does not exist, or its cell is not a number.
     pub fn number(&self, column: &str) -> Result<Option<f64>, ValidationError> {
         match self.text(column) {
             Some("") => Ok(None),

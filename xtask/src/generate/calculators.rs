@@ -7,7 +7,7 @@ use bufferlab_scenario::{format_parameter, parse_parameter};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
 use std::fmt::Write;
 
-/// An example of the documentation: parameters and their values, as a user types them.
+/// An example of a calculator: parameters and their values, as a user types them.
 type Example = &'static [(&'static str, &'static str)];
 
 /// Text of `python/bufferlab/_calculators.py`.
@@ -87,7 +87,7 @@ fn python_type(kind: ParamKind) -> String {
     }
 }
 
-/// Lines of at most 100 columns for a text of a docstring, each with an indent of `indent` columns.
+/// Wraps the text of a docstring at 100 columns, with an indent of `indent` columns.
 fn wrapped(text: &str, indent: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -104,7 +104,7 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines.iter().map(|line| format!("{:indent$}{line}\n", "")).collect()
 }
 
-/// A value in Python syntax.
+/// Formats a parameter's value in Python syntax.
 fn python_value(value: &ParamValue) -> String {
     match value {
         ParamValue::Ratio(x) => format!("{x:?}"),
@@ -120,7 +120,7 @@ fn python_value(value: &ParamValue) -> String {
     }
 }
 
-/// Description of a parameter, with the unit of a plain number and the rule of a computed default.
+/// Description of a calculator's parameter, with its unit or the rule of its computed default.
 fn python_doc(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => " (bytes)".to_owned(),
@@ -136,7 +136,7 @@ fn python_doc(param: &ParamInfo) -> String {
     format!("{}{unit}{default}.", param.doc.trim_end_matches('.'))
 }
 
-/// The first example that has an answer, as a Python call.
+/// The calculator's first example that has an answer, as a Python call.
 fn doctest(info: &CalculatorInfo) -> String {
     let calls = info.examples.iter().map(|example| (*example, derivation(info, example)));
     let mut answers = calls.filter_map(|(example, found)| Some((example, found.answers.into_iter().next()?)));
@@ -156,13 +156,13 @@ fn doctest(info: &CalculatorInfo) -> String {
     )
 }
 
-/// The value of an example.
+/// Parses the value of a parameter in an example.
 fn value(info: &CalculatorInfo, name: &str, text: &str) -> ParamValue {
     let param = info.param(name).unwrap_or_else(|| panic!("{} has no parameter {name}", info.name));
     parse_parameter(param.kind, text).unwrap_or_else(|error| panic!("{} {name}: {error}", info.name))
 }
 
-/// Output of an example.
+/// Runs the calculator with the parameters of an example.
 fn derivation(info: &CalculatorInfo, example: Example) -> Derivation {
     let values: Vec<_> =
         example.iter().map(|(name, text)| ((*name).to_owned(), value(info, name, text))).collect();
@@ -173,13 +173,13 @@ fn source(info: &CalculatorInfo) -> String {
     format!("Source: {}.", info.source.trim_end_matches('.'))
 }
 
-/// Combinations of parameters that belong together, in a sentence.
+/// A sentence with the combinations of parameters that belong together.
 fn rules(info: &CalculatorInfo) -> Option<String> {
     let rules: Vec<_> = info.rules.iter().map(|rule| format!("The calculator takes {rule}.")).collect();
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
-/// Generated part of `docs/reference/calculators.md`.
+/// The generated part of `docs/reference/calculators.md`.
 pub(super) fn reference() -> String {
     CALCULATORS.built_in().iter().map(|info| section(info)).collect()
 }

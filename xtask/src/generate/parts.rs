@@ -1,26 +1,26 @@
 //! Documents whose text only the tests of other crates know: results of measurements, or texts that
 //! need linked code.
 //!
-//! A test compares its document, and stores the new text if the document is stale
-//! (`bufferlab-pages`). This module runs the tests and writes these texts.
+//! A test compares its document, and stores the new text of a stale document (`bufferlab-pages`).
+//! This module runs the tests and writes these texts.
 
 use crate::{cargo, root, run};
 use std::collections::BTreeSet;
 
-/// Tests of a crate that compare documents.
+/// Tests of one crate that compare documents.
 struct Part {
     /// Name of the crate, without `bufferlab-`.
     name: &'static str,
-    /// Whether a plain `cargo xtask generate` runs the part: it takes seconds.
+    /// Whether a plain `cargo xtask generate` runs this part, because it takes only seconds.
     is_quick: bool,
-    /// Test binary of the part, and the filter of its tests.
+    /// Test binary of the part, and the filter that selects its tests.
     target: &'static str,
     tests: &'static [&'static str],
-    /// The documents that the part writes.
+    /// Documents that the part writes.
     writes: &'static str,
 }
 
-/// All parts. The last ones read documents of earlier ones.
+/// All parts. A part follows the parts whose documents it reads.
 const PARTS: &[Part] = &[
     Part {
         name: "conformance",
@@ -94,14 +94,14 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Selection of parts.
+/// Selection of the parts to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts<'a> {
-    /// The parts that take seconds.
+    /// All parts that take only seconds.
     Quick,
-    /// Every part, which takes half an hour.
+    /// All parts, which together take half an hour.
     All,
-    /// Every part that belongs to these crates.
+    /// All parts of the crates with these names.
     Of(&'a [&'a str]),
 }
 
@@ -123,10 +123,10 @@ impl Parts<'_> {
     }
 }
 
-/// Writes the documents of `parts`; prints which parts it ran and which it skipped.
+/// Writes the documents of `parts`; prints the names of run and skipped parts.
 ///
 /// # Errors
-/// If there is no such part, a test fails for a reason other than a stale document, or a document
+/// If a part is unknown, a test fails for a reason other than a stale document, or a document
 /// cannot be written.
 pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     let chosen = parts.chosen()?;
@@ -142,8 +142,8 @@ pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Repeats the tests of a part until no document is stale: a document may depend on another
-/// document.
+/// Repeats the tests of a part until no document is stale. Several rounds are needed if a document
+/// depends on another document.
 fn write_part(part: &Part) -> Result<(), String> {
     let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
     take()?;
@@ -161,13 +161,13 @@ fn write_part(part: &Part) -> Result<(), String> {
     Err(format!("{}: documents are still stale after {ROUNDS_MAX} rounds: they never settle", part.name))
 }
 
-/// Maximum number of rounds: a document may be stale until others are written.
+/// Maximum number of rounds: a document may be stale until other documents are written.
 const ROUNDS_MAX: usize = 5;
 
-/// Compares the documents of `parts`.
+/// Checks that the documents of `parts` are up to date.
 ///
 /// # Errors
-/// If a document is stale, or there is no such part.
+/// If a document is stale, or a part is unknown.
 pub(super) fn check(parts: Parts<'_>) -> Result<(), String> {
     let failed: Vec<_> =
         parts.chosen()?.into_iter().filter(|part| run(&mut part.command()).is_err()).collect();

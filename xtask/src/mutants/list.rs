@@ -1,22 +1,22 @@
-//! Lists mutants, known equivalents, and samples.
+//! Lists mutants and known equivalent mutants, and draws samples.
 
 use bufferlab_units::mix;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// List of mutants without observable effect, with reasons.
+/// File that lists mutants without observable effect, with reasons.
 pub(super) const EQUIVALENTS: &str = "testdata/mutants.toml";
 
 /// One small change of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mutant {
-    /// Name as cargo-mutants prints it: file, line, column, replacement.
+    /// Name of the mutant as cargo-mutants prints it: file, line, column, replacement.
     pub(super) name: String,
-    /// Package of the mutant.
+    /// Package whose code the mutant changes.
     pub(super) package: String,
-    /// Name without line and column, with the text of the line: independent of changes elsewhere in
-    /// the file. Equal keys are numbered.
+    /// Name of the mutant without line and column, with the text of the changed line. Changes
+    /// elsewhere in the file do not affect the key. Equal keys are numbered.
     pub(super) key: String,
     /// Changed line of the source, trimmed.
     pub(super) line: String,
@@ -26,7 +26,7 @@ pub(super) struct Mutant {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Equivalent {
-    /// Key of the mutant, as in [`Mutant::key`].
+    /// Key of the equivalent mutant, as in [`Mutant::key`].
     mutant: String,
     /// Reason for which the mutant has no effect.
     reason: String,
@@ -76,14 +76,15 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// Converts `file:line:column: what` to a key without line and column, with the text of the line.
+/// Converts a mutant's name `file:line:column: what` to a key without line and column. The key has
+/// the text of the line instead.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
     format!("{file}: {what} | {line}")
 }
 
-/// Parses the list of equivalents.
+/// Parses the list of equivalent mutants.
 pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     let file: EquivalentsText = toml::from_str(text).map_err(|error| format!("{EQUIVALENTS}: {error}"))?;
     match file.equivalent.iter().find(|entry| entry.reason.trim().is_empty()) {
@@ -92,7 +93,7 @@ pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     }
 }
 
-/// Listed equivalents in files of `packages` that are not mutants.
+/// Listed equivalents in files of `packages` that match no mutant.
 pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[&str]) -> Vec<String> {
     let folders: Vec<_> =
         packages.iter().map(|name| format!("crates/{}/", name.trim_start_matches("bufferlab-"))).collect();
@@ -103,8 +104,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` of the mutants, or all. The choice depends only on the seed and the keys:
-/// changes elsewhere in the file do not affect it.
+/// Selects `count` mutants, or all. The selection depends only on the seed and the keys, so changes
+/// elsewhere in the file do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();
@@ -149,7 +150,7 @@ mod tests {
         };
         assert_eq!(names(1, &all), names(1, &all));
         assert_ne!(names(1, &all), names(2, &all));
-        // The choice stays equal if ten mutants that were not selected disappear.
+        // The sample stays equal if ten mutants outside the sample disappear.
         let chosen = names(1, &all);
         let rest: Vec<_> = all.iter().filter(|m| !chosen.contains(&m.key)).take(10).cloned().collect();
         let fewer: Vec<_> = all.iter().filter(|m| !rest.contains(m)).cloned().collect();

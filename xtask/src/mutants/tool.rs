@@ -11,26 +11,26 @@ use std::process::Command;
 /// Version of cargo-mutants to install.
 const VERSION: &str = "27.1.0";
 
-/// Tests of whole programs and documents detect no mutant that others miss.
+/// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Exhaustive tests of short scripts detect more, but take longer than all others together. They
-/// run only on survivors.
+/// Exhaustive tests of short scripts. They detect more mutants, but take longer than all other
+/// tests together, so they run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
 /// Tests to run on mutants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests<'a> {
-    /// Packages of the tests.
+    /// Packages whose tests run.
     pub(super) packages: &'a [&'a str],
     /// Whether slow tests run, too.
     pub(super) thorough: bool,
-    /// Whether the tests run on the unchanged code first.
+    /// Whether the tests first run on the unchanged code.
     pub(super) baseline: bool,
-    /// Timeout (s).
+    /// Timeout of one test run (s).
     pub(super) timeout: u64,
 }
 
-/// The installed cargo-mutants.
+/// The installed program cargo-mutants.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     program: PathBuf,
@@ -94,8 +94,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1, mutants that delete a field of a struct pass every `--re`: exclude at
-        // least other files.
+        // In version 27.1, mutants that delete a field of a struct pass every `--re`. So exclude at
+        // least the mutants of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);
@@ -108,13 +108,13 @@ impl Tool {
         for name in SKIPPED.iter().chain(slow) {
             command.args(["--skip", name]);
         }
-        // The copies of the tree share unchanged builds.
+        // The copies of the repository share unchanged builds.
         command.env("CARGO_TARGET_DIR", out.join("build"));
         // A mutant changes one line: building its crate from scratch takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
         let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
-        // 0: all detected, 2: some missed, 3: some timed out. Other codes are failures of the tool,
-        // or of the tests without a mutant.
+        // Exit codes: 0 if all mutants are detected, 2 if some are missed, 3 if some timed out.
+        // Other codes are failures of the tool, or of the tests on the unchanged code.
         if !matches!(status.code(), Some(0 | 2 | 3)) {
             return Err(format!("cargo-mutants failed: {status}"));
         }
@@ -142,7 +142,7 @@ fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
 }
 
-/// A regular expression that matches only this text.
+/// Returns a regular expression that matches only `text`.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! Language rules.
+//! The language rules for comments and pages.
 
 use super::text::{Kind, Line, Passage};
 
@@ -9,11 +9,11 @@ pub(super) struct Rule {
     pub(super) name: &'static str,
     /// Advice to the author.
     pub(super) advice: &'static str,
-    /// Finds the lines that break the rule.
+    /// Function that finds the lines that break the rule.
     broken: fn(&Passage) -> Vec<Line>,
 }
 
-/// All rules.
+/// All language rules.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "back-reference",
@@ -137,12 +137,12 @@ const FILLERS: &[&str] = &[
     "that is there",
 ];
 
-/// Maximum number of columns of a line.
+/// Maximum number of columns of a comment line.
 const COLUMNS_MAX: usize = 100;
 /// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 25;
 
-/// Violations of all rules in a passage, with the lines.
+/// Lines of a passage that violate a language rule, with the names of the rules.
 pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     let of_rule = |rule: &Rule| {
         let name = rule.name;
@@ -151,7 +151,8 @@ pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     RULES.iter().flat_map(of_rule).collect()
 }
 
-/// The first line of a passage of some kinds, if it begins with one of `beginnings`.
+/// The first line of a passage, if the passage has one of `kinds` and begins with one of
+/// `beginnings`.
 fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     let line = &passage.lines[0];
     let text = line.text.to_lowercase();
@@ -159,7 +160,7 @@ fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     if is_broken { vec![line.clone()] } else { Vec::new() }
 }
 
-/// Whether a line is too long; a line of one unbreakable word is not.
+/// Whether a line is too long; a line of one unbreakable word is never too long.
 fn is_long(line: &Line) -> bool {
     line.columns > COLUMNS_MAX && line.text.split_whitespace().nth(1).is_some()
 }
@@ -172,7 +173,7 @@ fn fillers(passage: &Passage) -> Vec<Line> {
     passage.lines.iter().filter(is_broken).cloned().collect()
 }
 
-/// Whether a text contains these words, not as parts of longer ones.
+/// Whether a text contains these words as whole words.
 fn has_words(text: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '\'');
     text.match_indices(words).any(|(at, _)| {

@@ -9,8 +9,8 @@ const COMMENTS: usize = 130;
 /// Number of sentences of pages and help texts in a sample.
 const SENTENCES: usize = 60;
 
-/// A sample by a seed: lines of comments and docstrings, then sentences of pages and help texts,
-/// each with its place.
+/// Draws a sample with a seed: lines of comments and docstrings, then sentences of pages and help
+/// texts. Every text is printed with its place.
 ///
 /// # Errors
 /// If the files cannot be listed.
@@ -28,7 +28,7 @@ pub fn sample(seed: u64) -> Result<(Vec<String>, Vec<String>), String> {
     Ok((drawn(comments.collect(), COMMENTS, seed), drawn(sentences.collect(), SENTENCES, seed)))
 }
 
-/// Prints a sample.
+/// Prints the sample of a seed.
 ///
 /// # Errors
 /// Returns the errors of [`sample`].
@@ -46,7 +46,7 @@ fn has_words(text: &str) -> bool {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3
 }
 
-/// Draws `count` entries without repetition.
+/// Draws `count` entries of a list without repetition.
 fn drawn(mut all: Vec<String>, count: usize, seed: u64) -> Vec<String> {
     let mut stream = RandomStream::new(seed, "prose", 0);
     let count = count.min(all.len());

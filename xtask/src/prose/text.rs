@@ -1,30 +1,30 @@
 //! Extracts texts for people: comments, docstrings, pages.
 
-/// Kind of text of a passage.
+/// Kind of text in a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A doc comment or a docstring.
     Doc,
     /// The help text of the command line.
     Help,
-    /// Any other comment.
+    /// A comment that is not a doc comment.
     Comment,
     /// A paragraph of a page.
     Page,
 }
 
-/// A line of a file.
+/// A line of a source file or page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Line number, from 1.
+    /// Number of the line in its file, from 1.
     pub(super) number: usize,
-    /// Number of columns in the file.
+    /// Number of columns of the line in its file.
     pub(super) columns: usize,
-    /// Text without comment markers.
+    /// Text of the line without comment markers.
     pub(super) text: String,
 }
 
-/// A comment or a paragraph.
+/// A comment of a source file, or a paragraph of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     pub(super) file: String,
@@ -34,13 +34,13 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    /// All lines as one text.
+    /// All lines of the passage as one text.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Sentences of the passage, with their first lines.
+    /// Sentences of the passage, each with the line on which it begins.
     pub(super) fn sentences(&self) -> Vec<(Line, String)> {
         let mut sentences: Vec<(Line, String)> = Vec::new();
         let mut is_new = true;
@@ -64,7 +64,7 @@ impl Passage {
 
 const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "No.", "vs.", "etc."];
 
-/// Passages of a file. Generated pages have none, because their sources have them.
+/// Comments or paragraphs of a file. Generated pages have none, because their sources have them.
 pub(super) fn passages(file: &str, text: &str) -> Vec<Passage> {
     let is_generated = text.lines().take(5).any(|line| line.contains("<!-- generated"));
     let is_foreign = file.contains("/vendor/") || file.starts_with("target/");
@@ -89,7 +89,7 @@ fn rust(file: &str, text: &str) -> Vec<Passage> {
     })
 }
 
-/// Joins consecutive lines to passages if `comment` recognises and trims them.
+/// Joins consecutive comment lines to passages. `comment` recognises and trims a comment line.
 fn joined<'t>(
     file: &str,
     text: &'t str,

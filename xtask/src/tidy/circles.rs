@@ -1,4 +1,4 @@
-//! Modules of a crate that import each other in a circle.
+//! Finds modules of a crate that import each other in a circle.
 //!
 //! A circle usually means that a name is defined in the wrong module. Nodes are the top-level
 //! modules of a crate with everything below them; an arrow is a path `crate::module` outside unit
@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Known circles: the crate, and the modules of each. The list may only shrink.
+/// Known circles of imports: a crate, and the modules of the circle. The list may only shrink.
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("core", &["classify", "event", "flows", "policy"]),
     ("params", &["info", "params", "profiles", "value"]),
@@ -22,10 +22,10 @@ pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("workload", &["kinds", "traffic", "workload"]),
 ];
 
-/// Arrows between the modules of one crate.
+/// Imports between the modules of one crate: each module with the modules that it imports.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Circles that [`KNOWN`] lacks, and entries of [`KNOWN`] without a circle.
+/// Circles of imports that [`KNOWN`] lacks, and entries of [`KNOWN`] without a circle.
 pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) -> Vec<String> {
     let found: BTreeSet<(String, Vec<String>)> = graphs(sources)
         .into_iter()
@@ -68,7 +68,7 @@ fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
     graphs
 }
 
-/// First names of the paths that begin at the crate's root.
+/// First names of the paths that begin with `crate::`.
 fn imported(text: &str) -> BTreeSet<String> {
     let code: String = text
         .lines()
@@ -114,7 +114,7 @@ fn head(path: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Groups of modules that reach each other, sorted.
+/// Groups of modules that import each other directly or indirectly, sorted.
 fn circles(graph: &Graph) -> BTreeSet<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|module| (module.as_str(), reachable(graph, module))).collect();
@@ -126,7 +126,7 @@ fn circles(graph: &Graph) -> BTreeSet<Vec<String>> {
         .collect()
 }
 
-/// Modules that `start` imports, directly or through others.
+/// Modules that `start` imports, directly or through other modules.
 fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
     while let Some(module) = open.pop() {
@@ -144,7 +144,7 @@ fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
 
-    /// Problems of a crate of five files.
+    /// Problems of an invented crate of five files.
     fn problems_of_x(known: &[(&str, &[&str])]) -> Vec<String> {
         let files = [
             ("lib.rs", "use crate::a::A;"),

@@ -1,13 +1,14 @@
 //! Checks dependencies against `deny.toml`: licences, sources and banned crates.
 //!
-//! `cargo deny` checks more, but is often absent. This check covers the build of this machine.
+//! `cargo deny` checks more, but is often not installed. This check covers the dependencies of a
+//! build on this machine.
 
 use crate::{cargo, output, read};
 use serde::Deserialize;
 use serde_json::Value;
 use std::process::Command;
 
-/// The checked part of `deny.toml`.
+/// The part of `deny.toml` that this module checks.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -36,7 +37,7 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// Violations by the dependencies of the workspace on this machine.
+/// Dependencies that violate `deny.toml`, in a build for this machine.
 ///
 /// # Errors
 /// If cargo fails or `deny.toml` is invalid.
@@ -83,7 +84,7 @@ fn is_allowed(expression: &str, allow: &[String]) -> bool {
     any(&mut rest, allow).unwrap_or(false) && rest.is_empty()
 }
 
-/// Terms joined by OR; `None` if the expression is malformed.
+/// Whether one of the terms joined by OR is allowed; `None` if the expression is malformed.
 fn any(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let mut found = all(words, allow)?;
     while words.first() == Some(&"OR") {
@@ -93,7 +94,7 @@ fn any(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     Some(found)
 }
 
-/// Parses the terms that AND joins.
+/// Whether all terms joined by AND are allowed; `None` if the expression is malformed.
 fn all(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let mut found = term(words, allow)?;
     while words.first() == Some(&"AND") {
@@ -103,7 +104,7 @@ fn all(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     Some(found)
 }
 
-/// An expression in brackets, or a licence with its exception.
+/// Parses an expression in brackets, or a licence with its exception.
 fn term(words: &mut &[&str], allow: &[String]) -> Option<bool> {
     let (first, mut rest) = words.split_first()?;
     let found = if *first == "(" {

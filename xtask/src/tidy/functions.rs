@@ -1,8 +1,8 @@
-//! Finds functions that are too long, except listed ones.
+//! Finds functions that are too long and not in the list of exceptions.
 //!
-//! A function that fits on one page can be judged immediately. The list of exceptions is a ratchet:
-//! it contains exactly the longer functions. A function that has become shorter must leave it, and
-//! none joins it without a reason.
+//! A function that fits on one page can be judged immediately. The list of exceptions contains
+//! exactly the longer functions, and should only shrink. A function that has become shorter must
+//! leave the list, and a function joins the list only with a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -12,20 +12,20 @@ use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Signature, TraitItemFn}
 /// Maximum number of lines of a function, from its name to its closing brace.
 const LINES_MAX: usize = 70;
 
-/// A function above the limit.
+/// A function that may be longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Long {
-    /// File, relative to the root.
+    /// Path of the function's file, relative to the root.
     pub(super) path: &'static str,
     pub(super) name: &'static str,
     /// Reason for the length of the function.
     pub(super) reason: &'static str,
 }
 
-/// All exceptions, by file.
+/// All functions that may be longer than the limit, by file.
 pub(super) const LONG: &[Long] = &[];
 
-/// Functions in the files of `sources` (path and text) that are too long and not in `listed`, and
+/// Functions in the files of `sources` (path and text) that are too long and not in `listed`. Also
 /// entries of `listed` that are not too long.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
@@ -59,16 +59,16 @@ pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> 
     problems
 }
 
-/// A function and its length.
+/// A function of a file, and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Function {
     name: String,
-    /// First line.
+    /// First line of the function in its file.
     line: usize,
     lines: usize,
 }
 
-/// Functions of a file, without tests.
+/// Functions of a source file, without tests.
 fn functions(text: &str) -> Result<Vec<Function>, String> {
     let file = syn::parse_file(text).map_err(|error| error.to_string())?;
     let mut found = Found::default();
@@ -120,7 +120,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// Whether the attributes include `#[test]` or `#[cfg(test)]`.
+/// Whether the attributes of an item include `#[test]` or `#[cfg(test)]`.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -133,7 +133,7 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
 mod tests {
     use super::*;
 
-    /// A method of `lines` lines, after a comment and an attribute, with a nested function.
+    /// Code of a method of `lines` lines, after a comment and an attribute, with a nested function.
     fn method(name: &str, lines: usize) -> String {
         let body = "        work();\n".repeat(lines - 2);
         format!("impl Thing {{\n    /// Works.\n    #[inline]\n    pub fn {name}() {{\n{body}    }}\n}}\n")

@@ -1,14 +1,15 @@
 //! Finds code that parses texts which the program writes for people.
 //!
 //! The words of an id, a label or a message may change. Code that needs the meaning uses a field or
-//! a type. Outside tests, the check finds calls such as `metric.id.starts_with("class.")`,
-//! `error.to_string().contains("unknown")`, `page.matches("<figure")` and `name.split('_')`.
+//! a type. Outside tests, this check reports calls that search such texts. Examples are
+//! `metric.id.starts_with("class.")`, `error.to_string().contains("unknown")`,
+//! `page.matches("<figure")` and `name.split('_')`.
 
 use super::functions::is_test;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, Member};
 
-/// Methods that search a text.
+/// Methods of Rust that search a text.
 const LOOKS: &[&str] = &[
     "contains",
     "ends_with",
@@ -23,7 +24,7 @@ const LOOKS: &[&str] = &[
     "strip_suffix",
 ];
 
-/// Fields and methods that are texts for people.
+/// Names of fields and methods that return texts for people.
 const WRITTEN: &[&str] = &["heading", "id", "label", "message", "title", "to_string", "verdict", "words"];
 
 /// A file that may parse texts, with the reason.
@@ -33,7 +34,7 @@ pub(super) struct Allowed {
     pub(super) reason: &'static str,
 }
 
-/// All exceptions.
+/// All files that may parse texts for people.
 pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "crates/cli/src/theory_args.rs", reason: "a placeholder of the help, only to be read" },
     Allowed { path: "dev/fuzz/src/compose.rs", reason: "settings that it wrote as `key=value` itself" },
@@ -45,8 +46,8 @@ pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "dev/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
 ];
 
-/// Files of `sources` (path and text) that parse texts and are not in `allowed`, and files in
-/// `allowed` without such a call.
+/// Files of `sources` (path and text) that parse texts for people and are not in `allowed`. Also
+/// files in `allowed` without such a call.
 pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];
@@ -80,7 +81,7 @@ pub(super) fn in_python(path: &str, text: &str) -> Vec<String> {
     found.map(problem).collect()
 }
 
-/// Lines with calls that search a text, and the calls.
+/// Calls that search a text for people, with their line numbers.
 fn calls(text: &str) -> syn::Result<Vec<(usize, String)>> {
     let file = syn::parse_file(text)?;
     let mut found = Found::default();
@@ -129,7 +130,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// Text of a literal.
+/// Text of a string literal in an expression.
 fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(expr) => match &expr.lit {

@@ -1,17 +1,17 @@
 //! Limits for words of a page and rows of a table.
 //!
-//! A generated page grows with every entry of a registry. A long table belongs in a CSV file, and
-//! its page summarises it.
+//! A generated page grows with every entry of a registry. A long table belongs in a CSV file. The
+//! table's page summarises this file.
 
 /// Maximum number of words of a page below `docs/`, including tables.
 const WORDS_MAX: usize = 6_000;
-/// Maximum number of words of introductory pages.
+/// Introductory pages, with the maximum number of words of each page.
 const FIRST_PAGES: &[(&str, usize)] =
     &[("README.md", 900), ("ARCHITECTURE.md", 1_500), ("CONTRIBUTING.md", 900)];
-/// Maximum number of rows of a table, without its header.
+/// Maximum number of rows of a Markdown table, without its header.
 const ROWS_MAX: usize = 200;
 
-/// Problems of one Markdown page.
+/// Problems of one Markdown page: too many words, or tables with too many rows.
 pub(super) fn check(path: &str, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(max) = words_max(path) {
@@ -29,13 +29,13 @@ pub(super) fn check(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Limit of words of a page, if it has one.
+/// Maximum number of words of a page, if the page has a limit.
 fn words_max(path: &str) -> Option<usize> {
     let first = FIRST_PAGES.iter().find(|(page, _)| *page == path).map(|(_, max)| *max);
     first.or(path.starts_with("docs/").then_some(WORDS_MAX))
 }
 
-/// Tables with their first lines and numbers of rows.
+/// Tables of a page, each with its first line and number of rows.
 fn tables(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<_> = text.lines().map(|line| line.trim_start().starts_with('|')).collect();
     let mut tables = Vec::new();

@@ -1,6 +1,6 @@
 //! Checks that references exist: files, numbered sections, errata, claims, tests, cases of vectors.
 //!
-//! References are recognised by their form, in every tracked text file, including code and CSV:
+//! A reference is recognised by its form, in every tracked text file, including code and CSV:
 //!
 //! * a path whose first folder is one of the repository's (`docs/reference/theory.md`,
 //!   `crates/sim/src/*.rs`), or a bare `NAME.md`;
@@ -13,13 +13,13 @@
 
 use std::collections::BTreeSet;
 
-/// Name endings of files that can be references.
+/// Endings of file names that can be references.
 const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// Invented paths: files that the walk-throughs in `docs/extend` create, and a misspelling in a
-/// test.
+/// References to files that do not exist: files that the walk-throughs in `docs/extend` create, and
+/// a misspelling in a test.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/reference/policies/toy-quota.md",
@@ -37,17 +37,17 @@ const MADE_UP: &[&str] = &[
     "scenarios/star-incas.toml",
 ];
 
-/// Reads a file by its path from the root.
+/// A function that reads a file by its path from the root of the repository.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Files, folders and numbers that references may name.
 pub(super) struct Known<'a> {
     files: BTreeSet<&'a str>,
-    /// Folders and files at the root.
+    /// Names of folders and files at the root of the repository.
     top: BTreeSet<&'a str>,
     errata: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// Prefixes of claim numbers: `ABM`, `LP`, ….
+    /// Prefixes of claim numbers, such as `ABM` and `LP`.
     papers: BTreeSet<String>,
     read: Read<'a>,
 }
@@ -85,7 +85,7 @@ impl<'a> Known<'a> {
         problems
     }
 
-    /// Problem of the reference `word`, which `rest` of its line follows.
+    /// Problem of the reference `word`. `rest` is the text of its line after the reference.
     fn problem(&self, path: &str, word: &str, rest: &str) -> Option<String> {
         if is_number_of(word, |paper| paper == "E") && !self.errata.contains(word) {
             return Some(format!("the erratum {word} is not in docs/evidence/errata.md"));
@@ -121,17 +121,17 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // Programs mention files that they write. A page, or a capitalised name, means an
-            // existing file.
+            // A program may mention a file that it writes. The name of a page, or a capitalised
+            // name, means an existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
         }
     }
 
-    /// The file to which `word` in the file `path` refers: from the root, from the folder of
-    /// `path`, or from its crate; pages also by file name alone. A pattern with `*` matches any
-    /// file.
+    /// The file to which the reference `word` in the file `path` refers. The reference may be a
+    /// path from the root, from the folder of `path`, or from its crate. Pages may be named without
+    /// folder. A pattern with `*` matches any file.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -159,7 +159,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Words of a line that can be references, each with the rest of the line.
+/// Words of a line that can be references, each with the text after it.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '*');
     let mut rest = line;
@@ -179,7 +179,7 @@ fn is_crate(word: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
 }
 
-/// Whether `word` is `PAPER-PLACE-NUMBER`, the form of errata and claims.
+/// Whether `word` has the form of an erratum's or a claim's number, `PAPER-PLACE-NUMBER`.
 fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
     let parts: Vec<_> = word.split('-').collect();
     let [paper, place, number] = parts[..] else { return false };
@@ -189,8 +189,8 @@ fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Name after `file::`: an identifier in a Rust file; for vectors the text up to the closing
-/// backtick.
+/// Name after `file::` in a reference: an identifier in a Rust file. In vectors, the name ends at
+/// the closing backtick.
 fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     if file.ends_with(".toml") {
         return rest.split_once('`').map(|(name, _)| name);
@@ -199,8 +199,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name
-/// (`), a case of vectors.
+/// Whether the text of `file` declares `name`: as a function, as an entry of `claims!` (`Holds "ID"
+/// name (`), or as a case of vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));
@@ -208,7 +208,7 @@ fn declares(file: &str, text: &str, name: &str) -> bool {
     [format!("fn {name}("), format!("\" {name} (")].iter().any(|declaration| text.contains(declaration))
 }
 
-/// Number in ` section 3.2`, which may follow a path and its closing mark.
+/// Number of a reference such as ` section 3.2` after a path and its closing mark.
 fn section(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['`', ']', ')', ',']).strip_prefix(" section ")?;
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());

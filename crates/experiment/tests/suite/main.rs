@@ -1,3 +1,3 @@
-//! The declaration of the format against the experiments of the papers.
+//! Tests the declaration of the format with the experiments of the papers.
 
 mod schema;

@@ -1,4 +1,4 @@
-//! From the traces of all ranks to one schedule.
+//! Builds one schedule from the traces of all ranks.
 
 use super::{Kind, Trace, TraceNode};
 use crate::{ImportError, ImportOptions, Notices};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Class of all transfers of a Chakra schedule.
 const CLASS: &str = "message";
 
-/// A message, by sender, receiver and tag.
+/// Sender, receiver and tag of a message.
 type Channel = (u32, u32, i64);
 
 /// A collective of one rank: the nodes before and after it, and its properties.
@@ -24,25 +24,25 @@ struct Part {
     bytes: u64,
 }
 
-/// Construction of the schedule.
+/// State of building the schedule.
 struct Build<'a> {
     options: &'a ImportOptions,
     builder: ScheduleBuilder,
     class: u16,
     sends: BTreeMap<Channel, VecDeque<NodeId>>,
     receives: BTreeMap<Channel, VecDeque<NodeId>>,
-    /// Collectives by group and by their number in the group.
+    /// Collectives of all ranks, by group and by their number in the group.
     collectives: BTreeMap<(String, usize), Vec<Part>>,
     missing: u64,
     counts: [u64; 4],
-    /// Whether control dependencies count.
+    /// Whether control dependencies of the traces are used.
     has_controls: bool,
 }
 
 /// Builds one schedule from the traces of all ranks.
 ///
-/// Control dependencies of some PyTorch traces contradict the data dependencies. The schedule then
-/// has the data dependencies only.
+/// In some PyTorch traces, control dependencies contradict data dependencies. The schedule then has
+/// only the data dependencies.
 pub(crate) fn build(
     traces: &[Trace],
     groups: &BTreeMap<String, Vec<u32>>,
@@ -121,9 +121,9 @@ fn plain(problem: &str, advice: &str) -> ImportError {
 }
 
 impl Build<'_> {
-    /// Adds the nodes of one rank, then its dependencies.
+    /// Adds the nodes of one rank, then the dependencies of these nodes.
     fn add(&mut self, trace: &Trace) -> Result<(), ImportError> {
-        // First and last node in the schedule of every node of the trace.
+        // First and last node in the schedule for every node of the trace.
         let mut ids: BTreeMap<u64, (NodeId, NodeId)> = BTreeMap::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         let mut placed = Vec::with_capacity(trace.nodes.len());
@@ -200,7 +200,7 @@ impl Build<'_> {
                 Ok((begin, end))
             }
             Some(Kind::Compute) => {
-                // Old traces lack this attribute; their computations run on a CPU.
+                // Old traces lack the attribute `is_cpu_op`; their computations run on a CPU.
                 let lane = u8::from(node.numbers.get("is_cpu_op").copied().unwrap_or(1) != 0);
                 let micros = node.micros.min(u64::MAX / 1_000_000);
                 let work = Work::Compute { rank, lane, duration: Time::from_us(micros) };
@@ -213,7 +213,7 @@ impl Build<'_> {
         }
     }
 
-    /// Joins sends and receives of one channel, first in first out.
+    /// Joins sends and receives of one channel in the order first in, first out.
     fn join_messages(&mut self, notices: &mut Notices) -> Result<(), ImportError> {
         let mut unread = 0;
         for (channel, receives) in std::mem::take(&mut self.receives) {
@@ -293,7 +293,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Lets the ends of all parts wait for the beginnings of all parts.
+    /// Makes the ends of all parts of a collective wait for the beginnings of all parts.
     fn barrier(&mut self, begins: &[NodeId], parts: &[Part]) -> Result<(), ImportError> {
         let barrier = self.builder.node(Work::Barrier).map_err(refuse)?;
         for &begin in begins {

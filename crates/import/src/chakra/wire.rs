@@ -1,6 +1,6 @@
-//! Encoding of protocol buffers: the part that Chakra traces use.
+//! Decodes protocol buffers, as far as Chakra traces use them.
 
-/// A field of a message.
+/// Value of a field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Varint(u64),
@@ -9,11 +9,11 @@ pub(super) enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// A damaged message, with the offset of the damage.
+/// Error for a damaged message, with the offset of the damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Damage;
 
-/// Reads a variable-length number from the front of `bytes`.
+/// Reads a number of variable length from the front of `bytes`.
 pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, Damage> {
     let mut number = 0_u64;
     for place in 0..10 {
@@ -35,7 +35,7 @@ pub(super) fn message<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], Damage> {
     Ok(message)
 }
 
-/// Calls `each` with the number and the value of every field.
+/// Calls `each` with the number and the value of every field of a message.
 pub(super) fn fields<'a>(
     mut bytes: &'a [u8],
     mut each: impl FnMut(u64, Value<'a>) -> Result<(), Damage>,
@@ -62,7 +62,7 @@ pub(super) fn fields<'a>(
     Ok(())
 }
 
-/// Appends a repeated number: packed, or one at a time.
+/// Appends a repeated number of a message: packed, or one number at a time.
 pub(super) fn repeated(list: &mut Vec<u64>, value: Value<'_>) -> Result<(), Damage> {
     match value {
         Value::Varint(number) => list.push(number),
@@ -76,7 +76,7 @@ pub(super) fn repeated(list: &mut Vec<u64>, value: Value<'_>) -> Result<(), Dama
     Ok(())
 }
 
-/// Reverses the zigzag encoding of `sint` numbers.
+/// Reverses the zigzag encoding of a `sint` number.
 pub(super) const fn zigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }

@@ -1,4 +1,4 @@
-//! Flow lists of HPCC and ns3-datacenter: a count, then `src dst group port bytes start_s`.
+//! Reads flow lists of HPCC and ns3-datacenter: a count, then `src dst group port bytes start_s`.
 
 use crate::imported::Traffic;
 use crate::limits::{FLOWS, NODES};
@@ -7,12 +7,12 @@ use crate::{ImportError, Imported};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// Size from which a flow never ends in practice (bytes): 22 hours at 100 Gb/s, and a common value.
+/// Size (bytes) from which a flow never ends in practice: 22 hours at 100 Gb/s. Lists often use it.
 const ENDLESS: u64 = 1_000_000_000_000;
-/// Class of the flows.
+/// Class of the flows in a list.
 const CLASS: &str = "flow";
 
-/// Reads a flow list. The numbers of nodes become numbers of hosts when all files are read.
+/// Reads a flow list. Numbers of nodes are replaced by numbers of hosts after all files are read.
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let mut words = source.words();

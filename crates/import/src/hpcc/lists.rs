@@ -1,4 +1,4 @@
-//! Other files of HPCC: traced nodes, configurations, results, size tables and alphas.
+//! Reads other files of HPCC: traced nodes, configurations, results, size tables and alphas.
 
 use crate::imported::Setting;
 use crate::limits::NODES;
@@ -6,7 +6,7 @@ use crate::source::{Source, Word};
 use crate::{ImportError, Imported};
 use bufferlab_workload::SizeDistribution;
 
-/// Reads `trace.txt`: a count, then ids of nodes.
+/// Reads `trace.txt`: a count, then numbers of nodes.
 pub(crate) fn read_trace(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let mut words = source.words();
     let incomplete =
@@ -23,7 +23,7 @@ pub(crate) fn read_trace(source: Source<'_>, imported: &mut Imported) -> Result<
     Ok(())
 }
 
-/// Number of values after a key, if it is not one.
+/// Number of values that follow a key, if it is not one value.
 fn values_of(key: &str, first: Word<'_>) -> Result<usize, ImportError> {
     if !matches!(key, "KMAX_MAP" | "KMIN_MAP" | "PMAX_MAP" | "ALPHA_VALUES" | "LINK_DOWN") {
         return Ok(0);
@@ -77,7 +77,7 @@ pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result
     Ok(())
 }
 
-/// Describes a setting that has a counterpart in a scenario.
+/// Describes a setting of HPCC that has a counterpart in a scenario.
 fn meaning(setting: &Setting) -> Option<String> {
     let value = setting.values.first().map(String::as_str).unwrap_or_default();
     Some(match setting.key.as_str() {
@@ -88,7 +88,7 @@ fn meaning(setting: &Setting) -> Option<String> {
     })
 }
 
-/// Congestion control of a `CC_MODE`.
+/// Congestion control that a `CC_MODE` of HPCC selects.
 pub(crate) fn congestion_control(mode: &str) -> Option<&'static str> {
     Some(match mode {
         "1" => "DCQCN",
@@ -100,7 +100,7 @@ pub(crate) fn congestion_control(mode: &str) -> Option<&'static str> {
     })
 }
 
-/// Reads `fct.txt`: `sip dip sport dport bytes start_ns fct_ns ideal_ns` per line.
+/// Reads `fct.txt`, with `sip dip sport dport bytes start_ns fct_ns ideal_ns` per line.
 pub(crate) fn read_fct(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let (mut flows, mut worst) = (0_u64, 0.0_f64);
     for line in source.lines() {
@@ -130,7 +130,7 @@ pub(crate) fn read_fct(source: Source<'_>, imported: &mut Imported) -> Result<()
     Ok(())
 }
 
-/// Reads `pfc.txt`: `time_ns node node_type if_index 1|0` per line.
+/// Reads `pfc.txt`, with `time_ns node node_type if_index 1|0` per line.
 pub(crate) fn read_pfc(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     let (mut pauses, mut resumes) = (0_u64, 0_u64);
     for line in source.lines() {
@@ -167,7 +167,7 @@ pub(crate) fn read_sizes(source: Source<'_>, imported: &mut Imported) -> Result<
     Ok(())
 }
 
-/// Reads the alphas of ABM, at most 8.
+/// Reads the file with the alphas of ABM, which are at most 8.
 pub(crate) fn read_alphas(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     for word in source.words() {
         if imported.alphas.len() == 8 {

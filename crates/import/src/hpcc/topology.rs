@@ -1,7 +1,7 @@
-//! Topologies of HPCC, ns3-datacenter and SimAI.
+//! Reads topologies of HPCC, ns3-datacenter and SimAI.
 //!
-//! Words are separated by white space, as `>>` reads them. Only the announced number of cables is
-//! read. Hosts and switches share one numbering in any order.
+//! White space separates words, as for the operator `>>` of C++. The reader stops after the number
+//! of cables that the file announces. Hosts and switches share one numbering, in any order.
 
 use crate::imported::Network;
 use crate::limits::{CABLES, HOSTS, NODES};
@@ -11,11 +11,11 @@ use bufferlab_topology::{LinkSpec, Node, Topology};
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 
-/// Counts of the first line, and where they come from.
+/// Counts of a topology's first line, with the words that contain them.
 struct Head<'a> {
     nodes: u64,
     switches: u64,
-    /// NVSwitches of SimAI; 0 in other variants.
+    /// Number of NVSwitches of SimAI; 0 in other variants.
     scale_up: u64,
     links: Word<'a>,
     variant: &'static str,
@@ -68,7 +68,7 @@ fn incomplete(source: Source<'_>) -> ImportError {
     )
 }
 
-/// Reads the switches and cables after the first `skipped` words.
+/// Reads the switches and cables that follow the first `skipped` words.
 fn rest(
     source: Source<'_>,
     skipped: usize,
@@ -127,7 +127,7 @@ fn rest(
     Ok(())
 }
 
-/// Map from the numbers in the file to hosts and switches.
+/// Maps the numbers of nodes in the file to hosts and switches.
 struct Numbers {
     hosts: Vec<u32>,
     nodes: Vec<Option<Node>>,
@@ -154,7 +154,7 @@ impl Numbers {
         numbers
     }
 
-    /// Builds the network; every host must have one cable to a switch.
+    /// Builds the network; every host must have exactly one cable to a switch.
     fn build(
         &self,
         source: Source<'_>,
@@ -196,7 +196,7 @@ impl Numbers {
     }
 }
 
-/// Reads `100Gbps`, `100Gb/s` or bits per second.
+/// Reads a rate such as `100Gbps`, `100Gb/s` or a number of bits per second.
 fn rate(word: Word<'_>) -> Result<BitRate, ImportError> {
     let units = [("Tbps", 1e12), ("Gbps", 1e9), ("Mbps", 1e6), ("Kbps", 1e3), ("kbps", 1e3), ("bps", 1.0)];
     let text = word.text.replace("b/s", "bps");
@@ -210,7 +210,7 @@ fn rate(word: Word<'_>) -> Result<BitRate, ImportError> {
         .ok_or_else(|| word.unexpected("a rate such as 100Gbps, or bits per second"))
 }
 
-/// Reads `1us`, `1000ns` or `0.001ms`.
+/// Reads a delay such as `1us`, `1000ns` or `0.001ms`.
 fn delay(word: Word<'_>) -> Result<Time, ImportError> {
     let units = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
     let found = units

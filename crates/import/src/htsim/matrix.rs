@@ -1,8 +1,8 @@
-//! Connection matrices of htsim (`connection_matrix.cpp`).
+//! Reads connection matrices of htsim (`connection_matrix.cpp`).
 //!
-//! A header with counts, then connections (`SRC->DST key value …`), triggers and failures. A
-//! connection starts at a time or after a trigger, which other connections fire when they are sent
-//! or received.
+//! A matrix is a header with counts, then connections (`SRC->DST key value …`), triggers and
+//! failures. A connection starts at a time or after a trigger. Other connections fire the trigger
+//! when they are sent or received.
 
 mod trigger;
 
@@ -16,15 +16,15 @@ use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 use trigger::Trigger;
 
-/// Class of the connections.
+/// Class of the matrix's connections.
 const CLASS: &str = "flow";
 
-/// A connection.
+/// A connection of the matrix.
 struct Connection<'a> {
     line: Line<'a>,
     src: u32,
     dst: u32,
-    /// Size (bytes); 0 for an endless connection.
+    /// Size of the connection (bytes); 0 for an endless connection.
     bytes: u64,
     start: Option<Time>,
     /// Trigger that starts the connection.
@@ -35,7 +35,7 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Refuses a connection without exactly one start, or to its own source.
+    /// Refuses a connection that does not have exactly one start, or that goes to its own source.
     fn check(&self, ends: Word<'_>) -> Result<(), ImportError> {
         let one = self;
         if one.start.is_some() == one.trigger.is_some() {
@@ -61,13 +61,13 @@ enum Kind {
     Barrier(u64),
 }
 
-/// Counts of the header.
+/// Counts in the header of a matrix.
 #[derive(Default)]
 struct Header<'a> {
     counts: BTreeMap<&'static str, (u64, Option<Line<'a>>)>,
 }
 
-/// Content of a matrix.
+/// Content of a connection matrix.
 #[derive(Default)]
 struct Matrix<'a> {
     header: Header<'a>,
@@ -226,7 +226,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Reads `trigger id K TYPE`.
+    /// Reads a line of the form `trigger id K TYPE`.
     fn read_trigger(&mut self, line: Line<'a>) -> Result<(), ImportError> {
         let mut words = line.words().skip(1);
         let form = "`trigger id K oneshot`, `… multishot` or `… barrier count N`";
@@ -259,7 +259,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Compares the counts of the header with the content, and finds unknown triggers and nodes.
+    /// Compares the header's counts with the content, and finds unknown triggers and nodes.
     fn check(&self, source: Source<'_>, notices: &mut Notices) -> Result<(), ImportError> {
         let nodes = self.nodes();
         if nodes > HOSTS.most {
@@ -314,7 +314,7 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Connections as transfers: a connection with a trigger waits for those that fire it.
+    /// Turns connections into transfers. A connection with a trigger waits for those that fire it.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
             source.error(cause.to_string(), "correct the triggers")
@@ -372,11 +372,11 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Reads a time, which htsim stores as a 32-bit float.
+/// Reads a start time, which htsim stores as a 32-bit float.
 fn start(word: Word<'_>, options: &ImportOptions) -> Result<Time, ImportError> {
     let number = word.real("a time")?;
     let time = f64::from(number as f32) * options.start_unit.0 as f64;
-    // A time of a day or more indicates a wrong unit.
+    // A start time of a day or more indicates a wrong unit.
     if time < 1e17 { Ok(Time(time.round() as u64)) } else { Err(word.unexpected("a time below a day")) }
 }
 

@@ -1,4 +1,4 @@
-//! Fat-tree topologies of htsim (`fat_tree_topology.cpp`).
+//! Reads fat-tree topologies of htsim (`fat_tree_topology.cpp`).
 
 use crate::imported::Network;
 use crate::limits::{CABLES, HOSTS, NODES};
@@ -7,7 +7,7 @@ use crate::{ImportError, Imported};
 use bufferlab_topology::{LinkSpec, Node, Topology, numbered};
 use bufferlab_units::{BitRate, Time};
 
-/// Values of a tier, with defaults of 0 for missing keys.
+/// Values of a tier of the fat tree; missing keys are 0.
 #[derive(Clone, Copy, Default)]
 struct Tier {
     speed_gbps: u64,
@@ -19,7 +19,7 @@ struct Tier {
     downlink_latency_ns: u64,
 }
 
-/// Values of a file.
+/// Values of a topology file.
 #[derive(Default)]
 struct FatTree {
     nodes: u64,
@@ -27,7 +27,7 @@ struct FatTree {
     tiers: Vec<Tier>,
 }
 
-/// Sizes that follow from the values.
+/// Numbers of hosts and switches that follow from the values of a file.
 struct Sizes {
     pods: u64,
     tors_per_pod: u64,
@@ -38,7 +38,7 @@ struct Sizes {
 const KEYS: &str = "Nodes, Tiers, Podsize, Tier, Downlink_speed_Gbps, Radix_Down, Radix_Up, Queue_Up, Queue_Down, \
                     Oversubscribed, Bundle, Switch_Latency_ns or Downlink_Latency_ns";
 
-/// Reads a topology.
+/// Reads a fat-tree topology.
 pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), ImportError> {
     source.notice_line_ends(&mut imported.notices);
     let tree = FatTree::read(source, imported)?;
@@ -95,7 +95,7 @@ impl FatTree {
         tree.complete(source)
     }
 
-    /// Refuses a file without a required value.
+    /// Refuses a topology file without a required value.
     fn complete(mut self, source: Source<'_>) -> Result<Self, ImportError> {
         if self.tiers.len() == 2 && self.podsize == 0 {
             self.podsize = self.nodes;
@@ -121,7 +121,7 @@ impl FatTree {
         if self.nodes > HOSTS.most { Err(too_many(source.path, HOSTS, self.nodes)) } else { Ok(self) }
     }
 
-    /// Derives the numbers of switches; every division must be exact.
+    /// Derives the numbers of switches. Every division must have no remainder.
     fn sizes(&self, source: Source<'_>) -> Result<Sizes, ImportError> {
         let whole = |what: &str, a: (&str, u64), b: (&str, u64)| {
             if b.1 > 0 && a.1.is_multiple_of(b.1) && a.1 > 0 {
@@ -181,7 +181,7 @@ impl FatTree {
         Ok(Sizes { pods, tors_per_pod, aggs_per_pod, cores })
     }
 
-    /// Builds hosts, switches and cables.
+    /// Builds the hosts, switches and cables of the fat tree.
     fn build(&self, source: Source<'_>, sizes: &Sizes) -> Result<Topology, ImportError> {
         let [low, mid] = [self.tiers[0], self.tiers[1]];
         let (tors, aggs) = (sizes.pods * sizes.tors_per_pod, sizes.pods * sizes.aggs_per_pod);
@@ -216,7 +216,7 @@ impl FatTree {
             for agg in 0..aggs {
                 let place = agg % sizes.aggs_per_pod;
                 for uplink in 0..each {
-                    // Aggregation switches of one place in their pods share cores.
+                    // Aggregation switches with an equal position in their pods share cores.
                     let core = (place * each + uplink) % sizes.cores;
                     let link = LinkSpec::new(
                         switch(agg + tors),
@@ -238,7 +238,7 @@ impl FatTree {
         BitRate(self.tiers[tier].speed_gbps * 1_000_000_000)
     }
 
-    /// Delay of the cables below a tier, with half of the latencies of the switches at its ends.
+    /// Delay of the cables below a tier, with half of the latencies of the switches at both ends.
     fn delay(&self, tier: usize) -> Time {
         let below = if tier > 0 { self.tiers[tier - 1].switch_latency_ns } else { 0 };
         let Tier { switch_latency_ns, downlink_latency_ns, .. } = self.tiers[tier];

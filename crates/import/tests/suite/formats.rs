@@ -1,4 +1,4 @@
-//! Tests with small files of every format, written for these tests.
+//! Tests small files of every format, which were written for these tests.
 
 use crate::support::{flows, format, read, read_with, says, schedule, text, transfers};
 use bufferlab_import::scenario_text;
@@ -157,8 +157,8 @@ fn comments_wildcards_and_cards_of_goal_are_read() {
 fn layers_become_computations_and_collectives() {
     let imported = text(LAYERS);
     let schedule = schedule(&imported);
-    // Two tensor groups of two ranks have 2·(2 − 1) steps each; two data groups of two have one
-    // step.
+    // Two tensor groups of two ranks have 2·(2 − 1) steps each. Two data groups of two ranks have
+    // one step.
     assert_eq!((imported.hosts, transfers(schedule).len()), (4, 2 * 4 + 2 * 2));
     assert!(says(&imported, "1 all_gather in data groups"));
     let data: Vec<_> = transfers(schedule)
@@ -210,7 +210,7 @@ fn other_files_are_recognised_by_their_content() {
     assert!(says(&text("ENABLE_QCN 1\nCC_MODE 3\n"), "congestion control HPCC"));
 }
 
-/// A Chakra trace with a computation, then a message to or from the other rank.
+/// A Chakra trace with a computation, followed by a message to or from the other rank.
 pub(crate) fn trace(rank: u8) -> Vec<u8> {
     let attribute = |name: &str, field: u8, value: u8| {
         let mut bytes = vec![0x0a, name.len() as u8];

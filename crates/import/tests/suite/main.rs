@@ -1,4 +1,4 @@
-//! Tests of the readers, with small files of every format, damaged files, and real files.
+//! Tests the readers with small files of every format, damaged files, and real files.
 
 mod formats;
 mod peers;

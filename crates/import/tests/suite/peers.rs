@@ -1,4 +1,4 @@
-//! Real files of other simulators, in the folder that `BUFFERLAB_PEERS` names: what each must give.
+//! Tests real files of other simulators in the folder that `BUFFERLAB_PEERS` names.
 
 use crate::support::{flows, format, peers, read, says, schedule, transfers};
 use bufferlab_import::{Format, Imported};
@@ -96,7 +96,7 @@ fn real_fat_trees_give_their_sizes() {
                 );
                 assert_eq!(topology.problems(), [], "{name}");
             }
-            // Speeds that contradict the radix: htsim refuses the file, too.
+            // The speeds in this file contradict the radix, so htsim refuses the file, too.
             Err(error) => assert!(name == "test.topo" && error.to_string().contains(" = "), "{error}"),
         }
     }
@@ -228,7 +228,7 @@ fn a_real_iteration_of_gpt_13b_gives_its_counts() {
         let counts = lines.filter(|line| line.contains("tensor groups") || line.contains("data groups"));
         counts.filter_map(|line| line.split(' ').next()?.parse::<u64>().ok()).sum::<u64>()
     };
-    // The line of layers has both words, but begins with a count and names no operation.
+    // The layers' line has both words, but it begins with a count and names no operation.
     assert_eq!((count("all_gather"), count("reduce_scatter"), count("all_reduce")), (657, 641, 23));
     assert_eq!(imported.hosts, 128);
 }

@@ -1,4 +1,4 @@
-//! Helpers of all tests.
+//! Shared helpers of the import tests.
 
 use bufferlab_import::{Format, ImportError, ImportOptions, Imported, Input, Traffic, import};
 use bufferlab_schedule::{Schedule, Transfer, Work};
@@ -6,7 +6,7 @@ use bufferlab_workload::FlowSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Imports files given by name and content, and by their content alone.
+/// Imports files with their names, and again by their content alone.
 pub(crate) fn read(files: &[(&str, &[u8])]) -> Result<Imported, ImportError> {
     read_with(files, &ImportOptions::default())
 }
@@ -16,12 +16,12 @@ pub(crate) fn read_with(files: &[(&str, &[u8])], options: &ImportOptions) -> Res
     import(&files.iter().map(|(name, content)| input((*name, *content))).collect::<Vec<_>>(), options)
 }
 
-/// Imports one text.
+/// Imports one text as a file.
 pub(crate) fn text(content: &str) -> Imported {
     read(&[("file", content.as_bytes())]).unwrap_or_else(|error| panic!("{content}\n{error}"))
 }
 
-/// The error of one text.
+/// Returns the error of importing one text.
 pub(crate) fn error(content: &str) -> String {
     match read(&[("file", content.as_bytes())]) {
         Ok(imported) => panic!("{content}\nis accepted: {:?}", imported.notices),
@@ -59,11 +59,11 @@ pub(crate) fn says(imported: &Imported, words: &str) -> bool {
     all.any(|notice| notice.contains(words))
 }
 
-/// Folder of real files, if `BUFFERLAB_PEERS` names one. Otherwise says that `test` is skipped.
+/// Folder of real files, which `BUFFERLAB_PEERS` names. Otherwise prints that `test` is skipped.
 pub(crate) fn peers(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_PEERS").map(PathBuf::from).filter(|folder| folder.is_dir());
     if folder.is_none() {
-        // Writes to stderr directly, because the test runner discards the output of passing tests.
+        // Write directly to stderr, because the test runner discards the output of passing tests.
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: BUFFERLAB_PEERS names no folder");
     }
     folder

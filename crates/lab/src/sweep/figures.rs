@@ -1,4 +1,4 @@
-//! Figures and tables of a sweep for papers: a metric over the keys, for every scheme.
+//! Figures and tables of a sweep for papers: a metric over the keys, with a line for every scheme.
 
 use super::output::{self, headline_metrics};
 use super::{Point, SweepPlan, page};
@@ -12,18 +12,18 @@ use std::path::{Path, PathBuf};
 pub struct FigureRequest {
     /// Style of the figures: screen or paper.
     pub style: FigureStyle,
-    /// Names of metrics; empty: the headline metrics.
+    /// Names of the drawn metrics; empty means the headline metrics.
     pub metrics: Vec<String>,
-    /// Texts for schemes, keys and metrics, by name.
+    /// Texts that replace names of schemes, keys and metrics, by name.
     pub labels: Vec<(String, String)>,
 }
 
 impl SweepPlan {
-    /// Tables for a document, one per metric: a row per point, a column per scheme. `metrics` are
-    /// names; if empty, the headline metrics. `labels` rename keys and schemes.
+    /// Tables for a document, one table per metric, with a row per point and a column per scheme.
+    /// `metrics` are names; if empty, the headline metrics. `labels` rename keys and schemes.
     ///
     /// # Errors
-    /// If a metric is unknown, or a result cannot be read.
+    /// If a metric is unknown, or a result of a run cannot be read.
     pub fn document_tables(
         &self,
         format: TableFormat,
@@ -53,8 +53,8 @@ impl SweepPlan {
     /// 95 % confidence intervals if its points have several seeds.
     ///
     /// # Errors
-    /// If a metric or the name of a label is unknown, a result cannot be read, or a file cannot be
-    /// written.
+    /// If a metric or the name of a label is unknown, a result of a run cannot be read, or a file
+    /// cannot be written.
     pub fn write_figures(&self, folder: &Path, wanted: &FigureRequest) -> Result<Vec<PathBuf>, PlanError> {
         let vary = &self.request.vary;
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
@@ -82,7 +82,7 @@ impl SweepPlan {
         Ok(write_curves(&panels, folder, wanted.style, &labels)?)
     }
 
-    /// Refuses labels of names that are no scheme, key or metric.
+    /// Refuses labels for names that no scheme, key or metric has.
     fn check_labels(&self, labels: &[(String, String)], metrics: &[&Metric]) -> Result<(), PlanError> {
         let (short, _) = short_labels(&self.policies);
         let keys = self.request.vary.iter().map(|vary| vary.key.clone());
@@ -98,7 +98,7 @@ impl SweepPlan {
         Ok(())
     }
 
-    /// Labels with the short names of policies beside the whole ones.
+    /// Adds labels for the short names of policies to the labels for their full names.
     fn short_labelled(&self, labels: &[(String, String)]) -> Vec<(String, String)> {
         let (short, _) = short_labels(&self.policies);
         let of_short = labels.iter().filter_map(|(name, text)| {
@@ -115,7 +115,7 @@ fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
     first.iter().map(|row| &row.metric).collect()
 }
 
-/// The metrics with these names, or the headline ones.
+/// The metrics with these names, or the headline metrics without names.
 fn requested<'a>(
     names: &[String],
     compared: &'a [(&Point, Comparison)],

@@ -1,4 +1,4 @@
-//! Output of a sweep: a comparison per point, means as CSV, headline metrics as text.
+//! Writes the output of a sweep: a comparison per point, means as CSV, headline metrics as text.
 
 use super::{Point, Vary, page, short};
 use crate::PlanError;
@@ -16,16 +16,16 @@ use std::path::Path;
 /// Facts common to the reports of all points, and caveats to read before the numbers.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Facts about the runs: seeds, duration, version and so on. A fact that differs between points
-    /// is marked as such.
+    /// Facts about the runs: seeds, duration, version and so on. If a fact differs between points,
+    /// its text says so.
     pub facts: Vec<(String, String)>,
-    /// Caveats and the points that have them, one entry per kind, in the wording of the first
-    /// point.
+    /// Caveats and the points that have them, one entry per kind. The text is that of the first
+    /// point with the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
 impl Notes {
-    /// Adds a note on the parts that labels omit.
+    /// Adds a note about the common parts that labels omit.
     pub(super) fn with_common(mut self, common: &[String]) -> Self {
         if !common.is_empty() {
             self.facts.insert(0, ("Common to all".to_owned(), common.join(", ")));
@@ -60,7 +60,7 @@ impl Notes {
     }
 }
 
-/// Describes which of `all` points have a caveat; empty if all of them do.
+/// Describes which of `all` points have a caveat; empty if all points have it.
 fn place(mut points: Vec<&str>, all: usize) -> String {
     points.dedup();
     match points.as_slice() {
@@ -73,8 +73,8 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
 /// Points with their comparisons.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
-/// Compares the policies at every point that has results, and collects the notes. Writes the report
-/// of every point if asked to.
+/// Compares the policies at every point that has results, and collects the notes. On request,
+/// writes the report of every point.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
@@ -101,8 +101,8 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// The comparisons with short labels for people, and the common parts of `policies` that the labels
-/// leave out.
+/// The comparisons with short labels for people, and the common parts of `policies` that these
+/// labels omit.
 pub(super) fn shown<'a>(
     compared: &[(&'a Point, Comparison)],
     policies: &[String],
@@ -120,7 +120,7 @@ pub(super) fn shown<'a>(
 }
 
 /// A grid of comparisons. `format_version` increases if a field changes its meaning or is removed;
-/// new fields do not change it.
+/// new fields do not change the version.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab sweep")]
 struct SweepFile<'a> {
@@ -130,20 +130,20 @@ struct SweepFile<'a> {
     format_version: u32,
     /// Name of the scenario.
     name: &'a str,
-    /// Keys of the grid; the last one varies fastest.
+    /// Keys of the grid with their values; the last key varies fastest.
     vary: &'a [Vary],
     /// Findings as sentences. Differences are corrected for multiple tests over all points.
     finding: Vec<Sentence>,
-    /// Caveats to check before trusting the numbers.
+    /// Caveats of the sweep, to check before trusting its numbers.
     caveats: Vec<SweepCaveat<'a>>,
-    /// Points that have results.
+    /// Points of the grid that have results.
     points: Vec<SweepPoint<'a>>,
 }
 
 /// One point of the grid.
 #[derive(Serialize, JsonSchema)]
 struct SweepPoint<'a> {
-    /// Value of every varied key, as written by the user.
+    /// Value of every varied key at the point, as written by the user.
     at: BTreeMap<&'a str, &'a str>,
     /// Folder of the point, relative to the folder of the sweep.
     folder: &'a str,
@@ -154,10 +154,10 @@ struct SweepPoint<'a> {
 /// A reason to doubt the results of some points.
 #[derive(Serialize, JsonSchema)]
 struct SweepCaveat<'a> {
-    /// The caveat, in the wording of the first point that has it.
+    /// The caveat, in the words of the first point that has it.
     #[serde(flatten)]
     caveat: &'a CaveatRecord,
-    /// Points that have the caveat; empty: all points.
+    /// Points that have the caveat; empty means all points.
     place: &'a str,
 }
 
@@ -167,7 +167,7 @@ pub fn sweep_schema() -> Schema {
     schema_for!(SweepFile<'_>)
 }
 
-/// Formats the full results as JSON, with a final newline.
+/// Formats the full results of a sweep as JSON, with a final newline.
 pub(super) fn json(
     name: &str,
     vary: &[Vary],
@@ -188,7 +188,7 @@ pub(super) fn json(
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-/// Formats the means as CSV: one line per point, metric and policy.
+/// Formats the means of a sweep as CSV: one line per point, metric and policy.
 pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut text: String = vary.iter().map(|vary| quoted(&vary.key) + ",").collect();
@@ -222,13 +222,13 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     text
 }
 
-/// Headline metrics of the first point, the one that ranks schemes first.
+/// Headline metrics of the first point; the metric that ranks schemes is first.
 pub(super) fn headline_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
     let first = compared.first().map(|(_, first)| headlines(first)).unwrap_or_default();
     first.into_iter().map(|row| &row.metric).collect()
 }
 
-/// Formats findings, headline metrics and caveats as text, in the order of a comparison.
+/// Formats findings, headline metrics and caveats as text, in the order of a comparison's report.
 pub(super) fn text(vary: &[Vary], (compared, notes): (&[(&Point, Comparison)], &Notes)) -> String {
     let mut text = finding_text(&grid_finding(&page::named(vary, compared)), notes.caveats.len());
     if !text.is_empty() {
@@ -237,7 +237,7 @@ pub(super) fn text(vary: &[Vary], (compared, notes): (&[(&Point, Comparison)], &
     text + &tables(vary, compared) + &noted_text(&notes.caveats)
 }
 
-/// A table of a metric: a row per point, a column per varied key and policy.
+/// Creates a table of a metric: a row per point, a column per varied key and policy.
 pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)], metric: &Metric) -> PageTable {
     let policies = compared.first().map(|(_, first)| &first.policies[..]).unwrap_or_default();
     let keys = vary.iter().map(|vary| short(&vary.key).to_owned());
@@ -260,7 +260,7 @@ pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)], metric: &M
     PageTable { title, header, rows: compared.iter().map(row).collect() }
 }
 
-/// Formats the headline metrics as text, one table per metric.
+/// Formats the headline metrics of a sweep as text, one table per metric.
 fn tables(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     if compared.is_empty() {
         return "no point has results\n".to_owned();

@@ -1,4 +1,4 @@
-//! The page of a sweep: an explorer of all numbers, and fixed charts for readers without
+//! Writes the page of a sweep: an explorer of all numbers, and fixed charts for readers without
 //! JavaScript.
 
 use super::output::{Notes, headline_metrics};
@@ -8,11 +8,11 @@ use bufferlab_report::{
     ExplorerCell, ExplorerMetric, HeatMap, Metric, grid_finding, positions,
 };
 
-/// Explains to readers how the sentences of the finding are tested.
+/// Explains to readers how the statistical test behind the findings works.
 const JUDGEMENT: &str = "A difference is stated only if Student's paired test over the seeds of a point finds it significant, after \
     Holm's correction for all comparisons at all points. Sentences about the baseline describe these runs and claim no more.";
 
-/// Pairs the points with readable names.
+/// Pairs the points of a sweep with readable names.
 pub(super) fn named<'a>(
     vary: &[Vary],
     compared: &'a [(&Point, Comparison)],
@@ -21,7 +21,7 @@ pub(super) fn named<'a>(
     compared.iter().map(|(point, comparison)| (name(point), comparison)).collect()
 }
 
-/// Formats the page as one HTML file.
+/// Formats the page of a sweep as one HTML file.
 pub(super) fn page(
     (name, file): (&str, &str),
     vary: &[Vary],
@@ -47,7 +47,7 @@ pub(super) fn page(
     .html()
 }
 
-/// The varied keys in scenario notation, with their values.
+/// The varied keys in the syntax of scenarios, with their values.
 fn varied(vary: &[Vary]) -> impl Iterator<Item = (String, String)> {
     vary.iter().map(|vary| {
         let values: Vec<_> = vary.values.iter().map(|value| value.trim_matches('"')).collect();
@@ -71,8 +71,8 @@ fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     }
 }
 
-/// The explorer of every metric at every point. Metrics and policies that the first point lacks are
-/// listed after the metrics and policies of the first point.
+/// Creates the explorer of every metric at every point. Metrics and policies that the first point
+/// lacks are listed last.
 fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
     let mut metrics: Vec<&Metric> = Vec::new();
     let mut schemes: Vec<String> = Vec::new();
@@ -123,7 +123,7 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
-/// Combinations of the keys from number `first` on, in the order of the command line.
+/// Combinations of values of the keys from number `first` on, in the order of the command line.
 fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&'a [(String, String)]> {
     let mut all = Vec::new();
     for (point, _) in compared {
@@ -135,8 +135,8 @@ fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&
     all
 }
 
-/// Charts over the first key, one per headline metric and combination of the other keys. Values
-/// that are not numbers have equal distances.
+/// Charts over the first key, one chart per headline metric and combination of the other keys. If
+/// values are not numbers, they have equal distances.
 pub(super) fn panels(
     axes: &[ExplorerAxis],
     vary: &[Vary],
@@ -201,7 +201,7 @@ fn lines<'a>(
     lines
 }
 
-/// Labels and values of the keys that a chart keeps fixed.
+/// Labels and values of the keys that are constant in a chart.
 fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = String> {
     let names = spoken(vary);
     let name = move |key: &String| {
@@ -214,7 +214,7 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
 }
 
 /// Heat maps over the first two keys, one per headline metric, scheme and combination of the other
-/// keys. The maps of a metric share one colour scale. None with a single key.
+/// keys. The maps of a metric share one colour scale. A sweep over a single key has no heat maps.
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
@@ -254,8 +254,8 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
     maps
 }
 
-/// Values of a metric for one scheme: rows follow the second key, columns the first. The other keys
-/// have the values in `others`.
+/// Values of a metric for one scheme. Rows follow the second key, and columns follow the first key.
+/// The other keys have the values in `others`.
 fn grid(
     (others, scheme, metric): (&[(String, String)], &str, &str),
     vary: &[Vary],

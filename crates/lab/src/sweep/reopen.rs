@@ -27,11 +27,11 @@ struct Compared {
 }
 
 impl SweepPlan {
-    /// The last sweep of a folder, with nothing left to run, to make its pages and figures again.
-    /// `None` if the folder has no complete sweep.
+    /// Opens the last sweep of a folder, with no runs to execute, to make its pages and figures
+    /// again. `None` if the folder has no complete sweep.
     ///
     /// # Errors
-    /// If its description cannot be read or has changed.
+    /// If the description of the sweep cannot be read or has changed.
     pub fn reopen(out: &Path) -> Result<Option<Self>, PlanError> {
         let (json, mark) = (out.join(SWEEP_JSON), out.join(SWEEP_FILE));
         if !json.is_file() || !mark.is_file() {

@@ -1,4 +1,4 @@
-//! Limits are checked before memory runs out.
+//! Tests that limits are checked before memory runs out.
 
 use crate::{STAR, loaded};
 use bufferlab_lab::{
@@ -73,7 +73,7 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
-/// The memory limit is global to the process, so this is a single test.
+/// Tests the memory limit in a single test, because the limit is global to the process.
 #[test]
 fn a_run_beyond_memory_is_refused_and_names_what_takes_it() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Plans and their execution, including runs that panic or need too much memory.
+//! Tests plans and their execution, including runs that panic or need too much memory.
 
 mod limits;
 mod panics;
@@ -6,7 +6,7 @@ mod panics;
 use bufferlab_scenario::{LoadError, Loaded, Variant, load_changed};
 use std::path::Path;
 
-/// Loads a scenario of a switch with four hosts; `overrides` change its keys.
+/// Loads a scenario of a switch with four hosts; `overrides` change keys of the scenario.
 fn loaded(
     variant: Option<&Variant>,
     overrides: &[(String, String)],

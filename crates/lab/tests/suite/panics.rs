@@ -1,4 +1,4 @@
-//! A defect in one run ends that run and no other.
+//! Tests that a defect in one run ends this run and no other run.
 
 use crate::{STAR, loaded};
 use bufferlab_core::{
@@ -104,7 +104,7 @@ fn a_panic_is_the_failure_of_its_run_and_the_others_are_complete() {
     }
 }
 
-/// A scenario with two racks, so that a run can be divided; its policy panics at `due` (ns).
+/// A scenario with two racks, which can be divided among threads. Its policy panics at `due` (ns).
 fn racks(due: u64) -> String {
     STAR.replace(
         "kind = \"single_switch\"\nhosts = 4\nrate = \"10 Gb/s\"",
@@ -118,7 +118,7 @@ struct Forget;
 
 impl RunSink for Forget {}
 
-/// Threads of one run continue past its end before they notice it.
+/// Compares numbers of threads, because threads continue past the end before they notice it.
 #[test]
 fn the_number_of_threads_does_not_change_what_becomes_of_a_run() {
     register();

@@ -1,4 +1,4 @@
-//! A fault states its place and advice.
+//! Tests that a fault states its place and advice.
 
 use bufferlab_params::{Fault, ParamPlace};
 

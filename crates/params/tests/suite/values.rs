@@ -1,4 +1,4 @@
-//! Parameters return the given value, the default, or nothing.
+//! Tests that a parameter returns the given value, the default, or nothing.
 
 use bufferlab_params::{
     BufferProfile, Choice, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, choices,

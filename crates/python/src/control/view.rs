@@ -46,7 +46,7 @@ impl Window {
         self.0.size = size;
     }
 
-    /// Slow-start threshold (segments): a smaller window grows exponentially; infinite at first.
+    /// Slow-start threshold (segments): a smaller window grows exponentially. Infinite at first.
     #[getter]
     fn slow_start_threshold(&self) -> f64 {
         self.0.slow_start_threshold
@@ -57,7 +57,7 @@ impl Window {
         self.0.slow_start_threshold = threshold;
     }
 
-    /// Minimum time between two segments (ps); 0: no pacing.
+    /// Minimum time between two segments (ps); 0 means no pacing.
     #[getter]
     fn pacing_gap_ps(&self) -> u64 {
         self.0.pacing_gap.0
@@ -69,8 +69,8 @@ impl Window {
         Ok(())
     }
 
-    /// Grows the window by one segment per delivered segment below the slow-start threshold, and by
-    /// one segment per window above it (RFC 5681).
+    /// Grows the window. Below the slow-start threshold, the window grows by one segment per
+    /// delivered segment. Above the threshold, it grows by one segment per window (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let delivered = f64::from(errors::whole_number("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
@@ -84,7 +84,7 @@ impl Window {
     }
 }
 
-/// Converts a number of segments, which may be infinite.
+/// Converts a Python number of segments, which may be infinite.
 fn segments(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
     found
@@ -127,7 +127,8 @@ pub(crate) struct Ack {
     in_flight: u32,
     marked: bool,
     may_grow: bool,
-    /// Reports of the switches; empty, without an allocation, unless the control wants telemetry.
+    /// Reports of the switches; empty, without an allocation, unless the control requests
+    /// telemetry.
     telemetry: Vec<HopReport>,
 }
 
@@ -153,13 +154,13 @@ impl Ack {
         self.now.0
     }
 
-    /// Round trip of the segment that caused the ACK (ps).
+    /// Round-trip time of the segment that caused the ACK (ps).
     #[getter]
     fn rtt_ps(&self) -> u64 {
         self.rtt.0
     }
 
-    /// Number of newly delivered segments.
+    /// Number of segments that the ACK newly reports as delivered.
     #[getter]
     fn delivered(&self) -> u32 {
         self.delivered
@@ -171,13 +172,13 @@ impl Ack {
         self.marked
     }
 
-    /// Cumulatively acknowledged segments.
+    /// Number of segments that the ACK acknowledges cumulatively.
     #[getter]
     fn acknowledged(&self) -> u32 {
         self.acknowledged
     }
 
-    /// Number of the next new segment.
+    /// Number of the next new segment of the flow.
     #[getter]
     fn next(&self) -> u32 {
         self.next
@@ -189,14 +190,14 @@ impl Ack {
         self.in_flight
     }
 
-    /// Whether the window may grow: no recovery or reduction is active, and the window was the
-    /// limit of the sender.
+    /// Whether the window may grow: no recovery or reduction is active, and the window limited the
+    /// sender.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// Reports of the switches on the path, in their order; empty unless the class sets
+    /// Reports of the switches on the path, in the order of the path. Empty unless the class sets
     /// `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
@@ -209,7 +210,7 @@ impl Ack {
     }
 }
 
-/// The report of one switch, made when it started to send a packet.
+/// The report of one switch, made when the switch started to send a packet.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Hop(HopReport);
 
@@ -219,7 +220,7 @@ impl Hop {
         Err(errors::not_pickled(py, "Hop"))
     }
 
-    /// Length of the egress queue after the packet left it (bytes).
+    /// Length of the egress queue after the reported packet left the queue (bytes).
     #[getter]
     fn queue_bytes(&self) -> u32 {
         self.0.queue_bytes
@@ -231,7 +232,7 @@ impl Hop {
         self.0.port
     }
 
-    /// Bytes that the port had sent before the packet.
+    /// Bytes that the egress port had sent before the packet.
     #[getter]
     fn sent_bytes(&self) -> u64 {
         self.0.sent_bytes
@@ -243,7 +244,7 @@ impl Hop {
         self.0.at.0
     }
 
-    /// Rate of the port (bits per second).
+    /// Rate of the egress port (bits per second).
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.0.rate.0

@@ -1,4 +1,4 @@
-//! Adapter from a Python object to a policy of the core.
+//! Adapter that turns a Python object into a policy of the core.
 //!
 //! A hook that the class does not define is never called. The first failure is recorded with place
 //! and traceback, and every later verdict is a drop. The driver of the switch then ends the run
@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Names of the optional methods in Python, with the hooks that the core must call for them.
+/// Names of the optional methods of a Python policy, with the hooks of the core that call them.
 const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
     ("on_enqueue", Hooks::ENQUEUE),
     ("on_dequeue", Hooks::DEQUEUE),
@@ -43,22 +43,22 @@ const POLL_EXPULSION: usize = 7;
 const PAUSE_DEMAND: usize = 8;
 const THRESHOLD: usize = 9;
 
-/// An instance of a custom class.
+/// An instance of a policy class in Python.
 pub(super) struct PythonPolicy {
     name: &'static str,
-    /// Bound method `admit`; all bound methods are looked up once.
+    /// Bound method `admit`. All bound methods are looked up once.
     admit: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
     wanted: Hooks,
     buffer: Py<Buffer>,
     classify: Option<Py<PyAny>>,
     queues_per_port: usize,
-    /// Time of the last call, for calls without a time argument.
+    /// Time of the policy's last call, for calls without a time argument.
     now: Cell<Time>,
     state: Arc<State>,
 }
 
-/// Failure state that a policy and its classifier share.
+/// Failure state that a Python policy and its classifier share.
 #[derive(Debug, Default)]
 struct State {
     failed: AtomicBool,
@@ -87,7 +87,7 @@ impl fmt::Debug for PythonPolicy {
 }
 
 impl PythonPolicy {
-    /// Wraps `object`, which defines the hooks `defined`.
+    /// Wraps a Python `object` whose class defines the hooks `defined`.
     pub(super) fn new(
         name: &'static str,
         object: &Bound<'_, PyAny>,
@@ -120,8 +120,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls an optional method if it is defined and nothing has failed. Returns the result of
-    /// `call`.
+    /// Calls an optional method if the class defines it and no call has failed. Returns the result
+    /// of `call`.
     #[inline]
     fn call<R>(
         &self,
@@ -282,7 +282,7 @@ impl Policy for PythonPolicy {
     }
 }
 
-/// Classifier that calls the method `classify` of a policy.
+/// Classifier that calls the method `classify` of a Python policy.
 #[derive(Debug)]
 struct PythonClassifier {
     method: Py<PyAny>,

@@ -1,4 +1,4 @@
-//! The conformance suite for Python.
+//! The conformance suite for policies, as Python calls it.
 
 use super::{find, given};
 use bufferlab_conformance::vectors::VectorFile;
@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Fields of Python's `Check`: claim, scripts, "holds", "not claimed" or "fails", why,
-/// counterexample.
+/// Fields of Python's `Check`: claim, number of scripts, result, reason, counterexample. The result
+/// is "holds", "not claimed" or "fails".
 type PlainCheck = (String, u64, &'static str, String, Option<String>);
 
-/// Runs the suite for the policy `name`. Returns every claim, and the report as text. The call
-/// holds the interpreter lock, because the policy may be in Python.
+/// Runs the conformance suite for the policy `name`. Returns every claim, and the report as text.
+/// The call keeps the interpreter lock, because the policy may be in Python.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]

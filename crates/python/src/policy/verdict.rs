@@ -1,11 +1,11 @@
-//! Verdicts of policies in Python.
+//! Verdicts that policies in Python return.
 
 use crate::errors;
 use bufferlab_core::{self as core, Account, DropReason, End, QueueId, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Drop reasons that a policy may return; other reasons are reserved for the switch.
+/// Drop reasons that a policy may return. Other reasons are reserved for the switch.
 const REASONS: &[DropReason] = &[
     DropReason::BufferFull,
     DropReason::OverThreshold,
@@ -36,7 +36,7 @@ impl Verdict {
     #[classattr]
     const FULL: Self = Self(core::Verdict::Drop(DropReason::BufferFull));
 
-    /// Drop the packet for this reason: the exceeded limit.
+    /// Drop the packet because of `reason`, the name of the exceeded limit.
     #[staticmethod]
     fn drop(py: Python<'_>, reason: &str) -> PyResult<Self> {
         Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
@@ -95,7 +95,7 @@ impl Verdict {
     }
 }
 
-/// The refusal in a verdict that neither admits nor evicts.
+/// Returns the refusal of a verdict that neither admits nor evicts.
 fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }

@@ -1,7 +1,7 @@
 //! The objects that a policy in Python reads: arrivals, departures, the buffer.
 //!
-//! The buffer is not copied: the calling thread borrows it for one call, and [`Buffer`] reads the
-//! borrowed buffer. After the call, [`Buffer`] raises an error.
+//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call. After
+//! the call, [`Buffer`] raises an error.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -17,7 +17,7 @@ pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// Methods of a packet class: the getters that every packet has, and the given methods.
+/// Defines the methods of a packet class: the getters that every packet has, and the given methods.
 macro_rules! packet_class {
     (impl $Class:ident { $($methods:tt)* }) => {
         #[pymethods]
@@ -50,13 +50,13 @@ macro_rules! packet_class {
                 self.0.priority
             }
 
-            /// Buffer that the packet occupies (bytes).
+            /// Buffer space that the packet occupies (bytes).
             #[getter]
             fn size(&self) -> u32 {
                 self.0.header.size
             }
 
-            /// Number of the flow, constant over the life of the flow.
+            /// Number of the packet's flow, constant over the life of the flow.
             #[getter]
             fn flow(&self) -> u32 {
                 self.0.header.flow
@@ -74,14 +74,14 @@ pub(crate) struct Arrival(pub(super) core::Arrival);
 
 packet_class! {
     impl Arrival {
-        /// Ingress queue that is charged: arrival port * queues per port + priority.
+        /// Ingress queue charged for the packet: arrival port * queues per port + priority.
         #[getter]
         fn ingress(&self) -> u16 {
             self.0.ingress.0
         }
 
-        /// Number of stored packets evicted for this arrival so far; the policy decides again after
-        /// each.
+        /// Number of stored packets evicted for this arrival so far. After each eviction, the
+        /// policy decides again.
         #[getter]
         fn evictions(&self) -> u32 {
             self.0.evictions
@@ -93,7 +93,7 @@ packet_class! {
             self.0.header.tags.contains(Tags::UNSCHEDULED)
         }
 
-        /// Whether the packet is of a short flow, or of the first bytes of any flow.
+        /// Whether the packet belongs to a short flow, or to the first bytes of any flow.
         #[getter]
         fn small(&self) -> bool {
             self.0.header.tags.contains(Tags::SMALL)
@@ -111,7 +111,7 @@ packet_class! {
             self.0.header.tags.contains(Tags::RETRANSMISSION)
         }
 
-        /// Whether the packet is of a lossless class.
+        /// Whether the packet belongs to a lossless class.
         #[getter]
         fn lossless(&self) -> bool {
             self.0.header.tags.contains(Tags::LOSSLESS)
@@ -137,13 +137,13 @@ pub(crate) struct Departure(pub(super) core::Departure);
 
 packet_class! {
     impl Departure {
-        /// Ingress queue that is charged: arrival port * queues per port + priority.
+        /// Ingress queue charged for the packet: arrival port * queues per port + priority.
         #[getter]
         fn ingress(&self) -> u16 {
             self.0.ingress.0
         }
 
-        /// Time of admission (ps).
+        /// Time at which the packet was admitted (ps).
         #[getter]
         fn enqueued_at_ps(&self) -> u64 {
             self.0.enqueued_at.0
@@ -158,11 +158,11 @@ packet_class! {
 }
 
 /// The shared buffer as policies see it, without reserved buffer of queues and ports. Readable only
-/// during the call that received the object.
+/// during the call that received this object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
-/// Reads the borrowed buffer.
+/// Reads a value of the borrowed buffer.
 #[inline]
 fn read<R>(get: impl FnOnce(&core::Buffer) -> R) -> PyResult<R> {
     if LENT.is_set() { Ok(LENT.with(get)) } else { Err(nothing_lent()) }
@@ -173,7 +173,7 @@ fn nothing_lent() -> PyErr {
     PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
-/// Reads a value of the queue with the number in the argument `name`.
+/// Reads a value of one queue; `name` is the argument with the number of the queue.
 #[inline]
 fn of_queue<R>(
     name: &'static str,
@@ -202,7 +202,7 @@ impl Buffer {
         Err(errors::not_pickled(py, "Buffer"))
     }
 
-    /// Shared buffer B (bytes).
+    /// Size B of the shared buffer (bytes).
     #[getter]
     fn capacity(&self) -> PyResult<u64> {
         read(core::Buffer::shared_capacity)
@@ -214,7 +214,7 @@ impl Buffer {
         read(core::Buffer::shared_occupancy)
     }
 
-    /// Free buffer B - Q (bytes).
+    /// Free space B - Q of the shared buffer (bytes).
     #[getter]
     fn free(&self) -> PyResult<u64> {
         read(core::Buffer::shared_free)
@@ -232,13 +232,13 @@ impl Buffer {
         read(core::Buffer::queues_per_port)
     }
 
-    /// Number of egress queues.
+    /// Number of the switch's egress queues.
     #[getter]
     fn queues(&self) -> PyResult<usize> {
         read(|buffer| usize::from(buffer.ports()) * usize::from(buffer.queues_per_port()))
     }
 
-    /// Whether `size` more bytes fit: Q + size <= B.
+    /// Whether a packet of `size` bytes fits into the shared buffer: Q + size <= B.
     fn fits(&self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
         let size = errors::whole_number("size", size, u32::MAX.into())? as u32;
         read(|buffer| buffer.fits(size))
@@ -267,17 +267,17 @@ impl Buffer {
         })?
     }
 
-    /// Stored bytes that arrived through an ingress queue.
+    /// Number of stored bytes that arrived through an ingress queue.
     fn ingress_bytes(&self, ingress: &Bound<'_, PyAny>) -> PyResult<u64> {
         of_queue("ingress", ingress, |buffer, queue| buffer.ingress_bytes(IngressId(queue.0)))
     }
 
-    /// Lengths of all egress queues in order (bytes).
+    /// Lengths of all egress queues (bytes), in the order of their numbers.
     fn queue_lengths(&self) -> PyResult<Vec<u64>> {
         read(|buffer| buffer.queue_ids().map(|queue| buffer.shared_queue_bytes(queue)).collect())
     }
 
-    /// The longest egress queue (the first of several) and its length (bytes).
+    /// The longest egress queue and its length (bytes). Of equally long queues, returns the first.
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));
@@ -293,8 +293,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, as switches use it: fixed point with 32 binary places, so verdicts are
-/// the same on every platform.
+/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places. So verdicts
+/// are equal on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);
@@ -310,7 +310,7 @@ impl Weight {
             .ok_or_else(|| errors::not_expected("factor", factor, "a number, 0 or more"))
     }
 
-    /// The product factor * bytes, rounded down.
+    /// The product of the factor and `bytes`, rounded down.
     fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
         Ok(self.0.apply(errors::whole_number("bytes", bytes, u64::MAX)?))
     }
@@ -323,7 +323,7 @@ impl Weight {
         self.0.0
     }
 
-    /// Arguments for unpickling: the factor as a float.
+    /// Arguments for unpickling the factor: its value as a float.
     fn __getnewargs__(&self) -> (f64,) {
         (self.0.as_f64(),)
     }

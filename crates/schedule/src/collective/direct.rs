@@ -1,4 +1,4 @@
-//! Direct: messages to all other ranks at once.
+//! Direct collectives: every rank sends messages to all other ranks at one time.
 
 use super::expansion::{Expansion, Message, part};
 use super::{Collective, Operation, ring};
@@ -7,9 +7,9 @@ use crate::{NodeId, ScheduleError};
 /// Expands a collective by direct messages.
 ///
 /// * All-gather, reduce-scatter and all-to-all: every rank sends S/n bytes to each other rank at
-///   once, first to the next position. So no two ranks send to the same rank first.
-/// * All-reduce: a direct reduce-scatter, then a direct all-gather of each rank that has all parts.
-/// * Broadcast: the root sends S bytes to every other rank at once.
+///   one time, first to the next position. So no two ranks send to one rank first.
+/// * All-reduce: a direct reduce-scatter, then a direct all-gather by each rank with all parts.
+/// * Broadcast: the root sends S bytes to every other rank at one time.
 /// * Pipeline: the chain of [`ring::expand`].
 pub(super) fn expand(
     expansion: &mut Expansion<'_>,
@@ -39,7 +39,7 @@ pub(super) fn expand(
     }
 }
 
-/// Messages of S/n bytes between all pairs; returns the messages that each position receives.
+/// Adds messages of S/n bytes between all pairs; returns the messages that each position receives.
 fn exchange(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,

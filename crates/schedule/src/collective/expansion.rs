@@ -1,17 +1,17 @@
-//! Construction of the transfers of one collective.
+//! Builds the transfers of one collective.
 
 use super::Collective;
 use crate::{Condition, NodeId, ScheduleBuilder, ScheduleError, Transfer, Work};
 
-/// Adds transfers between positions of a group and collects what every rank waits for at the end.
+/// Adds transfers between positions of a group, and collects the last transfers of every rank.
 pub(super) struct Expansion<'a> {
     builder: &'a mut ScheduleBuilder,
     group: &'a [u32],
     class: u16,
     entry: &'a [NodeId],
-    /// For each position, the transfers that it received last.
+    /// For each position, the transfers that the position received last.
     received: Vec<Vec<NodeId>>,
-    /// For each position, the transfers that it sent last.
+    /// For each position, the transfers that the position sent last.
     sent: Vec<Vec<NodeId>>,
 }
 
@@ -40,8 +40,8 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Adds a transfer that waits until its sender has received all of `after`. Without any, it
-    /// waits for the sender's entry.
+    /// Adds a transfer that waits until its sender has received all transfers in `after`. If
+    /// `after` is empty, the transfer waits for the sender's entry.
     pub(super) fn send(&mut self, message: Message, after: &[NodeId]) -> Result<NodeId, ScheduleError> {
         let Message { from, to, bytes } = message;
         let (src, dst) = (self.group[from as usize], self.group[to as usize]);
@@ -81,13 +81,13 @@ impl<'a> Expansion<'a> {
         Ok(node)
     }
 
-    /// Counts `node` among the last transfers of both of its ends.
+    /// Records `node` as a last transfer of its sender and of its receiver.
     pub(super) fn last(&mut self, node: NodeId, message: Message) {
         self.received[message.to as usize].push(node);
         self.sent[message.from as usize].push(node);
     }
 
-    /// Adds the barrier at the end of every rank.
+    /// Adds the final barrier of every rank.
     pub(super) fn finish(self) -> Result<Vec<NodeId>, ScheduleError> {
         let mut ends = Vec::with_capacity(self.group.len());
         for (position, (received, sent)) in self.received.iter().zip(&self.sent).enumerate() {
@@ -112,7 +112,7 @@ impl<'a> Expansion<'a> {
     }
 }
 
-/// Size of part `index` of `bytes` divided into `parts`: sizes differ by at most one byte.
+/// Size of part `index` of `bytes` divided into `parts`. Sizes of parts differ by at most one byte.
 pub(super) fn part(bytes: u64, parts: u32, index: u32) -> u64 {
     let parts = u64::from(parts);
     bytes / parts + u64::from(u64::from(index) < bytes % parts)

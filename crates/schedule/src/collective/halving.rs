@@ -7,10 +7,10 @@ use crate::{Condition, NodeId, ScheduleError};
 /// Expands a collective by recursive halving and doubling, with log2 n steps per phase.
 ///
 /// * Reduce-scatter: step k (from 1) exchanges S/2^k bytes with the rank at distance n/2^k.
-/// * All-gather: the reverse; step k exchanges S·2^(k−1)/n bytes at distance 2^(k−1).
+/// * All-gather, in reverse: step k exchanges S·2^(k−1)/n bytes at distance 2^(k−1).
 /// * All-reduce: a reduce-scatter, then an all-gather.
-/// * All-to-all: step k exchanges S/2 bytes at distance n/2^k: everything for the other half.
-/// * Broadcast: the root scatters halves along a binomial tree, then all ranks gather.
+/// * All-to-all: step k exchanges S/2 bytes at distance n/2^k, the data for the other half.
+/// * Broadcast: the root scatters halves along a binomial tree, then all ranks gather the parts.
 ///
 /// A message waits for the message that its sender received in the previous step.
 pub(super) fn expand(
@@ -19,7 +19,7 @@ pub(super) fn expand(
 ) -> Result<(), ScheduleError> {
     let (n, bytes) = (collective.n(), collective.bytes);
     let steps = n.ilog2();
-    // Each step of the halving: the distance of its partners, and the bytes they send.
+    // Each step of the halving: the distance of its partners, and the number of bytes they send.
     let halving = (1..=steps).map(|step| (n >> step, bytes >> step));
     let doubling =
         || (0..steps).map(|step| (1 << step, (u128::from(bytes) * (1 << step) / u128::from(n)) as u64));
@@ -37,11 +37,11 @@ pub(super) fn expand(
     }
 }
 
-/// Exchanges between pairs of positions. A message waits for its sender's list in `received`, then
-/// for the message of the previous step.
+/// Adds exchanges between pairs of positions. In the first step, a message waits for its sender's
+/// list in `received`. In later steps, it waits for the message of the previous step.
 ///
-/// A message also waits until the sender's previous message has started, and so for everything
-/// that the sender received before that.
+/// A message also waits until the sender's previous message has started. So it waits for all
+/// messages that the sender received before that start.
 fn exchanges(
     expansion: &mut Expansion<'_>,
     n: u32,
@@ -67,7 +67,7 @@ fn exchanges(
     Ok(())
 }
 
-/// Sends halves of the root's data along a binomial tree; returns the message of each position.
+/// Sends halves of the root's data along a binomial tree. Returns the message of each position.
 fn scatter(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,

@@ -1,4 +1,4 @@
-//! Hierarchical: inside the servers first, then between them.
+//! Hierarchical collectives: messages inside the servers first, then between servers.
 
 use super::{Algorithm, Collective, CollectiveError, Operation};
 use crate::{NodeId, ScheduleBuilder};
@@ -48,7 +48,7 @@ pub(super) fn expand(
     Ok(plan.nodes)
 }
 
-/// The collective, and the nodes after which every position may continue.
+/// The collective, and for every position the node after which it may continue.
 struct Plan<'a> {
     builder: &'a mut ScheduleBuilder,
     collective: &'a Collective<'a>,
@@ -78,14 +78,14 @@ impl Plan<'_> {
         self.phase(operation, algorithm, bytes, groups)
     }
 
-    /// Broadcast among the first ranks of the servers.
+    /// Broadcasts data among the first ranks of the servers.
     fn first_across(&mut self, bytes: u64) -> Result<(), CollectiveError> {
         let (size, n) = (self.collective.ranks_per_server, self.collective.n());
         let firsts = (0..n).step_by(size as usize).collect();
         self.phase(Operation::Broadcast, Algorithm::Ring, bytes, std::iter::once(firsts))
     }
 
-    /// A collective in each of `groups`, which are lists of positions.
+    /// Expands a collective in each of `groups`, which are lists of positions.
     fn phase(
         &mut self,
         operation: Operation,
@@ -94,7 +94,7 @@ impl Plan<'_> {
         groups: impl Iterator<Item = Vec<u32>>,
     ) -> Result<(), CollectiveError> {
         let all = self.collective.group.len();
-        // A position outside of all groups of the phase keeps its node.
+        // If no group of the phase has a position, the position keeps its node.
         let mut next = self.nodes.clone();
         if next.is_empty() {
             for _ in 0..all {

@@ -1,4 +1,4 @@
-//! Closed forms of collectives on an unloaded network.
+//! Closed forms of the time of collectives on an unloaded network.
 
 use super::{Algorithm, Collective, Operation};
 use bufferlab_units::{BitRate, Time};
@@ -7,18 +7,18 @@ use bufferlab_units::{BitRate, Time};
 /// a message arrives `latency` after it was sent. Reductions take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Time from the end of a transmission to the end of its reception.
+    /// Time from the end of a transmission until the end of its reception.
     pub latency: Time,
-    /// Rate of each rank, in each direction.
+    /// Rate of each rank for sending, and for receiving.
     pub rate: BitRate,
 }
 
-/// The networks of the two levels of a hierarchical collective.
+/// The networks on the two levels of a hierarchical collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Networks {
     /// Network inside a server.
     pub inside: Network,
-    /// Network between servers, and the only network of the other algorithms.
+    /// Network between servers. Other algorithms use only this network.
     pub across: Network,
 }
 
@@ -42,12 +42,13 @@ pub struct Networks {
 /// | hierarchical | the sum of its phases |
 ///
 /// *Ring*: a lane follows its predecessor after q, and its own previous step after q + L. The
-/// larger of the two sums decides each step.
+/// larger of these two sums determines each step.
 ///
-/// *Tree*: a node with two children receives, or sends, two messages one after the other, and the
-/// slower one decides. The root has one child. So c is 1 for n = 2, and 2 otherwise.
+/// *Tree*: a node with two children receives, or sends, two messages one after the other. The
+/// slower message determines the time. The root has one child. So c is 1 for n = 2, and 2
+/// otherwise.
 ///
-/// The forms are exact if n, chunks and channels divide S.
+/// These closed forms are exact if n, chunks and channels divide S.
 #[must_use]
 pub fn ideal_time(collective: &Collective<'_>, networks: &Networks) -> Option<Time> {
     collective.check().ok()?;
@@ -90,7 +91,7 @@ pub fn ideal_time(collective: &Collective<'_>, networks: &Networks) -> Option<Ti
     Some(Time(time))
 }
 
-/// One way through a binary tree with a power of two nodes.
+/// Time of one way through a binary tree whose number of nodes is a power of two.
 fn tree(n: u64, message: u64, latency: u64) -> Option<u64> {
     let below = u64::from(n.ilog2()) - 1;
     n.is_power_of_two().then_some(message + latency + below * (2 * message + latency))

@@ -1,4 +1,4 @@
-//! Ring: every message goes to the next position.
+//! Ring collectives: every message goes to the next position.
 
 use super::expansion::{Expansion, Message, part};
 use super::{Collective, Operation};
@@ -6,10 +6,10 @@ use crate::{Condition, NodeId, ScheduleError};
 
 /// Expands a collective on a ring.
 ///
-/// * All-reduce: 2(n − 1) steps. In each, every rank sends S/n bytes to the next rank: first
-///   partial sums, then results. A message waits for the one that its sender received one step
+/// * All-reduce: 2(n − 1) steps. In each step, every rank sends S/n bytes to the next rank: first
+///   partial sums, then results. A message waits for the message that its sender received one step
 ///   earlier.
-/// * All-gather and reduce-scatter: n − 1 of these steps.
+/// * All-gather and reduce-scatter: n − 1 steps like those of the all-reduce.
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
 ///   ahead. Before that, it has sent and received the messages of the previous rotation.
@@ -34,7 +34,7 @@ fn steps(
     let Collective { bytes, chunks, channels, .. } = *collective;
     let n = collective.n();
     let lanes = chunks * channels;
-    // The message of every lane that each position received in the previous step.
+    // For every lane, the message that each position received in the previous step.
     let mut previous: Vec<Vec<NodeId>> = vec![Vec::new(); lanes as usize];
     for step in 0..steps {
         for lane in 0..lanes {
@@ -42,8 +42,8 @@ fn steps(
             let mut received = vec![NodeId(0); n as usize];
             for from in 0..n {
                 let to = if is_backwards { (from + n - 1) % n } else { (from + 1) % n };
-                // The segment that a rank passes on is the one it received: its number falls by one
-                // per step along the ring.
+                // A rank passes on the segment that it received. The number of this segment falls
+                // by one per step along the ring.
                 let segment = (from + 2 * n - step % n) % n;
                 let message = Message { from, to, bytes: part(part(bytes, n, segment), lanes, lane) };
                 let after = previous[lane as usize].get(from as usize).copied();
@@ -59,7 +59,7 @@ fn steps(
     Ok(())
 }
 
-/// A chain from the first to the last position; each chunk follows the previous one.
+/// Adds a chain from the first to the last position. Each chunk follows the previous chunk.
 pub(super) fn chain(expansion: &mut Expansion<'_>, collective: &Collective<'_>) -> Result<(), ScheduleError> {
     let Collective { bytes, chunks, channels, .. } = *collective;
     let lanes = chunks * channels;

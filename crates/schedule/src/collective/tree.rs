@@ -1,24 +1,25 @@
-//! Binary trees of NCCL (`ncclGetBtree`, `ncclGetDtree`), chunk by chunk.
+//! Tree collectives on the binary trees of NCCL (`ncclGetBtree`, `ncclGetDtree`), chunk by chunk.
 
 use super::expansion::{Expansion, Message, part};
 use super::{Collective, Operation};
 use crate::{NodeId, ScheduleError};
 
-/// A tree over the positions of a group.
+/// A tree over the positions of a group of ranks.
 struct Tree {
     /// Parent of every position; `None` for the root.
     parent: Vec<Option<u32>>,
     /// Children of every position.
     children: Vec<Vec<u32>>,
-    /// Positions, each after its parent.
+    /// Positions of the tree, each after its parent.
     order: Vec<u32>,
 }
 
 impl Tree {
-    /// Binary tree of NCCL with root 0, in which `position` becomes the name of each node.
+    /// Creates NCCL's binary tree with root 0. `position` renames the nodes of the tree.
     ///
-    /// The lowest set bit of a node is its height: odd nodes are leaves. The parent of a node is
-    /// one bit higher. A power of two gives a complete tree below the root's only child.
+    /// The lowest set bit of a node is the node's height: odd nodes are leaves. The parent of a
+    /// node is one bit higher. If n is a power of two, the tree below the root's only child is
+    /// complete.
     fn new(n: u32, position: impl Fn(u32) -> u32) -> Self {
         let mut parent = vec![None; n as usize];
         let mut children = vec![Vec::new(); n as usize];
@@ -29,8 +30,8 @@ impl Tree {
             parent[position(node) as usize] = Some(position(above));
             children[position(above) as usize].push(position(node));
         }
-        // In ascending order in both trees: then no rank receives as a node of one tree while it
-        // receives as a leaf of the other.
+        // Sort the children in both trees. Then no rank receives as a node of one tree while it
+        // receives as a leaf of the other tree.
         children.iter_mut().for_each(|list: &mut Vec<u32>| list.sort_unstable());
         let mut order = vec![position(0)];
         let mut at = 0;
@@ -44,8 +45,8 @@ impl Tree {
 
 /// Expands a collective on one binary tree.
 ///
-/// All-reduce: partial sums move up. A node sends a chunk when it has the chunk of all children.
-/// The root then sends the sums down. Broadcast: the second half alone.
+/// In an all-reduce, partial sums move up. A node sends a chunk when it has the chunk of all
+/// children. Then the root sends the sums down. A broadcast only sends data down.
 pub(super) fn expand(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,
@@ -56,8 +57,8 @@ pub(super) fn expand(
 
 /// Expands an all-reduce on two binary trees with half of the data each.
 ///
-/// The second tree is the mirror image of the first, or for an odd n the first moved by one
-/// position. So a rank with children in one tree has none in the other.
+/// The second tree is the mirror image of the first tree. For an odd n, it is the first tree moved
+/// by one position. So a rank with children in one tree has no children in the other tree.
 pub(super) fn expand_double(
     expansion: &mut Expansion<'_>,
     collective: &Collective<'_>,
@@ -87,7 +88,7 @@ fn over(
     Ok(())
 }
 
-/// Sends partial sums to the root; returns the messages that the root received.
+/// Sends partial sums to the root. Returns the messages that the root received.
 fn up(expansion: &mut Expansion<'_>, tree: &Tree, bytes: u64) -> Result<Vec<NodeId>, ScheduleError> {
     let mut received: Vec<Vec<NodeId>> = vec![Vec::new(); tree.parent.len()];
     for &from in tree.order.iter().rev() {

@@ -1,4 +1,4 @@
-//! Reading of a schedule file.
+//! Reads a schedule file.
 
 use super::{COLUMNS, DEFAULT_CLASS, ScheduleTextError};
 use crate::limits::RANKS_MAX;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// `ranks` is the number of ranks that the network has. `None` accepts every rank and counts them.
 ///
 /// # Errors
-/// [`ScheduleTextError`], with the line and the column.
+/// Returns [`ScheduleTextError`] with the line and the column.
 pub fn parse_schedule(
     path: &Path,
     content: &[u8],
@@ -58,7 +58,7 @@ pub fn parse_schedule(
     builder.build().map_err(|cause| ScheduleTextError::Schedule { path: path.to_owned(), line: None, cause })
 }
 
-/// Number of ranks: the largest rank and one.
+/// Number of ranks of the file: the largest rank plus one.
 fn count_ranks(rows: &[Row<'_>]) -> Result<u32, ScheduleTextError> {
     let mut ranks = 0;
     for row in rows {
@@ -75,7 +75,7 @@ fn row_line(rows: &[Row<'_>], row: u32) -> u64 {
     rows.get(row as usize).map_or(0, Row::line)
 }
 
-/// Position of every known column in the file.
+/// Position of every known column in the file's header.
 struct Header([Option<usize>; COLUMNS.len()]);
 
 impl Header {
@@ -102,7 +102,7 @@ impl Header {
     }
 }
 
-/// A line of the file.
+/// A line of the schedule file.
 struct Row<'a> {
     path: &'a Path,
     header: &'a Header,
@@ -144,7 +144,7 @@ impl Row<'_> {
         self.number(column, u64::from(RANKS_MAX) - 1).map(|rank| rank as u32)
     }
 
-    /// Time in nanoseconds with at most three decimals; `None` if the field is empty.
+    /// Reads a time in nanoseconds with at most three decimals; `None` if the field is empty.
     fn time(&self, column: &'static str) -> Result<Option<Time>, ScheduleTextError> {
         let text = self.get(column);
         if text.is_empty() {
@@ -182,7 +182,7 @@ impl Row<'_> {
         }
     }
 
-    /// Reads `NODE[:CONDITION][+NANOSECONDS]`.
+    /// Reads an edge in the form `NODE[:CONDITION][+NANOSECONDS]`.
     fn edge(
         &self,
         word: &str,
@@ -213,7 +213,7 @@ impl Row<'_> {
     }
 }
 
-/// Reads nanoseconds with at most three decimals.
+/// Reads a number of nanoseconds with at most three decimals.
 fn picoseconds(text: &str) -> Option<Time> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Writing of a schedule file that reads back as an equal schedule.
+//! Writes a schedule file that reads back as an equal schedule.
 
 use super::COLUMNS;
 use crate::{Condition, Edge, Schedule, Transfer, Work};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// equal bytes.
 ///
 /// # Errors
-/// Errors of `out`.
+/// Returns the errors of writing to `out`.
 pub fn write_schedule(out: impl Write, schedule: &Schedule) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS)?;
@@ -42,7 +42,7 @@ pub fn write_schedule(out: impl Write, schedule: &Schedule) -> io::Result<()> {
     writer.flush()
 }
 
-/// An entry of the column `after`.
+/// Writes an edge as an entry of the column `after`.
 fn word(schedule: &Schedule, edge: Edge) -> String {
     let Edge { node, condition, delay } = edge;
     let mut text = schedule.name(node);
@@ -59,7 +59,7 @@ fn word(schedule: &Schedule, edge: Edge) -> String {
     text
 }
 
-/// Exact text of a time in nanoseconds, with three decimals unless they are zero.
+/// Writes the exact time in nanoseconds, with three decimals unless they are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),

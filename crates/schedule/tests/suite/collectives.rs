@@ -1,4 +1,4 @@
-//! Collectives: numbers of transfers, bytes of each rank, depths, and closed forms.
+//! Tests collectives: numbers of transfers, bytes of each rank, depths, and closed forms.
 
 use crate::evaluate::evaluate;
 use bufferlab_schedule::{
@@ -10,7 +10,7 @@ use bufferlab_units::{BitRate, Time};
 /// A network of 400 Gb/s, on which a byte takes 20 ps.
 const FAST: Network = Network { latency: Time::from_us(3), rate: BitRate::gbps(400) };
 const SCALE_UP: Network = Network { latency: Time::from_ns(700), rate: BitRate::gbps(800) };
-/// Size that every number of ranks, chunks and channels in these tests divides.
+/// Size in bytes that every number of ranks, chunks and channels in these tests divides.
 const BYTES: u64 = 720_720 * 128;
 
 fn schedule(collective: &Collective<'_>) -> Schedule {
@@ -30,13 +30,14 @@ fn group(n: u32) -> Vec<u32> {
     (0..n).collect()
 }
 
-/// Sizes of servers for a group: all divisors other than 1 and n for the hierarchical algorithm.
+/// Numbers of ranks per server for a group. The hierarchical algorithm uses all divisors other than
+/// 1 and n.
 fn servers(algorithm: Algorithm, n: u32) -> Vec<u32> {
     let divisors = (2..n).filter(|size| n.is_multiple_of(*size));
     if algorithm == Algorithm::Hierarchical { divisors.collect() } else { vec![1] }
 }
 
-/// Every collective that is defined for `n`, in one chunk.
+/// Every collective that is defined for `n` ranks, in one chunk.
 fn every(n: u32, group: &[u32]) -> Vec<Collective<'_>> {
     let mut all = Vec::new();
     for operation in Operation::ALL {
@@ -80,7 +81,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
                 Some(ideal) => assert_eq!(time, ideal, "{collective:?}"),
                 None => {
                     assert!(matches!(collective.algorithm, Algorithm::Tree | Algorithm::DoubleBinaryTree));
-                    // The tree is never faster than the next smaller complete tree.
+                    // A tree is never faster than the next smaller complete tree.
                     let smaller = &collective.group[..1 << n.ilog2()];
                     let smaller = Collective { group: smaller, ..collective };
                     assert!(
@@ -95,7 +96,7 @@ fn groups_of_other_sizes_take_their_closed_forms_unless_a_tree_is_incomplete() {
 
 #[test]
 fn chunks_and_channels_take_their_closed_forms() {
-    // Try a short and a long latency, so that the rate or the latency decides each step.
+    // Try several latencies, so that either the rate or the latency determines each step.
     for latency in [Time::from_ns(50), Time::from_us(3), Time::from_ms(1)] {
         let network = Network { latency, ..FAST };
         let networks = Networks { inside: network, across: network };
@@ -130,7 +131,7 @@ fn chunks_of_a_tree_overlap() {
     }
 }
 
-/// Number of transfers, bytes that the busiest rank sends, and depth.
+/// Expected number of transfers, bytes that the busiest rank sends, and depth of the schedule.
 fn expected(collective: &Collective<'_>) -> Option<(u64, u64, u64)> {
     let (n, s) = (u64::from(collective.n()), BYTES);
     let log = u64::from(n.ilog2());
@@ -200,7 +201,7 @@ fn a_rank_receives_all_parts_even_if_they_do_not_divide() {
             Collective { chunks: 1, ..Collective::new(Operation::AllGather, algorithm, 1_000, &group) };
         let all = transfers(&schedule(&collective));
         let received = |rank: u32| all.iter().filter(|one| one.dst == rank).map(|one| one.bytes).sum::<u64>();
-        // 1000 = 7 · 142 + 6: the rank of the last part has 142 bytes itself, the others 143.
+        // 1000 = 7 · 142 + 6: the rank of the last part has 142 bytes, all other ranks have 143.
         let parts: Vec<_> = (0..7).map(received).collect();
         assert_eq!(parts.iter().filter(|bytes| **bytes == 857).count(), 6, "{parts:?}");
         assert_eq!(parts.iter().filter(|bytes| **bytes == 858).count(), 1, "{parts:?}");

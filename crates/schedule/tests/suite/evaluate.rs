@@ -1,15 +1,16 @@
-//! An independent executor: list scheduling of a graph on an unloaded network that never blocks.
+//! Executes a schedule independently of the simulator: list scheduling on an unloaded network that
+//! never blocks.
 //!
-//! Every rank sends its transfers one at a time, in the order in which they become ready. It
-//! receives them one at a time, in the order of their first bytes. A rank has one network card per
-//! level: inside its server, and between servers.
+//! Every rank sends its transfers one at a time, in the order in which they become ready. The rank
+//! receives transfers one at a time, in the order of their first bytes. A rank has one network card
+//! inside its server, and one between servers.
 
 use bufferlab_schedule::{Condition, Network, Networks, NodeId, Schedule, Transfer, Work};
 use bufferlab_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Events in the order of their handling at one instant.
+/// Events of one instant, in the order in which they are handled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Finished,
@@ -30,7 +31,7 @@ struct Executor<'a> {
     finished: usize,
 }
 
-/// Returns the time at which the last node finishes.
+/// Returns the time at which the last node of the schedule finishes.
 pub(crate) fn evaluate(schedule: &Schedule, networks: Networks, ranks_per_server: u32) -> Time {
     let waits = schedule.nodes().map(|node| schedule.waits(node)).collect();
     let ready = schedule.nodes().map(|node| schedule.start(node)).collect();
@@ -92,13 +93,13 @@ impl Executor<'_> {
         }
     }
 
-    /// Level of a transfer (0 inside a server, 1 between servers), and its network.
+    /// Level of a transfer (0 inside a server, 1 between servers), and the level's network.
     fn level(&self, transfer: Transfer) -> (u8, Network) {
         let is_inside = transfer.src / self.ranks_per_server == transfer.dst / self.ranks_per_server;
         if is_inside { (0, self.networks.inside) } else { (1, self.networks.across) }
     }
 
-    /// Occupies a card or processor for `length` as soon as it is free; returns the start.
+    /// Occupies a card or processor for `length` as soon as it is free; returns the start time.
     fn occupy(&mut self, what: (u32, u8, u8), now: Time, length: Time) -> Time {
         let free = self.free.entry(what).or_insert(Time::ZERO);
         let start = now.max(*free);

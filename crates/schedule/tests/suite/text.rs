@@ -1,4 +1,4 @@
-//! The text format: round trips, and errors with their place.
+//! Tests the text format of schedules: round trips, and errors with their place.
 
 use bufferlab_schedule::{
     Algorithm, Collective, Condition, NodeId, Operation, ScheduleBuilder, Work, expand, parse_schedule,

@@ -1,11 +1,11 @@
-//! Synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
+//! Generates synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
 
 use bufferlab_core::{Ecn, Header};
 use bufferlab_dataplane::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
-/// `count` arrivals at the ports of `file`, drawn with `seed`. Periods of overload, in which
-/// several ports send to one, alternate with periods in which queues drain.
+/// Draws `count` arrivals at the ports of `file` with `seed`. In periods of overload, several ports
+/// send to one port. In the periods between, queues drain.
 ///
 /// # Panics
 /// If the switch has fewer than two ports.
@@ -17,7 +17,7 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
     let mut random = RandomStream::new(seed, "parity", 0);
     let queues = u64::from(file.scenario.switches[0].queues_per_port);
     let rate: u64 = file.ports.iter().map(|port| port.rate.0).sum();
-    // Mean gap: the time that all ports together need for a full frame.
+    // Mean gap between arrivals: the time that all ports together need for a full frame.
     let gap_ns = 1_538.0 * 8e9 / rate as f64;
     let (mut at_ns, mut arrivals) = (1_000_000.0_f64, Vec::with_capacity(count));
     let (mut victim, mut left, mut load) = (0, 0_u64, 1.0);
@@ -34,7 +34,7 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
         let frame = [60, 1_514, 1_514, 60 + random.below(1_455)][random.below(4) as usize];
         let flow = random.below(FLOWS);
         arrivals.push(Incoming {
-            // Times are whole nanoseconds, like the kernel's time stamps; the driver makes equal
+            // Times are whole nanoseconds, like the kernel's time stamps. The driver makes equal
             // times distinct.
             at: Time::from_ns(at_ns as u64),
             header: Header {

@@ -1,4 +1,4 @@
-//! Comparison of the switch's answers with the simulator's answers.
+//! Compares the switch's answers with the simulator's answers.
 
 use bufferlab_core::{DropReason, Refusal};
 use bufferlab_dataplane::{Fate, Recorded};
@@ -7,21 +7,21 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Lost packets by port, queue and reason.
+/// Number of lost packets by port, queue and reason.
 type Losses = BTreeMap<(u16, u8, &'static str), u64>;
 
-/// Answer of the simulator for one packet.
+/// Answer of the simulator about one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Answer {
-    /// Time from the host's sending to the last bit at the receiver (ns); `None`: the packet was
-    /// lost.
+    /// Time from the sending by the host to the last bit at the receiver (ns); `None` if the packet
+    /// was lost.
     took_ns: Option<u64>,
     marked: bool,
-    /// Whether the simulator wrote a row for the packet.
+    /// Whether the simulator wrote a table row for the packet.
     known: bool,
 }
 
-/// Answers of the simulator for all packets.
+/// Answers of the simulator about all packets.
 #[derive(Debug)]
 pub(crate) struct Answers {
     packets: Vec<Answer>,
@@ -33,7 +33,8 @@ impl Answers {
         Self { packets: vec![Answer::default(); packets], losses: Losses::new() }
     }
 
-    /// Flows are numbered by their starts, in the order of the arrivals.
+    /// Records a flow of the simulator. Flows are numbered by their starts, in the order of
+    /// arrivals.
     pub(crate) fn note_flow(&mut self, row: &FlowRow) {
         let answer = &mut self.packets[row.flow_id as usize];
         *answer = Answer { took_ns: row.fct_ns, marked: row.marked_packets > 0, known: true };
@@ -49,11 +50,11 @@ impl Answers {
 pub struct Difference {
     /// Number of the packet in the record, from 0.
     pub packet: Option<usize>,
-    /// Kind of difference: "queue", "verdict", "mark", "departure", "losses".
+    /// Kind of difference: "queue", "verdict", "mark", "departure" or "losses".
     pub what: &'static str,
-    /// Answer of the switch.
+    /// Answer of the switch for the packet.
     pub switch: String,
-    /// Answer of the simulator.
+    /// Answer of the simulator for the packet.
     pub simulator: String,
 }
 
@@ -66,27 +67,27 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Result of the comparison: its extent and the differences.
+/// Result of the comparison: numbers of packets, and the differences.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     rows: Vec<Recorded>,
     /// Time from which decisions are not compared.
     until: Time,
-    /// Packets in the record.
+    /// Number of packets in the record.
     pub packets: usize,
-    /// Packets whose fate was decided early enough to be compared.
+    /// Number of packets whose decisions are early enough to be compared.
     pub compared: usize,
-    /// Compared packets that were sent.
+    /// Number of compared packets that were sent.
     pub sent: usize,
-    /// Compared packets that were sent with a mark of the switch.
+    /// Number of compared packets that were sent with a mark of the switch.
     pub marked: usize,
-    /// Compared packets that were refused.
+    /// Number of compared packets that were refused.
     pub dropped: usize,
-    /// Compared packets that were evicted.
+    /// Number of compared packets that were evicted.
     pub evicted: usize,
-    /// Number of differences.
+    /// Number of differences between switch and simulator.
     pub differences: usize,
-    /// The first differences.
+    /// The first differences between switch and simulator.
     pub first: Vec<Difference>,
 }
 
@@ -136,7 +137,8 @@ impl Comparison {
         }
     }
 
-    /// Compares all answers. `expected`: transit time of a packet that departs at an instant.
+    /// Compares all answers. `expected` gives the transit time of a packet that departs at an
+    /// instant.
     pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
         let mut losses = Losses::new();
         for (index, answer) in answers.packets.iter().enumerate() {
@@ -160,7 +162,7 @@ impl Comparison {
                 }
             }
         }
-        // The simulator's counts have no times, so they can only be compared for whole records.
+        // The simulator's counts of losses have no times, so only whole records can be compared.
         if self.until == Time::MAX {
             self.check(None, "losses", losses, answers.losses.clone());
         }

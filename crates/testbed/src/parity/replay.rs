@@ -1,4 +1,4 @@
-//! Conversion of a record into a scenario, and its simulation.
+//! Converts a record of the switch into a scenario, and simulates it.
 
 use super::compare::{Answers, Comparison};
 use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, Header, QueueId, Refusal, find_policy};
@@ -13,10 +13,10 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::io;
 
-/// Reason why no comparison was possible.
+/// Reason why switch and simulator could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum ParityError {
-    /// The policy follows flows.
+    /// The policy follows flows, and every packet of a replayed trace is a separate flow.
     #[error(
         "the policy \"{0}\" follows flows, and in a replayed trace every packet is one of its own: nothing can be compared"
     )]
@@ -24,19 +24,19 @@ pub enum ParityError {
     /// The policy does not fit the switch.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The simulator failed.
+    /// The simulation of the record failed.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// Arrivals share an instant, so their order is unknown.
+    /// Several arrivals have one instant, so their order is unknown.
     #[error("two arrivals of the record share the instant {0}: it was not written by this switch")]
     SharedInstant(Time),
 }
 
 /// Rate of the hosts' links. Packets reach the switch within a nanosecond, and two packets of a
-/// host are never closer than that.
+/// host are never sent within less time.
 const UPLINK: BitRate = BitRate(100_000_000_000_000);
 
-/// Drives the switch of `file` with `arrivals` (by time) and records its answers.
+/// Passes `arrivals` (sorted by time) to the switch of `file` and records its answers.
 ///
 /// # Errors
 /// If the policy does not fit the switch.
@@ -79,8 +79,8 @@ impl PacketEvents for Rows {
     }
 }
 
-/// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with the
-/// answers in the rows.
+/// Replays the arrivals of `rows` (sorted by time) in the simulator. Compares the simulator's
+/// answers with the answers in the rows.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -88,8 +88,8 @@ pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, Parity
     verify_until(file, rows, Time::MAX)
 }
 
-/// Replays the arrivals of `rows` (by time), which are complete before `until`, and compares the
-/// decisions made before that time. A packet missing after it cannot have influenced them.
+/// Replays the arrivals of `rows` (sorted by time), which are complete before `until`. Compares
+/// only decisions before `until`, which a missing later packet cannot have influenced.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -114,7 +114,7 @@ pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result
     Ok(comparison)
 }
 
-/// Refuses policies that follow flows: those with their own classifier, and `ib`.
+/// Refuses policies that follow flows: `ib`, and policies with a custom classifier.
 fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     let spec = &scenario.switches[0];
     let follows = || ParityError::FollowsFlows(spec.policy.clone());
@@ -135,7 +135,7 @@ fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     if has_own && spec.classifier.is_none() { Err(follows()) } else { Ok(()) }
 }
 
-/// Queues of the arrivals, computed by a switch that never sends and never refuses.
+/// Returns the queues of the arrivals from a switch that never sends and never refuses.
 fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildError> {
     let mut scenario = file.scenario.clone();
     let spec = &mut scenario.switches[0];
@@ -158,13 +158,13 @@ fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildErro
     Ok((0..).zip(rows).map(queue).collect())
 }
 
-/// Time at which the host sends the packet so that it arrives at the recorded time.
+/// Time at which a host must send the packet so that it arrives at the recorded time.
 fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.header.size)) - delay
 }
 
-/// Network of the record: hosts with links so fast that packets reach the switch at the recorded
-/// time.
+/// Creates a scenario from the record. The hosts' links are so fast that packets reach the switch
+/// at the recorded time.
 fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let mut scenario = file.scenario.clone();
     for link in &mut scenario.topology.links {
@@ -172,7 +172,7 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     }
     let delay = scenario.topology.links[0].delay;
     scenario.tie_order = TieOrder::Insertion;
-    // The classifier was run before: its queue is the priority.
+    // The classifier ran before: the queue that it selected is the packet's priority.
     scenario.switches[0].classifier = None;
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);
@@ -183,7 +183,7 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
         let chosen = rows.iter().filter(|row| (row.incoming.header.ecn == Ecn::Capable) == is_capable);
         Packets(chosen.map(|row| (row.queue, flow_of(row, delay))).collect())
     };
-    // A packet that arrived with a mark is never marked again, like one that is not ECN-capable.
+    // A switch never marks a packet again, so a marked arrival is sent as not ECN-capable.
     let transports = [("plain", false), ("capable", true)];
     let workload = |(name, is_capable): (&str, bool)| {
         let transport = scenario.transports.iter().position(|transport| transport.name == name);
@@ -234,7 +234,7 @@ impl Workload for Packets {
     }
 }
 
-/// Collects the simulator's answers.
+/// Sink that collects the simulator's answers.
 struct Sink<'a> {
     answers: &'a mut Answers,
 }

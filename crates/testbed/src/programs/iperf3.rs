@@ -1,7 +1,8 @@
-//! Unlimited flows as iperf3 tests: a server for one test at the receiver, a client at the sender.
+//! Carries unlimited flows with iperf3: a server for one test at the receiver, a client at the
+//! sender.
 //!
-//! iperf3 counts the bytes that its receiver has read, by interval. The start of a flow is known
-//! from the switch: the first frame of the connection that is longer than iperf3's cookie.
+//! The program iperf3 counts the bytes that its receiver has read, by interval. The switch knows
+//! the start of a flow: the first frame of the connection that is longer than iperf3's cookie.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::AppEvent;
@@ -23,33 +24,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 const PROGRAM: &str = "iperf3";
-/// Server port of the first flow.
+/// Port number of the server of the first flow.
 const FIRST_PORT: u16 = 5_201;
-/// Client port of the first flow; below the kernel's ephemeral ports.
+/// Port number of the client of the first flow, which is below the kernel's ephemeral ports.
 const FIRST_OWN_PORT: u16 = 20_001;
-/// Range of iperf3's report intervals (s).
+/// Smallest and largest report interval of iperf3 (s).
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// Bytes on the wire of the cookie's frame, which opens a test's connection: 37 B of cookie,
-/// headers of 66 B, and 24 B.
+/// Size on the wire of the frame with the cookie, which opens a test's connection: 37 B of cookie,
+/// headers of 66 B, and 24 B around the frame.
 const COOKIE_FRAME: u32 = 127;
 
-/// iperf3's measurement of a flow, at the receiver.
+/// Measurement of a flow by iperf3 at the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// Index in [`Outcome::flows`].
+    /// Index of the flow in [`Outcome::flows`].
     pub(crate) flow: usize,
-    /// Ends of intervals (s since the start of the flow), and bytes received until then.
+    /// Ends of intervals (s since the flow's start), and number of bytes received until then.
     pub(crate) arrived: Vec<(f64, u64)>,
 }
 
 impl Measured {
-    /// End of the last interval (s since the start of the flow), and bytes received until then.
+    /// End of the last interval (s since the flow's start), and number of bytes received until
+    /// then.
     pub(crate) fn end(&self) -> (f64, u64) {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
 
-    /// Bytes received `at` seconds after the start of the flow, interpolated linearly between ends
-    /// of intervals.
+    /// Number of bytes received `at` seconds after the flow's start, interpolated linearly between
+    /// ends of intervals.
     fn at(&self, at: f64) -> u64 {
         let next = self.arrived.partition_point(|(end, _)| *end < at);
         let (from, had) = next.checked_sub(1).map_or((0.0, 0), |last| self.arrived[last]);
@@ -58,7 +60,7 @@ impl Measured {
     }
 }
 
-/// A flow with its processes.
+/// A flow of iperf3 with its processes.
 #[derive(Debug)]
 pub(super) struct Flow {
     src: (u32, String),
@@ -66,18 +68,18 @@ pub(super) struct Flow {
     port: u16,
     own_port: u16,
     interval_s: f64,
-    /// File with the report of the server.
+    /// Path of the file with the server's report.
     report: PathBuf,
     server: Option<Running>,
-    /// Process of the client; `None` before it starts.
+    /// Process of the flow's client; `None` before it starts.
     client: Option<Pid>,
-    /// Whether iperf3 ends the flow, so that no signal is needed.
+    /// Whether iperf3 ends the flow itself, so that no signal is needed.
     ends: bool,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Flow {
-    /// Starts the server of flow `number`.
+    /// Starts the server for the flow `number`.
     pub(super) fn listen(plan: &Plan, number: usize, spec: &FlowSpec) -> Result<Self, TestbedError> {
         let (port, own_port) = (FIRST_PORT + number as u16, FIRST_OWN_PORT + number as u16);
         let output = &plan.scenario().output;
@@ -107,12 +109,12 @@ impl Flow {
         })
     }
 
-    /// Waits for the server.
+    /// Waits until the flow's server listens.
     pub(super) fn wait(&self) -> Result<(), TestbedError> {
         wait_for(&self.dst.1, PROGRAM, self.port)
     }
 
-    /// Starts the client for the duration `left`; returns its flow number at the switch.
+    /// Starts the client for the duration `left`; returns the flow number at the switch.
     pub(super) fn begin(
         &mut self,
         flow: usize,
@@ -122,7 +124,8 @@ impl Flow {
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
-        // iperf3 accepts only whole seconds: a signal ends other durations.
+        // The program iperf3 accepts only whole seconds. For other durations, a signal ends the
+        // test.
         let seconds = left.as_secs_f64().ceil().max(1.0);
         self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
         let args = words(&format!(
@@ -148,7 +151,7 @@ impl Flow {
             let _ = client.0.wait();
             let interrupted = interrupted.load(Ordering::Relaxed);
             let client = read(&out).and_then(|report| report.check(interrupted, &control));
-            // After a failed client, the server waits for another client.
+            // After a failed client, the server would wait for another client.
             let measured = client.and_then(|()| {
                 let _ = server.0.wait();
                 Ok(Measured { flow, arrived: read(&report)?.arrived() })
@@ -163,7 +166,7 @@ impl Flow {
         Ok(bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1))
     }
 
-    /// Interrupts the flow if it does not end without a signal; it then reports.
+    /// Interrupts the flow if it does not end without a signal. The client then reports.
     pub(super) fn interrupt(&mut self) {
         if let (Some(client), false) = (self.client.take(), self.ends) {
             self.interrupted.store(true, Ordering::Relaxed);
@@ -176,7 +179,7 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// The relevant part of iperf3's report.
+/// The fields of iperf3's report that are used.
 #[derive(Debug, Deserialize)]
 struct Report {
     error: Option<String>,
@@ -188,7 +191,7 @@ struct Report {
 
 #[derive(Debug, Default, Deserialize)]
 struct End {
-    /// The sender's congestion control according to its kernel.
+    /// The sender's congestion control, as reported by its kernel.
     sender_tcp_congestion: Option<String>,
 }
 
@@ -209,7 +212,7 @@ fn read(path: &Path) -> Result<Report, String> {
 }
 
 impl Report {
-    /// Checks that the test succeeded. iperf3 reports an interrupted test as an error.
+    /// Checks that iperf3's test succeeded. iperf3 reports an interrupted test as an error.
     fn check(&self, interrupted: bool, control: &str) -> Result<(), String> {
         match (&self.error, &self.end.sender_tcp_congestion) {
             (Some(why), _) if !interrupted => Err(why.clone()),
@@ -231,8 +234,8 @@ impl Report {
     }
 }
 
-/// Sets the start of iperf3's flows from the switch's record, and their ends and samples every
-/// `interval` relative to it.
+/// Sets the starts of iperf3's flows from the switch's record. Relative to a flow's start, sets its
+/// end, and its samples at every `interval`.
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];

@@ -1,13 +1,13 @@
 //! The memcached server of a host, and clients that query it over persistent connections.
 //!
-//! The client sets the code point before it connects, and the server's kernel reflects it
-//! (`tcp_reflect_tos`). An unmodified memcached therefore answers with the priority of its
-//! transport. Afterwards the client's packets, requests and acknowledgements, have the priority of
-//! control packets.
+//! The client sets the code point before it connects, and the server's kernel reflects the code
+//! point (`tcp_reflect_tos`). So an unmodified memcached answers with the priority of its
+//! transport. After the connection is open, the client's packets have the priority of control
+//! packets. These packets are requests and acknowledgements.
 //!
-//! Memcached does not choose a congestion control, so the server's is that of its route to the
-//! client at the time of accepting. The network's default cannot be used: it may only be a control
-//! that the machine allows to every user.
+//! Memcached does not choose a congestion control. The server uses the control of its route to the
+//! client at the time at which it accepts the connection. The network's default cannot be used,
+//! because the default must be a control that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::{AppEvent, Connection, Message};
@@ -26,9 +26,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 const PROGRAM: &str = "memcached";
 const PORT: u16 = 11_211;
-/// Smallest limit of value sizes passed to memcached (bytes): its default.
+/// Smallest limit of value sizes that is passed to memcached (bytes): memcached's default.
 const LEAST_LIMIT: u64 = 1 << 20;
-/// Generous overhead of a value in memcached's memory (bytes): the item's header.
+/// Generous estimate of memcached's memory overhead per value (bytes): the item's header.
 const AROUND: u64 = 1 << 10;
 
 /// The memcached server of a host.
@@ -36,7 +36,7 @@ const AROUND: u64 = 1 << 10;
 pub(super) struct Memcached {
     host: u32,
     name: String,
-    /// Sizes of the stored values (bytes).
+    /// Sizes of the values that memcached stores (bytes).
     held: BTreeSet<u64>,
     _process: Running,
 }
@@ -45,26 +45,26 @@ fn failed(error: Error) -> TestbedError {
     TestbedError::Program { program: PROGRAM.to_owned(), why: error.to_string() }
 }
 
-/// Name of the value of `size` bytes.
+/// Memcached's key for the value of `size` bytes.
 fn key(size: u64) -> String {
     format!("bytes-{size}")
 }
 
-/// Bytes before the value of `size` bytes in an answer.
+/// Text before the value of `size` bytes in memcached's answer.
 fn head(size: u64) -> String {
     format!("VALUE {} 0 {size}\r\n", key(size))
 }
 
-/// Bytes after a value in an answer.
+/// Text after a value in memcached's answer.
 const TAIL: &str = "\r\nEND\r\n";
 
 impl Memcached {
     pub(super) fn start((host, name): (u32, &str), largest_answer: u64) -> Result<Self, TestbedError> {
         set(name, "net.ipv4.tcp_reflect_tos", "1")?;
         let limit = (largest_answer + AROUND).max(LEAST_LIMIT);
-        // Memory for some values of every size that queries request.
+        // Reserve memory for some values of every size that queries request.
         let megabytes = (16 * limit).div_ceil(1 << 20).max(64);
-        // The sandbox may have only one user.
+        // Run memcached as root, because the sandbox may have only this user.
         let args =
             format!("-u root -l {} -p {PORT} -U 0 -t 1 -c 4096 -m {megabytes} -I {limit}", address(host));
         let args: Vec<_> = args.split(' ').map(str::to_owned).collect();
@@ -78,7 +78,7 @@ impl Memcached {
         SocketAddr::from((address(self.host), PORT))
     }
 
-    /// Stores a value of `size` bytes, from inside the host: no packet passes the switch.
+    /// Stores a value of `size` bytes from inside the host, so that no packet passes the switch.
     pub(super) fn hold(&mut self, size: u64) -> Result<(), TestbedError> {
         if !self.held.insert(size) {
             return Ok(());
@@ -95,7 +95,7 @@ impl Memcached {
         in_network(&self.name, store)?.map_err(failed)
     }
 
-    /// Opens a connection of the querying host `dst`. The server has accepted it on return.
+    /// Opens a connection from the querying host `dst`. On return, the server has accepted it.
     pub(super) fn connect(
         &self,
         (dst, name): (u32, &str),
@@ -116,7 +116,7 @@ impl Memcached {
             socket.connect_timeout(&at.into(), super::PATIENCE)?;
             socket.set_tos_v4(own)?;
             let mut stream = TcpStream::from(socket);
-            // An answer proves that the server has accepted.
+            // An answer proves that the server has accepted the connection.
             stream.write_all(b"version\r\n")?;
             expect(&mut stream, "VERSION ")?;
             while read_byte(&mut stream)? != b'\n' {}
@@ -124,8 +124,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // Other connections to the client, such as iperf3's, choose their controls: a route would
-        // override them.
+        // Other connections to the client, such as iperf3's, choose their congestion controls. A
+        // route would override this choice.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));
@@ -146,7 +146,7 @@ fn read_byte(stream: &mut TcpStream) -> std::io::Result<u8> {
     Ok(byte[0])
 }
 
-/// Reads `wanted`; the error has the bytes received instead.
+/// Reads the text `wanted`; the error contains the bytes received instead.
 fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     let mut line = Vec::new();
     while line != wanted.as_bytes() && !line.ends_with(b"\n") {
@@ -159,7 +159,7 @@ fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     Err(Error::other(format!("it answered \"{said}\" in the place of \"{}\"", wanted.trim())))
 }
 
-/// Requests a value of every message's size, one after the other.
+/// Requests the values of all messages' sizes, one value after the other.
 fn ask_all(
     mut stream: TcpStream,
     asked: &Receiver<Message>,
@@ -197,7 +197,7 @@ mod tests {
     use std::net::TcpListener;
     use std::sync::mpsc::channel;
 
-    /// A server that answers every request with `answer`.
+    /// Queries a server that answers every request with `answer`.
     fn asked_once(answer: Vec<u8>, size: u64) -> (std::io::Result<()>, Vec<AppEvent>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at = listener.local_addr().expect("it has one");

@@ -1,4 +1,4 @@
-//! Tests of plans of scenarios; the tests build no network.
+//! Tests how scenarios are planned for real hosts; these tests build no network.
 #![cfg(target_os = "linux")]
 
 mod parity;
@@ -7,7 +7,7 @@ use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;
 
-/// Plan of the demonstration with Reno, which every kernel has, and these changes.
+/// Plans the demonstration with Reno, which every kernel has, and with these changes.
 fn plan(changes: &[(&str, &str)]) -> Result<Plan, String> {
     let reno = [
         ("transport.small.congestion_control", "newreno"),

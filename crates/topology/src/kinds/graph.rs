@@ -1,4 +1,4 @@
-//! A custom graph, with its nodes and cables listed one by one.
+//! A custom graph, whose scenario lists every node and cable.
 
 use super::{DELAY, RATE};
 use crate::{GraphProblem, LinkSpec, Topology, TopologyInfo};
@@ -91,7 +91,7 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     Err(Faults(problems.iter().map(|problem| fault(&topology, &places, problem)).collect()))
 }
 
-/// Finds names used twice; hosts and switches share one namespace.
+/// Finds names that are used twice. Hosts and switches share one namespace.
 fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
     let mut known: BTreeMap<&str, ParamPlace> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -110,7 +110,7 @@ fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
     faults
 }
 
-/// The error for a cable end that names no known node.
+/// Creates the error for a cable end with an unknown node's name.
 fn stranger(nodes: &Topology, place: ParamPlace, name: &str) -> Fault {
     let all = || nodes.hosts.iter().chain(&nodes.switches).map(String::as_str);
     let help = match suggestion(name, all()) {
@@ -120,8 +120,8 @@ fn stranger(nodes: &Topology, place: ParamPlace, name: &str) -> Fault {
     Fault::new(place, format!("there is no node \"{name}\""), "expected a host or a switch").help(help)
 }
 
-/// Turns a problem into an error at the scenario line that causes it. `links` has the place of
-/// every cable.
+/// Turns a problem into an error at the line of the scenario that causes it. `links` has the place
+/// of every cable.
 fn fault(topology: &Topology, links: &[ParamPlace], problem: &GraphProblem) -> Fault {
     match problem {
         GraphProblem::DuplicateName(_) => unreachable!("names were compared before"),

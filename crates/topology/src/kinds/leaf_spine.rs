@@ -1,4 +1,4 @@
-//! Racks of hosts on leaves; every leaf is cabled to every spine.
+//! The leaf-spine fabric: racks of hosts on leaves, with cables from every leaf to every spine.
 
 use super::{DELAY, NODES, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
@@ -43,13 +43,13 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Limit on hosts and on cables of the fabric. More would not fit a machine's memory, and is
-/// probably a typing error.
+/// Maximum number of hosts and of cables of the fabric. A larger fabric would not fit a machine's
+/// memory, and is probably a typing error.
 pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
-/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then the
-/// cables of spine 0, of spine 1 … A spine's ports: the cables of leaf 0, of leaf 1 … Switches:
-/// leaves first.
+/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`. The ports of a leaf are its hosts,
+/// then the cables of spine 0, of spine 1 … The ports of a spine are the cables of leaf 0, of leaf
+/// 1 … The leaves are the first switches.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (leaves, spines) = (params.small_count("leaves"), params.small_count("spines"));
     let (per_leaf, per_pair) = (params.small_count("hosts_per_leaf"), params.small_count("links_per_pair"));

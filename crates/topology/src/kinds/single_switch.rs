@@ -1,4 +1,4 @@
-//! All hosts on one switch: the star that most papers use in examples.
+//! The star: all hosts on one switch, as in the examples of most papers.
 
 use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};

@@ -73,7 +73,7 @@
     byId("table").replaceChildren(...(shown.losses.length > 0 ? [table] : []));
   }
 
-  // One request at a time; only the latest choices count.
+  // Run one request at a time, because only the latest choices count.
   async function run() {
     if (running) { again = true; return; }
     running = true;
@@ -114,7 +114,7 @@
     for (const { key, label: text, min, max } of offer.numbers) {
       const control = element("input");
       Object.assign(control, { type: "number", id: key, min, max, value: chosen[key] });
-      // Spinning and typing take effect at once, unless the value is out of bounds.
+      // A changed number takes effect immediately, unless it is out of bounds.
       control.addEventListener("input", () => {
         const value = Number(control.value);
         if (control.value === "" || !Number.isInteger(value) || value < min || value > max) { sentence.textContent = `${text}: a whole number from ${min} to ${max}.`; return; }

@@ -11,7 +11,7 @@
 
   // --- data sources ---
 
-  // Every tab shows one switch, named in its address and in all its requests.
+  // Every tab shows one switch, which the tab's address and requests name.
   const at = stored ? null : new URLSearchParams(location.hash.slice(1)).get("switch");
   async function get(path, query) {
     const response = await fetch("api/" + path + "?" + new URLSearchParams({ ...query, ...(at === null ? {} : { switch: at }) }));
@@ -20,7 +20,7 @@
     return answer;
   }
   const covers = (window, wish) => window.from <= wish.from && window.until >= wish.until;
-  // Restores data that a file omits.
+  // Restores data that a file omits to save space.
   function whole(window) {
     const zeros = (list) => (list.length > 0 ? list : window.most.map(() => 0));
     return {
@@ -30,7 +30,7 @@
   }
   if (stored) for (const windows of Object.values(stored.windows)) windows.forEach((window, at) => (windows[at] = whole(window)));
   const isAt = (wish) => (place) => (wish.port === undefined || String(place.port) === String(wish.port)) && (wish.priority === undefined || String(place.priority) === String(wish.priority));
-  // For a single file: the finest window that covers the requested time, cut to it.
+  // For a page in a file: finds the finest window that covers the requested time, and cuts it.
   function cut(wish) {
     const of = wish.port === undefined ? wish.by : `${wish.port}.${wish.priority ?? 0}`;
     const windows = stored.windows[of].filter((window) => covers(window, wish));
@@ -84,7 +84,7 @@
   const UNITS = [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3], ["ps", 1]];
   const unitOf = (span) => UNITS.find(([, size]) => span >= size) || UNITS[4];
   const digits = (value, places) => String(Number(value.toFixed(places)));
-  // An instant, precise enough to distinguish steps of `step`.
+  // Formats an instant, precise enough to distinguish steps of `step`.
   function instant(time, step) {
     if (time === 0) return "0 s";
     const [unit, size] = unitOf(time);
@@ -100,7 +100,7 @@
   const kind = (name) => about.kinds.findIndex((one) => one.name === name);
   const losses = () => about.kinds.filter((one) => one.is_loss).map((one) => one.name);
 
-  // The queue that is shown, if only one is.
+  // The queue that the chart shows, if it shows only one queue.
   const onlyQueue = () => (state.port === "" || (state.priority === "" && about.queues_per_port > 1) ? "" : `${state.port}.${state.priority === "" ? 0 : state.priority}`);
   const place = () => (state.priority === "" ? `port ${state.port}` : `queue ${state.port}.${state.priority}`);
   const whoseLimit = () => "limit of " + (onlyQueue() ? "queue " + onlyQueue() : "the longest queue");
@@ -146,7 +146,7 @@
     const stacked = groups.map((group) => group.held.map((held, at) => (sum[at] += held)));
     const stepped = uPlot.paths.stepped({ align: -1 });
     const text = colour("--text"), soft = colour("--line");
-    // From the top layer of the stack to the bottom, so that each covers the area below it.
+    // Draw from the top layer of the stack to the bottom: each layer covers the area below it.
     const layers = groups.map((group, at) => ({ group, values: stacked[at] })).reverse();
     const series = [{}, ...layers.map(({ group }) => ({ label: group.name, stroke: colour("--c" + group.colour), fill: colour("--c" + group.colour), width: 0.5, paths: stepped, points: { show: false } }))];
     const data = [times, ...layers.map(({ values }) => values)];
@@ -193,7 +193,7 @@
     }));
   }
 
-  // Draws events below the chart, on the chart's time axis: one line per kind.
+  // Draws events below the chart, on the chart's time axis: one line per kind of event.
   function drawLanes(plot) {
     const canvas = byId("lanes"), ratio = window.devicePixelRatio || 1;
     const used = about.is_recorded ? about.kinds.filter((one) => one.colour !== null).map((one) => [one.name, `--c${one.colour}`]).filter(([name]) => shown.sums[kind(name)] > 0 || (name === "paused" && shown.pauses.length > 0)) : [];
@@ -245,7 +245,7 @@
     return best;
   }
 
-  // Draws the policy's values: bands for states, or a curve.
+  // Draws the policy's sampled values: bands for states, or a curve.
   async function drawValues() {
     const place = byId("values"), choice = state.value;
     place.replaceChildren();
@@ -341,7 +341,7 @@
   }
   function shift(share) { const by = (state.until - state.from) * share; return move(state.from + by, state.until + by); }
   const chosenPlace = () => ({ ...(state.port === "" ? {} : { port: state.port }), ...(state.priority === "" ? {} : { priority: state.priority }) });
-  // Starts at the loss explained last if it is in the window, otherwise at the window's edge.
+  // Starts at the loss explained last if the window shows it, otherwise at the window's edge.
   async function toLoss(backwards) {
     const { from, until, loss: last } = state;
     const goesOn = last && last.time >= from && last.time <= until;
@@ -368,7 +368,7 @@
     document.body.setAttribute("aria-busy", "true");
     try {
       const found = await source.window(wish);
-      // A later request is pending.
+      // A later request is pending, so ignore this answer.
       if (mine !== asked) return;
       shown = found;
       draw();
@@ -421,7 +421,7 @@
 
   function option(value, text) { const made = element("option", text); made.value = value; return made; }
   function wire() {
-    // A file only has windows of the queues with the most losses.
+    // The file of a page only has windows of the queues with the most losses.
     const places = stored ? about.shown_queues.map((name) => name.split(".")) : Array.from({ length: about.ports }, (_, at) => [String(at), ""]);
     const namePlace = ([port, priority]) => (priority === "" ? `port ${port}` : `queue ${port}.${priority}`);
     byId("port").append(option("", "all ports"), ...places.map((place) => option(place.filter((part) => part !== "").join("."), namePlace(place))));
@@ -429,7 +429,7 @@
     byId("queue").append(option("", "all its queues"), ...Array.from({ length: about.queues_per_port }, (_, at) => option(String(at), `queue ${at}`)));
     byId("queue").closest("label").hidden = stored !== null || about.queues_per_port === 1;
     if (!about.is_recorded) byId("by").querySelector("[value=class]").remove();
-    // With one queue per port, ports and queues are the same.
+    // With one queue per port, a division by queue equals a division by port.
     if (about.queues_per_port === 1) byId("by").querySelector("[value=queue]").remove();
     const values = Object.entries(about.values).flatMap(([name, queues]) => queues.map((queue) => name + " " + queue));
     byId("value").append(option("", values.length ? "none" : "none were sampled"), ...values.map((name) => option(name, name.replace(" ", " of queue "))));
@@ -462,7 +462,7 @@
     });
     let waiting = null;
     window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
-    // Paper is always light; a page being printed does not wait for answers.
+    // Paper is always light, and a page cannot wait for answers while it is printed.
     for (const [event, does] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(event, () => { printing = does; if (shown) draw(); drawValues(); });
     for (const medium of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(medium).addEventListener("change", () => { if (shown) draw(); drawValues(); });
     if (!stored && about.switches.length > 1) {

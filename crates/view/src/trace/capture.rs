@@ -1,11 +1,11 @@
-//! pcapng for Wireshark: packets with comments about their treatment.
+//! Writes a pcapng file for Wireshark: packets with comments about their treatment.
 //!
-//! A packet has one frame when it arrives and one when it leaves or is evicted. A mark is mentioned
-//! in the packet's first frame after the mark, and in all later ones. Pauses have no frames.
+//! A packet has one frame when it arrives and one when it leaves or is evicted. If the switch marks
+//! the packet, its next frame mentions the mark, and so do its later frames. Pauses have no frames.
 //!
-//! The simulator has no bytes of packets. The file contains an Ethernet frame with an IPv4 and a
-//! UDP header that identify flow and queue, and the true length. Hosts are 10.x.y.z by the number
-//! of the flow, the DSCP is the priority, the identification is the number of the packet.
+//! The simulator has no bytes of packets. The file contains an Ethernet frame with the true length,
+//! and with an IPv4 and a UDP header that identify flow and queue. Hosts are 10.x.y.z by the number
+//! of the flow. The DSCP is the priority, the identification is the number of the packet.
 
 use super::each;
 use crate::ViewError;
@@ -15,7 +15,7 @@ use bufferlab_pcapng::{Capture, Frame, Interface, Remark};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Bytes written per frame: the headers.
+/// Number of bytes that the file contains per frame: only the headers.
 const HEADERS: usize = 14 + 20 + 8;
 
 pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
@@ -31,7 +31,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
         let Some(port) = row.port else { return Ok(()) };
         let data = frame(row, marked.is_some());
         let packet = Frame {
-            // Ingress port for an arrival, egress port for a departure.
+            // The interface is the ingress port for an arrival, and the egress port for a
+            // departure.
             interface: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
             at_ns: row.time_ps / 1_000,
             original_bytes: row.size_bytes,
@@ -60,18 +61,18 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Flow, number and kind of a packet.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Marks of packets. The row of a mark follows the row of its packet's arrival or departure. So
-/// each row waits for the next row.
+/// Collects the marks of packets. The row of a mark follows the row of its packet's arrival or
+/// departure, so each row waits for the next row.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,
-    /// Stored packets with a mark, by flow, number and kind, with the reason.
+    /// Marked packets in the buffer, by flow, number and kind, with the reason of the mark.
     stored: BTreeMap<PacketName, &'static str>,
 }
 
 impl Marks {
-    /// Adds a row that is not a mark. Returns the previous row, and the reason if its packet is
-    /// marked.
+    /// Adds a row that is not a mark. Returns the previous row, and the reason of its packet's
+    /// mark, if any.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
         let reason = if row.event.leaves() { self.stored.remove(&key) } else { None };
@@ -89,7 +90,7 @@ impl Marks {
     }
 }
 
-/// Comment on the packet's treatment.
+/// Comment about the switch's treatment of a packet.
 fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String {
     let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
     let about = format!(
@@ -137,12 +138,12 @@ fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     frame.extend(source.to_be_bytes());
     frame.extend(9_u16.to_be_bytes());
     frame.extend((length - 20).to_be_bytes());
-    // No checksum, because there is no payload to check.
+    // The checksum is zero, because the file has no payload to check.
     frame.extend([0, 0]);
     frame
 }
 
-/// Internet checksum (RFC 1071).
+/// Internet checksum of a header (RFC 1071).
 fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum: u32 = words.sum();

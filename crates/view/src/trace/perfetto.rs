@@ -1,8 +1,8 @@
-//! Chrome's trace event format as JSON, described in the document "Trace Event Format". Perfetto's
-//! viewer and its trace processor read it.
+//! Writes Chrome's trace event format as JSON, which the document "Trace Event Format" describes.
+//! Perfetto's viewer and its trace processor read this format.
 //!
-//! The switch is a process, each port a thread of it. Times are microseconds with six decimals:
-//! picoseconds.
+//! In the trace, the switch is a process and each port is a thread. Times are microseconds with six
+//! decimals, which are picoseconds.
 
 use super::each;
 use crate::ViewError;
@@ -31,7 +31,7 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
     writeln!(to, "\n]}}").map_err(io())
 }
 
-/// Microseconds with six decimals. As a float they are exact to picoseconds for some hours.
+/// Converts a time to microseconds with six decimals, exact to picoseconds for some hours.
 fn micros(time_ps: u64) -> Value {
     let text = format!("{}.{:06}", time_ps / 1_000_000, time_ps % 1_000_000);
     text.parse::<serde_json::Number>().map_or(Value::Null, Value::Number)

@@ -8,7 +8,7 @@ use bufferlab_units::RandomStream;
 const SHAPE: Shape = Shape { ports: 12, queues_per_port: 2 };
 const END: u64 = 50_000_000;
 
-/// Packets that arrive and leave at 24 queues, with a few losses.
+/// Packet rows of packets that arrive and leave at 24 queues, with a few losses.
 fn rows() -> Vec<PacketBrief> {
     let mut stream = RandomStream::new(7, "window", 0);
     let mut queues = vec![Vec::new(); SHAPE.queues()];
@@ -53,7 +53,7 @@ fn rows() -> Vec<PacketBrief> {
     rows
 }
 
-/// Bytes stored before `time`, by a group of each packet: computed from packet sizes only.
+/// Bytes stored before `time`, by the group of each packet, computed from packet sizes only.
 fn held(rows: &[PacketBrief], time: u64, group: impl Fn(&PacketBrief) -> String) -> BTreeMap<String, u64> {
     let mut held: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows.iter().take_while(|row| row.time_ps < time) {
@@ -88,7 +88,7 @@ fn windows_of_every_width_say_what_the_packets_say() {
             for (point, &time) in window.times.iter().enumerate() {
                 let expected = held(&rows, time.min(END), name);
                 let total: u64 = window.groups.iter().map(|group| group.held[point]).sum();
-                // The last point may end after the window, where no row is read.
+                // The last point may end after the window, where the window reads no row.
                 if time <= until {
                     assert_eq!(total, expected.values().sum::<u64>(), "{by:?} {from}..{until} at {time}");
                     for group in window.groups.iter().filter(|group| !group.name.ends_with("others")) {
@@ -128,7 +128,7 @@ fn one_port_shows_its_queues_only() {
 #[test]
 fn one_queue_shows_its_own_length_and_its_own_limit_also_while_it_is_empty() {
     let mut rows = rows();
-    // Every queue has separate limits, which change.
+    // Every queue gets separate limits, which change over time.
     for row in &mut rows {
         let own = u64::from(row.port.unwrap_or_default()) * 100 + u64::from(row.priority);
         row.threshold_bytes = Some(1_000 * own + row.time_ps % 7);

@@ -1,4 +1,4 @@
-//! Headless Chromium, driven over its DevTools protocol.
+//! Drives a headless Chromium over its DevTools protocol.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// Default paths of Chromium; `CHROMIUM` overrides them.
+/// Default paths of Chromium; the variable `CHROMIUM` overrides them.
 const PLACES: [&str; 4] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A browser with one page.
+/// A browser that shows one page.
 pub(crate) struct Browser {
     process: Child,
     socket: WebSocket<TcpStream>,
@@ -28,7 +28,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts the browser; without Chromium prints a line and returns `None`.
+    /// Starts the browser. Without Chromium, prints a line and returns `None`.
     pub(crate) fn start() -> Option<Self> {
         let own = std::env::var("CHROMIUM").ok();
         let found =
@@ -77,13 +77,13 @@ impl Browser {
         Some(browser)
     }
 
-    /// Sends a command of the protocol and returns its result.
+    /// Sends a command of the DevTools protocol and returns the command's result.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// Sends a command and returns its result or Chromium's error: a page that is being left does
-    /// not answer.
+    /// Sends a command and returns its result or Chromium's error. A page from which the browser is
+    /// navigating away does not answer.
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": params });
@@ -119,7 +119,7 @@ impl Browser {
         }
     }
 
-    /// Value of a JavaScript expression; a promise is awaited.
+    /// Returns the value of a JavaScript expression; waits for a promise.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", &params);
@@ -140,7 +140,7 @@ impl Browser {
         begin.elapsed()
     }
 
-    /// Goes to a page; returns the start time.
+    /// Navigates to a page; returns the start time of the navigation.
     pub(crate) fn navigate(&mut self, url: &str, width: u32) -> Instant {
         let metrics = json!({ "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
@@ -151,7 +151,7 @@ impl Browser {
         begin
     }
 
-    /// Waits until an expression is true.
+    /// Waits until a JavaScript expression is true.
     pub(crate) fn until(&mut self, expression: &str) {
         let params = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
         let met = wait(|| {
@@ -167,8 +167,8 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
-    /// Saves a screenshot of the whole page in the folder `PICTURES`, for people to check; does
-    /// nothing if the variable is not set.
+    /// Saves a screenshot of the whole page in the folder `PICTURES`, for people to check. Does
+    /// nothing if the environment variable is not set.
     pub(crate) fn picture(&mut self, name: &str) {
         let Ok(folder) = std::env::var("PICTURES") else { return };
         let params = json!({ "format": "png", "captureBeyondViewport": true });
@@ -196,7 +196,7 @@ impl Browser {
         self.mouse("mouseReleased", to, false);
     }
 
-    /// The position of the first element that matches a selector, in the window: left, top, width,
+    /// The position in the window of the first element that matches a selector: left, top, width,
     /// height.
     pub(crate) fn place(&mut self, selector: &str) -> [f64; 4] {
         let quoted = serde_json::to_string(selector).expect("JSON");
@@ -207,7 +207,7 @@ impl Browser {
         std::array::from_fn(|at| place[at].as_f64().unwrap_or(f64::NAN))
     }
 
-    /// Bytes of the page's JavaScript heap, after a garbage collection.
+    /// Size of the page's JavaScript heap after a garbage collection (bytes).
     pub(crate) fn heap_bytes(&mut self) -> u64 {
         self.call("HeapProfiler.collectGarbage", &json!({}));
         let usage = self.call("Runtime.getHeapUsage", &json!({}));

@@ -1,4 +1,4 @@
-//! Requests from other clients than the page: late, wrong or too large.
+//! Tests requests from clients other than the page: late, wrong or too large requests.
 
 use crate::pages::serve;
 use bufferlab_view::{Page, Play};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const CHOICES: &str = r#"{"ports":8,"queues":1,"rate_gbps":10,"buffer_kb":100,"overloaded":2,"busy":1,"senders":4,"burst_kb":50,"priority":0,"policy":"dt","alpha":"","by":"port"}"#;
 
-/// Host with port, and path with token.
+/// Splits an address into the host with port, and the path with the token.
 fn parts(url: &str) -> (String, String) {
     let rest = url.strip_prefix("http://").expect("a page of this machine");
     let (host, path) = rest.split_once('/').expect("a token");
@@ -22,10 +22,10 @@ fn connect(host: &str) -> TcpStream {
     stream
 }
 
-/// Reads until the connection is closed.
+/// Reads from a connection until it is closed.
 fn rest(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset also closes the connection.
+    // A reset of the connection also closes it.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -58,7 +58,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
         let mut stream = connect(&host);
         thread::spawn(move || {
             stream.write_all(b"GET / HTTP/1.1\r\n").expect("sent");
-            // Single bytes now and then never complete a header.
+            // Single bytes at intervals never complete a header.
             while stream.write_all(b"x").is_ok() && begin.elapsed() < Duration::from_secs(25) {
                 thread::sleep(Duration::from_millis(500));
             }
@@ -71,7 +71,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
     assert!(rest(without_body).starts_with("HTTP/1.1 408"), "the header was complete");
     assert!((8..20).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
     assert!(dripping.join().expect("no panic") < Duration::from_secs(20));
-    // Other clients were served all the time.
+    // The server has answered other clients all the time.
     assert!(answer(&url, CHOICES).starts_with("HTTP/1.1 200"));
 }
 

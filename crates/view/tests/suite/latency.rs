@@ -1,12 +1,12 @@
-//! Latency of the playground from a change to the picture, on a real clock.
+//! Measures the playground's latency from a change to the picture, on a real clock.
 
 use crate::browser::Browser;
 use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
-/// Changes a control and waits until the result has been painted: the frame after the drawing, and
-/// the browser's work for it. Returns milliseconds until the picture, until the answer arrived, and
-/// until it was drawn, and the simulation's part of them.
+/// Changes a control and waits until the result is painted: the frame after the drawing, and the
+/// browser's work for it. Returns the milliseconds until the picture is painted, until the answer
+/// arrived, and until it was drawn. Also returns the simulation's part of this time.
 const TURN: &str = "async (id, value) => {
     const control = document.getElementById(id), fetched = window.fetch;
     let answered = NaN, drawn = NaN;
@@ -28,7 +28,7 @@ const TURN: &str = "async (id, value) => {
     return [performance.now() - begin, answered - begin, drawn - begin, simulated];
 }";
 
-/// Changes that are measured for every policy and buffer.
+/// Changes of a control that are measured for every policy and buffer.
 const CHANGES: [(&str, [&str; 2]); 5] = [
     ("burst_kb", ["2000", "1000"]),
     ("senders", ["31", "8"]),

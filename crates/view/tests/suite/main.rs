@@ -1,4 +1,4 @@
-//! Tests of pages in a real browser, and of traces with other programs.
+//! Tests pages in a real browser, and traces with other programs.
 
 mod browser;
 mod http;

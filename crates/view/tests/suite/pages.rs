@@ -1,4 +1,4 @@
-//! Every control of every page changes the displayed text, without errors on the console.
+//! Tests that every control of every page changes the shown text, without errors on the console.
 
 use crate::browser::Browser;
 use crate::support::{folder, run};
@@ -10,10 +10,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// All text of a page that depends on choices, except the duration.
+/// Script that returns all text of a page that depends on choices, except the duration.
 const SAYS: &str = "[...document.querySelectorAll('#sentence, #legend, #table, #rows-note, #values-note, #explanation')]\
     .map((one) => one.innerText).join('|')";
-/// Condition that no request is pending.
+/// Condition that the page has no pending request.
 const QUIET: &str = "!document.body.hasAttribute('aria-busy') && !document.getElementById('explanation')?.innerText.startsWith('Repeating')";
 
 pub(crate) fn serve(page: Page) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn serve(page: Page) -> String {
     url
 }
 
-/// Performs an action, which must change the page's text. Returns the new text.
+/// Performs an action, which must change the page's text. Returns the changed text.
 fn changes(browser: &mut Browser, action: &str) -> String {
     browser.until(QUIET);
     let before = browser.text(SAYS);
@@ -38,7 +38,7 @@ fn press(id: &str) -> String {
     format!("document.getElementById('{id}').click()")
 }
 
-/// Script that selects an item of a list, or types a value.
+/// Script that selects an item of a list, or types a value into a control.
 fn choose(id: &str, value: &str) -> String {
     format!(
         "(() => {{ const one = document.getElementById('{id}'); one.value = '{value}'; one.dispatchEvent(new Event('input', {{ bubbles: true }})); one.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
@@ -75,7 +75,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for (id, value) in [("by", "class"), ("by", "port"), ("port", "6")] {
         changes(&mut browser, &choose(id, value));
     }
-    // Each port has one queue, so a division by queue would show the same picture.
+    // Each port has one queue, so a division by queue would equal the division by port.
     let divisions = browser.eval("[...document.getElementById('by').options].map((one) => one.value)");
     assert_eq!(divisions, serde_json::json!(["port", "class"]));
     for id in ["limit", "most"] {
@@ -84,7 +84,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for name in ["+", "ArrowRight", "ArrowLeft", "-", "+", "0", "n"] {
         changes(&mut browser, &key(name));
     }
-    // Removed charts are freed, however often the page is drawn.
+    // The page frees removed charts, however often it draws.
     let heap = browser.heap_bytes();
     assert!(heap < 60_000_000, "{heap} B");
     assert_clean(&browser);
@@ -111,7 +111,7 @@ fn dragging_over_the_chart_zooms_into_what_was_dragged_over_and_the_pointer_tell
     browser.until(&format!("{QUIET} && ({SAYS}) !== {}", serde_json::to_string(&before).expect("JSON")));
     let [from, until] = shown(&mut browser);
     let whole = last - first;
-    // A pixel of the mouse is about a thousandth of the chart.
+    // One pixel of the mouse's way is about a thousandth of the chart.
     assert!((from - first - 0.25 * whole).abs() < 0.005 * whole, "{from} of {first} to {last}");
     assert!((until - first - 0.5 * whole).abs() < 0.005 * whole, "{until} of {first} to {last}");
     // A click without dragging changes nothing.
@@ -136,7 +136,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
     let subject = "document.getElementById('subject').innerText";
     let mut seen = vec![browser.text(SAYS)];
     assert!(browser.text(subject).contains(&format!("switch {},", names[0])));
-    // After a change of the time range, another switch is shown from the start.
+    // After a change of the time range, another switch is shown from its start.
     changes(&mut browser, &press("in"));
     for name in names.iter().skip(1).chain(&names[..1]) {
         browser.eval(&choose("switch", name));
@@ -144,7 +144,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
             "document.body?.dataset.ready && {subject}.includes('switch {name},') && document.getElementById('switch').value === '{name}'"
         ));
         seen.push(browser.text(SAYS));
-        // A second tab without a choice keeps its switch.
+        // A second tab without a choice keeps showing its switch.
         let elsewhere =
             browser.text("fetch('api/about').then((answer) => answer.json()).then((about) => about.switch)");
         assert_eq!(elsewhere, names[0]);
@@ -185,7 +185,7 @@ fn a_queue_is_shown_with_its_own_limit() {
     browser.open(&address, 1_200);
     assert_eq!(browser.text(SAYS), queue);
     assert_eq!(changes(&mut browser, &choose("port", "")), all);
-    // A file contains the queues with the most losses.
+    // The file of a page contains the queues with the most losses.
     browser.open(&format!("file://{}", file.display()), 1_200);
     let worst = browser.text("document.getElementById('port').options[1].value");
     let shown = changes(&mut browser, &choose("port", &worst));
@@ -193,8 +193,8 @@ fn a_queue_is_shown_with_its_own_limit() {
     assert_clean(&browser);
 }
 
-/// One click on `Why?` per query explains its loss. The run's tables prove that the packet belongs
-/// to the query.
+/// One click on `Why?` explains the loss of a query. The run's tables prove that the lost packet
+/// belongs to the query.
 #[test]
 fn why_a_querys_packet_was_lost_is_one_click_away() {
     let Some(mut browser) = Browser::start() else { return };
@@ -302,7 +302,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert!(refused.contains("Ports: a whole number from 2 to 64"), "{refused}");
     browser.eval(&choose("ports", "8"));
     browser.until(QUIET);
-    // Content of the download.
+    // Content of the file that the page downloads.
     let saved = browser.text(
         "fetch('api/scenario', { method: 'POST', body: JSON.stringify({ ports: 8, queues: 2, rate_gbps: 10, buffer_kb: 500, overloaded: 2, busy: 2, \
          senders: 3, burst_kb: 300, priority: 1, policy: 'dt', alpha: '0.5, 1', by: 'port' }) }).then((answer) => answer.json())",
@@ -316,8 +316,8 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
-/// Addresses of the window into the buffer, for a run with packets, and of the playground. The
-/// run's folder must be kept while they are used.
+/// Addresses of two pages: the view of a run with packets, and the playground. The run's folder
+/// must exist while the pages are used.
 fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
     let folder = folder();
     let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
@@ -338,7 +338,7 @@ fn nothing_is_wider_than_a_phone() {
     assert_clean(&browser);
 }
 
-/// A chart wider than the sheet would shrink the whole page.
+/// Checks a chart in print, because a chart wider than the sheet would shrink the whole page.
 #[test]
 fn a_chart_on_paper_fits_the_sheet_and_gets_its_width_back() {
     let Some(mut browser) = Browser::start() else { return };
@@ -356,7 +356,7 @@ fn a_chart_on_paper_fits_the_sheet_and_gets_its_width_back() {
     assert_clean(&browser);
 }
 
-/// The answer to a request that names `host` and asks for `path`.
+/// Sends a request for `path` that names `host`, and returns the answer.
 fn status(address: &str, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");

@@ -1,4 +1,4 @@
-//! Pages of reports in a browser: every control changes the displayed text, the address keeps the
+//! Tests pages of reports in a browser. Every control changes the shown text, the address keeps the
 //! choices, and the console has no errors.
 
 use crate::browser::Browser;
@@ -17,7 +17,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Displayed text of an explorer: its caption, chart, legend, remark and table.
+/// Script that returns the text of an explorer: its caption, chart, legend, remark and table.
 const SAYS: &str =
     "[...document.querySelectorAll('#explorer > :not(form)')].map((one) => one.innerHTML).join('|')";
 
@@ -25,7 +25,7 @@ fn scenario() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml")
 }
 
-/// Loads the smallest scenario, shortened.
+/// Loads the smallest scenario with a shorter duration.
 fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, LoadError> {
     let overrides = [("duration".to_owned(), "4 ms".to_owned())];
     load_changed(&scenario(), None, &Changes { overrides: &overrides, variant, then })
@@ -43,7 +43,7 @@ fn vary(key: &str, values: &[&str]) -> Vary {
     Vary { key: key.to_owned(), values: values.iter().map(|&value| value.to_owned()).collect() }
 }
 
-/// The page of a sweep over two axes of numbers and one of words.
+/// Path of the page of a sweep over two axes of numbers and one axis of words.
 fn sweep(folder: &TempDir) -> PathBuf {
     let out = folder.path().join("sweep");
     let request = SweepRequest {
@@ -65,7 +65,7 @@ fn sweep(folder: &TempDir) -> PathBuf {
     out.join(SWEEP_HTML)
 }
 
-/// The report of a comparison.
+/// Path of the report of a comparison.
 fn report(folder: &TempDir) -> PathBuf {
     let out = folder.path().join("compare");
     let to = Destination { out: &out, replace: false };
@@ -76,7 +76,7 @@ fn report(folder: &TempDir) -> PathBuf {
     report.write().expect("written").remove(0)
 }
 
-/// The page of an experiment over two axes.
+/// Path of the page of an experiment over two axes.
 fn figure(folder: &TempDir) -> PathBuf {
     let experiments = folder.path().join("experiments/own");
     fs::create_dir_all(&experiments).expect("writable");
@@ -134,13 +134,13 @@ title = "query completion time (ms)"
 metric = "qct"
 "#;
 
-/// The explorer has drawn, and the script that adds the buttons of charts has run after it. A text
-/// read earlier lacks the buttons' labels.
+/// Condition that the explorer has drawn, and that the script for the buttons of charts has run. A
+/// text that is read earlier lacks the buttons' labels.
 const EXPLORED: &str =
     "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
 
-/// Sets every control of the explorer to each of its values, one after the other, and back. Each
-/// change must change the displayed text. Returns the number of changes.
+/// Sets every control of the explorer to each of its values in turn, and back. Each change must
+/// change the shown text. Returns the number of changes.
 fn turn_every_control(browser: &mut Browser) -> usize {
     const CONTROLS: &str = "[...document.querySelectorAll('#explorer form select, #explorer form input')]";
     let count = browser.eval(&format!("{CONTROLS}.length")).as_u64().unwrap_or_default();
@@ -151,7 +151,7 @@ fn turn_every_control(browser: &mut Browser) -> usize {
             continue;
         }
         let is_list = browser.eval(&format!("{control}.tagName === 'SELECT'")) == true;
-        // The initial value is last, so that the next control starts from the initial page.
+        // The initial value comes last, so that the next control starts from the initial page.
         let values = if is_list {
             let first = browser.text(&format!("{control}.value"));
             let values = browser.eval(&format!("[...{control}.options].map((one) => one.value)"));
@@ -187,7 +187,7 @@ fn turn_every_control(browser: &mut Browser) -> usize {
     turned
 }
 
-/// Opening the page's address again shows the same page.
+/// Checks that the page's address, opened again, shows an equal page.
 fn assert_address_keeps_it(browser: &mut Browser) {
     let choose = "document.querySelectorAll('#explorer form select').forEach((one) => { if (!one.closest('label').hidden) { \
         one.value = one.options[one.options.length - 1].value; one.dispatchEvent(new Event('change', { bubbles: true })); } })";
@@ -198,8 +198,8 @@ fn assert_address_keeps_it(browser: &mut Browser) {
     assert_eq!(browser.text(SAYS), says, "{address}");
 }
 
-/// Every button that saves a chart creates a file, and nothing extends beyond the screen of a
-/// phone.
+/// Checks that every button for saving a chart creates a file, and that the page fits the screen of
+/// a phone.
 fn assert_saves_and_fits(browser: &mut Browser, url: &str) {
     browser.eval(
         "window.saved = []; HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }",
@@ -271,7 +271,7 @@ fn a_report_opens_its_parts_and_leads_to_them() {
     assert_clean(&browser);
 }
 
-/// The report of a run whose packets were recorded: the file, and the run's folder.
+/// Report of a run whose packets were recorded: the report's file, and the run's folder.
 fn report_with_window(folder: &TempDir, overrides: &[(&str, &str)]) -> PathBuf {
     let dir = crate::support::run(folder, "star-incast.toml", overrides);
     let mut report = Report::load(&dir, &[]).expect("results");
@@ -299,7 +299,7 @@ fn a_report_has_the_window_with_the_answer_why_a_query_lost_a_packet() {
         assert!(chart[2] > 250.0 && chart[3] > 200.0, "{chart:?}");
         browser.picture(&format!("report-{width}-{scheme}-{medium}"));
     }
-    // On paper the chart is dark on light, in dark mode, too.
+    // On paper, the chart is dark on light, even in dark mode.
     browser.emulate("dark", "");
     browser.open(&url, 1_280);
     browser.eval(
@@ -310,7 +310,7 @@ fn a_report_has_the_window_with_the_answer_why_a_query_lost_a_packet() {
     assert_eq!(browser.text("window.ink[0]"), "#1c1e21");
     browser.emulate("light", "screen");
     browser.open(&url, 1_280);
-    // Other links of the page must not affect the window.
+    // Other links of the report must not affect the view.
     let hash = browser.text("location.hash");
     assert_eq!(hash, "");
     browser.eval("document.querySelector('#lost-queries-table button').click()");

@@ -1,10 +1,10 @@
-//! Shared helpers of the tests, which execute runs and write their folders.
+//! Shared helpers of the tests, which execute runs and write the runs' folders.
 
 use bufferlab_lab::{Job, execute_one};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Runs a shipped scenario with overrides; returns the folder of the results.
+/// Runs a shipped scenario with changed keys; returns the folder of the results.
 pub(crate) fn run(folder: &TempDir, file: &str, overrides: &[(&str, &str)]) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(file);
     let overrides: Vec<_> =

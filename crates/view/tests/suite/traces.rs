@@ -1,4 +1,4 @@
-//! Tests of traces as read by other programs.
+//! Tests that other programs read the traces.
 
 use crate::support::{folder, run};
 use bufferlab_metrics::{PacketEvent, PacketRow};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Events of the shipped run: packets that were stored, lost and sent.
+/// Scenario of the run, and the numbers of its packets that were stored, lost and sent.
 const RUN: (&str, &[(&str, &str)]) = ("lossless.toml", &[("duration", "1 ms"), ("output.packets", "all")]);
 
 fn trace(format: Format) -> Vec<u8> {
@@ -67,8 +67,8 @@ fn a_capture_is_read_by_the_programs_of_wireshark() {
     assert!(comments.lines().all(|line| line.contains("at queue ")));
 }
 
-/// Compares rows of the table with frames of the capture. Frames of packets mention their marks;
-/// marks have no separate frames.
+/// Compares rows of the packet table with frames of the capture. Frames of packets mention their
+/// marks, and marks have no separate frames.
 #[test]
 fn a_marked_packet_carries_its_mark_when_it_leaves() {
     let folder = folder();
@@ -78,7 +78,7 @@ fn a_marked_packet_carries_its_mark_when_it_leaves() {
     let count = |event: PacketEvent| rows.iter().filter(|row| row.event == event).count();
     let marked = count(PacketEvent::Marked);
     assert!(marked > 50, "{marked} marks");
-    // For a packet marked on arrival, the departure or eviction is also marked.
+    // If a packet was marked on arrival, its departure or eviction is marked, too.
     let follows = |at: usize| rows[at + 1..].iter().find(|row| key(row) == key(&rows[at]));
     let marks = (0..rows.len()).filter(|&at| rows[at].event == PacketEvent::Marked);
     let (mut arriving, mut leaving) = (0, 0);
@@ -105,7 +105,7 @@ fn a_marked_packet_carries_its_mark_when_it_leaves() {
     assert_eq!(carrying, 2 * arriving + leaving);
 }
 
-/// Key that identifies a packet of a switch in all its rows.
+/// Key that identifies a packet of a switch in all rows of the packet.
 fn key(row: &PacketRow) -> (Option<u64>, Option<u32>, Option<&'static str>) {
     (row.flow_id, row.packet, row.kind)
 }
@@ -119,7 +119,7 @@ fn a_trace_is_written_whole_or_not_at_all() {
     let mut bytes = Vec::new();
     view.trace(Format::Perfetto, &mut bytes).expect("it is written");
     assert!(std::fs::read(&path).expect("readable") == bytes);
-    // A folder at the path cannot be replaced by a file.
+    // A folder at the trace's path cannot be replaced by a file.
     let taken = folder.path().join("taken");
     std::fs::create_dir_all(taken.join("with")).expect("writable");
     let refused = view.trace_file(Format::Pcapng, &taken).expect_err("it cannot be put there");

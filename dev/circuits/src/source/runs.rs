@@ -1,4 +1,4 @@
-//! Operations from simulated runs.
+//! Records operations from simulated runs.
 
 use crate::{Recorded, Scheme, SharedSheet};
 use bufferlab_metrics::RunSink;
@@ -15,7 +15,7 @@ pub fn run(
     changes: &[(String, String)],
     sheet: &SharedSheet,
 ) -> Result<(), String> {
-    /// Recorder that discards the results.
+    /// Sink that discards the results of a run.
     struct Nowhere;
     impl RunSink for Nowhere {}
 

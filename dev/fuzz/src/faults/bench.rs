@@ -1,4 +1,4 @@
-//! Commands that write results, their folder, and the files that they leave.
+//! Commands that write results, the folder in which they run, and the files that they leave.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Folder of the results, inside the folder of the commands.
+/// Name of the results folder inside the folder of the commands.
 pub(super) const OUT: &str = "out";
 
-/// Ten queries on one switch: a run takes milliseconds.
+/// A scenario of ten queries on one switch, whose run takes milliseconds.
 const TINY: &str = r#"name = "tiny"
 description = "Queries to three servers on one switch"
 duration = "5 ms"
@@ -36,7 +36,7 @@ queries_per_second_per_host = 250.0
 sample_interval = "50 us"
 "#;
 
-/// A custom experiment.
+/// A custom experiment for the tested commands.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"
@@ -64,14 +64,14 @@ const SWITCH: &[(&str, &str)] = &[
     ("switch/port_config.ini", include_str!("../../../../testdata/sonic/switch/port_config.ini")),
 ];
 
-/// A command to disturb.
+/// A command that the injection disturbs.
 #[derive(Debug)]
 pub(super) struct Trial {
     /// Name of the trial in reports.
     pub(super) name: &'static str,
     /// Commands that run first, so that the folder has earlier results.
     pub(super) before: &'static [&'static [&'static str]],
-    /// Command line that the trial executes.
+    /// Command line that the injection disturbs.
     pub(super) command: &'static [&'static str],
 }
 
@@ -185,21 +185,21 @@ pub(super) const TRIALS: &[Trial] = &[
     },
 ];
 
-/// Files in the results folder, by path.
+/// Contents of the files in the results folder, by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// A folder with the inputs of all commands.
+/// A folder with the inputs of all tested commands.
 #[derive(Debug)]
 pub(super) struct Bench {
     folder: TempDir,
 }
 
-/// Folders after the commands before a trial, by program and trial.
+/// Folders in which the commands before a trial have run, by program and trial.
 type Templates = BTreeMap<(PathBuf, &'static str), Arc<Bench>>;
 static TEMPLATES: LazyLock<Mutex<Templates>> = LazyLock::new(Mutex::default);
 
 impl Bench {
-    /// A folder in which the commands before the trial have run.
+    /// Creates a folder and runs the commands before the trial in it.
     pub(super) fn new(program: &Path, trial: &Trial) -> io::Result<Self> {
         let key = (program.to_owned(), trial.name);
         let known = || TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,7 +236,8 @@ impl Bench {
         fs::write(path, text)
     }
 
-    /// Folder of the results. The path has no links, because calls are compared with it.
+    /// Path of the results folder. The path has no links, because paths of calls are compared with
+    /// it.
     pub(super) fn out(&self) -> PathBuf {
         let folder = fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned());
         folder.join(OUT)
@@ -247,14 +248,14 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// Builds a command of the program that runs in this folder.
+    /// Builds a command of the program that runs in the bench's folder.
     pub(super) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command).args(arguments);
         command
     }
 
-    /// Sets this folder and quiet output for a command.
+    /// Sets the bench's folder and quiet output for a command.
     pub(super) fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command
             .current_dir(self.folder.path())
@@ -264,7 +265,7 @@ impl Bench {
         command.env("NO_COLOR", "1").env_remove("LD_PRELOAD")
     }
 
-    /// Runs a command, and fails if the command fails.
+    /// Runs a command that must succeed.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
         if output.status.success() { Ok(()) } else { Err(io::Error::other(describe(arguments, &output))) }
@@ -323,7 +324,7 @@ fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }
 
-/// Whether a file is temporary: hidden, or in a hidden folder.
+/// Whether a file is temporary: it is hidden, or in a hidden folder.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }

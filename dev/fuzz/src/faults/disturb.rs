@@ -1,4 +1,4 @@
-//! Injects one fault and checks how the command copes with it.
+//! Injects one fault and checks the results of the disturbed command.
 
 use super::bench::{Bench, Files, Trial, describe, is_hidden};
 use super::points::{Point, Shim, limited};
@@ -13,39 +13,39 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A command that runs longer than this counts as hung.
+/// Duration after which a command counts as hung.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
-/// Rust's message before it aborts without memory: neither a panic nor a defect of this program.
+/// Rust's message when memory is exhausted, which is neither a panic nor a defect of the program.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// A fault of a command.
+/// A disturbance of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// A call fails.
+    /// A call of the system fails.
     Call {
-        /// Name of the calls that fail, such as `write`.
+        /// Kind of the failing calls, such as `write`.
         op: &'static str,
-        /// Linux's error number; 0 makes the call transfer fewer bytes.
+        /// Linux's error number of the failing call; 0 makes the call transfer fewer bytes.
         error: i32,
-        /// Number of the call, from 1; 0 means no call.
+        /// Number of the failing call, from 1; 0 means no call.
         at: u64,
         /// Whether all later calls of this kind fail, too.
         sticky: bool,
     },
-    /// The address space is limited.
+    /// The address space of the process is limited.
     Memory {
         /// Address space that the process may use (MiB).
         mib: u64,
     },
-    /// Sends SIGKILL after a delay computed from the number of the attempt.
+    /// The process gets SIGKILL after a delay computed from the number of the attempt.
     Kill {
-        /// Number of the attempt, which varies the moment of the kill.
+        /// Number of the attempt, which determines the moment of the kill.
         number: u64,
     },
 }
 
 impl Disturbance {
-    /// Kind of the disturbance, for counts in reports.
+    /// Kind of the disturbance, for numbers in reports.
     #[must_use]
     pub fn kind(self) -> String {
         match self {
@@ -65,7 +65,7 @@ impl Disturbance {
         }
     }
 
-    /// Prepares the command so that the fault occurs.
+    /// Prepares the command in such a way that the fault occurs.
     pub(super) fn apply(self, command: &mut Command, bench: &Bench, shim: &Shim, log: &Path) {
         let Self::Call { op, error, at, sticky } = self else { return };
         command
@@ -78,17 +78,17 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed nevertheless: short and interrupted calls must not affect
-    /// it.
+    /// Whether the command must succeed despite the disturbance: short and interrupted calls must
+    /// not affect it.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
 }
 
-/// Results without a disturbance, by program and name of the command.
+/// Results of undisturbed commands, by program and name of the command.
 type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
 
-/// Files after the command, and files before it, without a disturbance.
+/// Files after and before an undisturbed command.
 type Expected = (Files, Files);
 static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
@@ -106,7 +106,7 @@ fn expected(program: &Path, trial: &'static Trial) -> io::Result<Arc<Expected>> 
     Ok(files)
 }
 
-/// Disturbs a command. Returns the kind of the disturbance, and a finding if there is one.
+/// Disturbs a command. Returns the kind of the disturbance, and the finding, if any.
 pub(super) fn judge(
     program: &Path,
     shim: Option<&Shim>,
@@ -150,7 +150,8 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // Duration of the undisturbed command, as the scale: a later kill would have no effect.
+            // The duration of the undisturbed command is the scale: a later kill would have no
+            // effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;
             drop(whole);
@@ -195,8 +196,8 @@ fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>
 
 type Wrong = (&'static str, String);
 
-/// Checks the exit status and the files of a disturbed command, then repeats the command without a
-/// disturbance.
+/// Checks the exit status and the files of a disturbed command, then repeats the command without
+/// the disturbance.
 fn wrong(
     program: &Path,
     bench: &Bench,
@@ -238,7 +239,7 @@ fn wrong(
         .map(|name| ("not repeatable", format!("{name} differs after the repetition; {said}"))))
 }
 
-/// Finding for a crash or a wrong exit code, if any.
+/// Finds a crash or a wrong exit code of a disturbed command.
 fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) -> Option<Wrong> {
     let is_killed = matches!(what, Disturbance::Kill { .. });
     let is_starved = matches!(what, Disturbance::Memory { .. });
@@ -247,7 +248,7 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
     match status.code() {
         Some(0) => None,
-        // With little memory the program may not even be loaded.
+        // With little memory, the system may be unable to load the program.
         Some(_) if is_starved => None,
         Some(1) if !said.is_empty() => {
             (what.is_harmless() && is_fired).then(|| ("refusal", format!("a harmless call ended it: {said}")))
@@ -259,7 +260,7 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
 }
 
-/// A visible file that is neither the earlier nor the new one. Summaries may cover only the
+/// Finds a visible file that is neither the earlier nor the new file. Summaries may cover only the
 /// complete runs, but must not be truncated.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
@@ -272,16 +273,16 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarises runs: it is outside a run, or it is the page of a run, which can be
-/// recreated from the tables.
+/// Whether a file summarises runs. Such a file is outside a run, or it is the page of a run, which
+/// can be recreated from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
 }
 
 /// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
-/// newer than in both results, and its checksum may be missing, but never wrong. `folder` is empty
-/// or ends with a slash.
+/// newer than in both results. Its checksum may be missing, but never wrong. `folder` is empty or
+/// ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -292,7 +293,7 @@ fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     text.ends_with('\n') && text.lines().all(|line| agrees(line).is_some())
 }
 
-/// Whether a file ends as a complete file of its kind does.
+/// Whether a file has the ending of a complete file of its kind.
 fn is_uncut(name: &str, content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -308,14 +309,14 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
         }
         "toml" | "md" => text.ends_with('\n'),
         "png" => content.ends_with(b"IEND\xaeB\x60\x82"),
-        // A trace has no recognisable end.
+        // A trace has no recognisable last line.
         _ => false,
     }
 }
 
-/// An earlier file that is missing, although the new result has it, too.
+/// Finds an earlier file that is missing, although the new result contains it, too.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
-    // While a result is replaced, the complete old result is next to it for a moment.
+    // While a result is replaced, the complete old result is briefly next to it.
     let is_aside = |name: &str| {
         let mut parts: Vec<_> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();
@@ -328,7 +329,8 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// The first file that differs from the undisturbed result. Hidden leftovers count only if `exact`.
+/// Finds the first file that differs from the undisturbed result. Hidden files count only if
+/// `exact`.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =

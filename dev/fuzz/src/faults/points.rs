@@ -1,4 +1,4 @@
-//! List of all faults: every call of every command, in an order by a seed.
+//! Lists all faults: every call of every command, in an order that the seed determines.
 
 use super::bench::{Bench, TRIALS, Trial};
 use super::disturb::Disturbance;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Source of the library that makes calls fail.
+/// Source code of the library that makes calls fail.
 const SOURCE: &str = include_str!("shim.c");
 /// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
-/// interrupt only slow calls (EINTR), so opening and renaming files never fails with it.
+/// interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -28,14 +28,14 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Range of address spaces for commands (MiB), and the step: from too little for loading the
-/// program to enough.
+/// Range of address spaces for commands (MiB), from too little for loading the program to enough.
+/// The step follows.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
 const KILLS: u64 = 20;
 
-/// The library that makes calls fail.
+/// The compiled library that makes calls fail.
 #[derive(Debug)]
 pub(crate) struct Shim {
     _folder: TempDir,
@@ -43,10 +43,10 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// Compiles the library.
+    /// Compiles the library that makes calls fail.
     ///
     /// # Errors
-    /// The reason for which compilation is impossible here.
+    /// Returns the reason why compilation is impossible on this machine.
     pub(super) fn build() -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("calls fail under Linux only".to_owned());
@@ -67,14 +67,14 @@ impl Shim {
     }
 }
 
-/// A fault: a command and its disturbance.
+/// A fault of the list: a command and its disturbance.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(super) trial: &'static Trial,
     pub(super) what: Disturbance,
 }
 
-/// Lists all faults.
+/// Lists all faults of all commands.
 ///
 /// # Errors
 /// If an undisturbed command fails.
@@ -102,8 +102,8 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
     Ok(all)
 }
 
-/// Whether the system can load the program into this address space (MiB). If not, the system ends
-/// the process, and there is nothing to test.
+/// Whether the system can load the program into this address space (MiB). Otherwise the system ends
+/// the process, and the program cannot be tested.
 fn is_loaded(program: &Path, mib: u64) -> bool {
     let mut command = limited(program, mib);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -125,7 +125,7 @@ fn shuffle(all: &mut [Point], seed: u64) {
     }
 }
 
-/// Number of calls of each kind by an undisturbed command.
+/// Number of calls of each kind that an undisturbed command makes.
 fn counts(program: &Path, shim: &Shim, trial: &Trial) -> io::Result<BTreeMap<String, u64>> {
     let bench = Bench::new(program, trial)?;
     let log = bench.beside("log");

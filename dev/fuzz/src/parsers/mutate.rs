@@ -1,15 +1,15 @@
-//! Changes of valid inputs.
+//! Changes valid inputs of readers.
 
 use crate::values::Dice;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{Read, Write};
 
-/// Longest input (bytes).
+/// Maximum length of an input (bytes).
 const INPUT_MAX: usize = 1 << 20;
 /// Maximum number of changes of an input.
 const CHANGES_MAX: u64 = 6;
-/// Numbers at limits, as text.
+/// Numbers at limits of types, as text.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -41,11 +41,12 @@ const NUMBERS: &[&str] = &[
 /// Opening brackets and other starts of nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// A changed input, made from one or two inputs of the pool.
+/// Creates a changed input from one or two inputs of the pool.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
-    // Compressed inputs are changed inside: otherwise hardly any change would pass the checksum.
+    // Compressed inputs are changed before compression. Otherwise hardly any change would pass the
+    // checksum.
     let mut bytes = if is_packed { unpacked(original) } else { original.clone() };
     for _ in 0..=dice.0.below(CHANGES_MAX) {
         change(dice, &mut bytes, pool, words);
@@ -75,7 +76,7 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // Repeat a piece, for deep nesting or many words.
+            // Repeat a piece of the input, for deep nesting or many words.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -104,7 +105,7 @@ fn number(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     splice(bytes, from, from + digits, dice.pick(NUMBERS).as_bytes());
 }
 
-/// Overwrites a field of two, four or eight bytes: lengths and counts at limits.
+/// Overwrites a field of two, four or eight bytes with a length or count at its limit.
 fn field(dice: &mut Dice<'_>, bytes: &mut [u8], at: usize) {
     let width = *dice.pick(&[2_usize, 4, 8]);
     let Some(place) = bytes.get_mut(at..at + width) else { return };
@@ -118,7 +119,7 @@ fn field(dice: &mut Dice<'_>, bytes: &mut [u8], at: usize) {
     }
 }
 
-/// Doubles, removes or moves the line at a position: duplicate keys, columns without a header.
+/// Doubles, removes or moves the line at a position, for duplicate keys or missing headers.
 fn line(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     let from = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |before| before + 1);
     let to = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |after| at + after + 1);
@@ -141,7 +142,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // If the data are damaged, use the bytes before the damage.
+    // If the compressed data are damaged, use the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

@@ -1,4 +1,4 @@
-//! The readers, with small valid inputs for each.
+//! The tested readers, with small valid inputs for each reader.
 
 use super::Target;
 use super::mutate::packed;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, str};
 use tempfile::TempDir;
 
-/// Environment of the readers: a folder, and servers that are started on demand.
+/// Environment of the readers: a folder, and servers that start when they are needed.
 pub(crate) struct Desk {
     folder: TempDir,
     pub(super) servers: requests::Servers,
@@ -35,7 +35,7 @@ impl Desk {
         Ok(Self { folder: tempfile::tempdir()?, servers: requests::Servers::default() })
     }
 
-    /// A run with every table, created at the first call.
+    /// Path of a run with every table, created at the first call.
     pub(super) fn run(&self) -> Result<PathBuf, String> {
         let run = self.folder.path().join("run");
         if !run.exists() {
@@ -163,7 +163,7 @@ const RESULT: &[&str] = &[
     "\u{15}\u{4}",
 ];
 
-/// All readers.
+/// All tested readers.
 pub(super) const TARGETS: &[Target] = &[
     Target { name: "trace", seeds: traces, words: CAPTURE, inputs: 200, seconds: 1, read: trace },
     Target { name: "trace-csv", seeds: trace_lists, words: CSV, inputs: 200, seconds: 1, read: trace },
@@ -223,7 +223,7 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// The text of a refusal, rendered as on the command line.
+/// The text of a refusal, as the command line renders it.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -277,7 +277,7 @@ fn flow_list(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     parse_flow_list(Path::new("flows.csv"), input, hosts.len(), &hosts).map(drop).map_err(shown)
 }
 
-/// Files of other simulators, one of each format.
+/// Files of other simulators, one file of each format.
 fn imports() -> Vec<Vec<u8>> {
     let texts = [
         "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 65536 recv_done_trigger 1\n\
@@ -370,7 +370,7 @@ fn variant(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let base = include_str!("../bases/star.toml");
     match bufferlab_scenario::load_changed(&path, Some(base), &changes) {
         Ok(_) => Ok(()),
-        // Lossless variants need a different base. A refusal with a reason is fine, too.
+        // Lossless variants need a different base. A refusal with a reason is accepted, too.
         Err(error) if drawn(&error).is_empty() => Err("refused without a word".to_owned()),
         Err(_) => Ok(()),
     }

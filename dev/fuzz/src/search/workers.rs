@@ -1,4 +1,4 @@
-//! Worker processes that run cases, and their supervision.
+//! Starts and supervises the worker processes that run cases.
 
 use super::{Found, Search, Subject, replay, write_down};
 use crate::findings::{Finding, Report};
@@ -10,21 +10,21 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// A case that uses more CPU time without output hangs.
+/// CPU time without output after which a case counts as hung.
 const HANGS_AFTER: Duration = Duration::from_secs(20);
-/// A case that is silent for longer hangs, even on a busy machine.
+/// Time without output after which a case counts as hung, even on a busy machine.
 const LOST_AFTER: Duration = Duration::from_secs(300);
-/// Unit of times in /proc, by Linux's interface to programs.
+/// Unit of CPU times in /proc on Linux.
 const TICKS_PER_SECOND: u64 = 100;
-/// Address space of a process (KiB); a case that needs more memory dies.
+/// Address space of a worker process (KiB); a case that needs more memory ends the process.
 const MEMORY_KIB: u64 = 4 << 20;
-/// Interval of progress messages.
+/// Interval between progress messages of a search.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// A process and its present case.
+/// A worker process and its present case.
 struct Worker {
     child: Child,
-    /// The announced case, and the time of the last output.
+    /// The worker's announced case. The time of the worker's last output follows.
     number: Option<u64>,
     heard: Instant,
     /// CPU time of the worker at its last output.
@@ -33,17 +33,17 @@ struct Worker {
     next: u64,
 }
 
-/// A line of a worker; `None` if it has ended.
+/// A line of a worker's output; `None` if the worker has ended.
 type Message = (usize, Option<String>);
 
 impl Worker {
-    /// Records that the worker has sent output.
+    /// Records that the worker has sent a line of output.
     fn note_sign_of_life(&mut self) {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether the case takes too long. If CPU time is known, a busy machine does not count as a
-    /// hang.
+    /// Whether the case takes too long. If CPU time is known, waiting on a busy machine does not
+    /// count.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
@@ -54,16 +54,16 @@ impl Worker {
 /// CPU time of a process; `None` if the system does not report it.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
-    // The second field of the line is a name in parentheses, which may contain anything.
+    // The second field of the line is the program's name in parentheses, with any characters.
     let (_, fields) = stat.rsplit_once(") ")?;
     let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
 }
 
-/// Searches until the time or the cases run out.
+/// Runs cases until the time or the cases run out.
 ///
 /// # Errors
-/// If a process cannot be started, or a case cannot be written to a file.
+/// If a worker cannot be started, or a case cannot be written to a file.
 pub fn search(options: &Search) -> io::Result<Found> {
     let (sender, receiver) = mpsc::channel();
     let mut workers = Vec::new();
@@ -95,7 +95,7 @@ fn in_words(time: Duration) -> String {
 
 fn start(options: &Search, at: usize, from: u64, sender: &Sender<Message>) -> io::Result<Worker> {
     let program = env::current_exe()?;
-    // A shell, because `ulimit` limits the memory of the program that replaces it.
+    // Start the worker through a shell, because `ulimit` is a command of the shell.
     let bounded = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
     let numbers = [options.seed, from, options.jobs, options.cases].map(|number| number.to_string());
     let mut child = Command::new("sh")
@@ -159,7 +159,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // The end of the worker follows, and must not count twice.
+            // The worker's end will be reported, too, and must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;
@@ -168,7 +168,7 @@ fn listen(
     restart_killed(options, workers, sender)
 }
 
-/// Restarts killed workers at the case after the hung one.
+/// Restarts killed workers at the case after the hung case.
 fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Message>) -> io::Result<()> {
     for (at, worker) in workers.iter_mut().enumerate() {
         if worker.number.is_none() && worker.next < options.cases && worker.child.try_wait()?.is_some() {

@@ -1,4 +1,4 @@
-//! Every shipped scenario, shortened: verified, from its resolved text, on several threads.
+//! Checks every shipped scenario, shortened: verified, from its resolved text, on several threads.
 
 use crate::findings::{Finding, Report};
 use crate::judge::{Budget, Outcome, judge_loaded};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Budget of time and packet-hops for a case.
+/// Budget of time and packet-hops for a shortened scenario.
 const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
 /// Divisors of a scenario's duration, tried until a part fits into the budget.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
-/// Checks the scenarios of a folder, starting at one that the seed selects, until the time runs
-/// out. The first one is always checked.
+/// Checks the scenarios of a folder until the time runs out. The seed selects the first scenario,
+/// which is always checked.
 pub(super) fn run(folder: &Path, seed: u64, time: Duration) -> io::Result<Report> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
@@ -60,7 +60,7 @@ fn one(path: &Path, seed: u64) -> (&'static str, Wrong) {
     (word, None)
 }
 
-/// A part of a scenario. A scenario with listed flows cannot be shortened and keeps its duration.
+/// Loads a shortened scenario. A scenario with listed flows keeps its duration.
 fn shortened(path: &Path, part: u64, seed: u64) -> Result<Loaded, String> {
     let whole = load(path, &[]).map_err(|error| error.in_lines())?;
     let duration = format!("{} ns", (whole.scenario.duration.as_ns() / part).max(2_000));

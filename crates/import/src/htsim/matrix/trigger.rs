@@ -1,11 +1,11 @@
-//! Triggers: connections that start others.
+//! Triggers: connections that start other connections.
 
 use super::Kind;
 use crate::source::Line;
 use crate::{ImportError, Notices};
 use bufferlab_schedule::{Condition, NodeId, ScheduleBuilder, Work};
 
-/// A trigger, the connections that it starts, and those that fire it.
+/// A trigger, the connections that it starts, and the connections that fire it.
 pub(super) struct Trigger<'a> {
     pub(super) number: u64,
     pub(super) kind: Kind,
@@ -15,7 +15,7 @@ pub(super) struct Trigger<'a> {
 }
 
 impl Trigger<'_> {
-    /// Adds the edges from the connections that fire the trigger to those that it starts.
+    /// Adds edges from the connections that fire the trigger to the connections that it starts.
     pub(super) fn connect(
         self,
         builder: &mut ScheduleBuilder,
@@ -65,7 +65,7 @@ impl Trigger<'_> {
             notices
                 .assume(format!("barrier {number} waits for all {} connections that fire it", sources.len()));
         }
-        // If several connections start several others, a barrier saves edges.
+        // If several connections start several other connections, a barrier saves edges.
         if sources.len() > 1 && targets.len() > 1 {
             let barrier = builder.node(Work::Barrier).map_err(refuse)?;
             for (parent, condition) in std::mem::take(&mut sources) {

@@ -1,11 +1,11 @@
-//! Records without their end: the comparison must not depend on the missing packets.
+//! Tests records that end early: the comparison must not depend on the missing packets.
 
 use bufferlab_dataplane::{Pipeline, RecordWriter, SwitchFile, load_text, read_record};
 use bufferlab_testbed::parity::{verify, verify_until};
 use bufferlab_units::{RandomStream, Time};
 use std::path::Path;
 
-/// Three ports of 100 Mb/s with a host each behind the first two, and two priorities.
+/// A switch with three ports of 100 Mb/s, a host at the first two ports, and two priorities.
 fn switch(rest: &str) -> SwitchFile {
     let port = |h: usize| {
         format!(
@@ -20,7 +20,7 @@ fn switch(rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// An IPv4 frame to the host behind port 2.
+/// An IPv4 frame to the host at port 2.
 fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];
     frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
@@ -31,8 +31,8 @@ fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Overloads port 2 until the switch is killed, and writes its record into `folder`, with a mark
-/// every 5 ms.
+/// Overloads port 2 until the switch is killed. Writes the switch's record into `folder`, with a
+/// mark every 5 ms.
 fn killed(file: &SwitchFile, folder: &Path) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("writable");
     let mut pipeline = Pipeline::new(file, Some(record)).expect("the policy fits");
@@ -85,8 +85,8 @@ fn what_is_compared_of_a_record_that_is_cut_anywhere_never_differs() {
             largest = largest.max(found.compared);
         }
         assert!(naive > 0, "{rest}: no packet that is missing mattered");
-        // Most packets of each record are compared: a limit that is never reached would make this
-        // test empty.
+        // Most packets of each record must be compared. Otherwise the limit is never reached and
+        // this test checks nothing.
         assert!(largest > 2_000 && compared > 20_000, "{rest}: {largest}, {compared}");
     }
 }

@@ -1,11 +1,11 @@
-//! Synthetic arrivals under every policy that does not follow flows.
+//! Tests synthetic arrivals under every policy that does not follow flows.
 
 use bufferlab_core::{Header, policies};
 use bufferlab_dataplane::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
 
-/// Four ports at two rates; at one of them, a byte takes no whole number of nanoseconds.
+/// A switch with four ports at two rates. At one rate, a byte takes no whole number of nanoseconds.
 fn switch(rest: &str) -> SwitchFile {
     let ports = [100, 100, 100, 300].iter().enumerate();
     let ports: String = ports
@@ -15,7 +15,7 @@ fn switch(rest: &str) -> SwitchFile {
         .unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// Main policies, each with 10^5 packets, marking and evictions included.
+/// Runs the main policies with 10^5 packets each, marking and evictions included.
 #[test]
 fn the_named_policies_answer_alike() {
     let low = "ecn = { kind = \"step\", threshold = \"2 KB\" }";
