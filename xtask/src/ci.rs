@@ -10,7 +10,7 @@ use crate::rtl;
 use crate::site;
 use crate::skips::{self, Outcome};
 use crate::{cargo, output, root, run as spawn, target};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;

@@ -10,7 +10,7 @@ const PACKETS: u64 = 400;
 const ROUNDS: u64 = 12;
 
 fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowSpec {
-    let (query, open, data_path, ack_path) = (FlowSpec::NO_QUERY, None, None, None);
+    let (query, open, data_path, ack_path, node) = (FlowSpec::NO_QUERY, None, None, None, FlowSpec::NO_NODE);
     FlowSpec {
         start,
         src,
@@ -21,6 +21,7 @@ fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowS
         open,
         data_path,
         ack_path,
+        node,
     }
 }
 
