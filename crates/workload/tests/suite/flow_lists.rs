@@ -270,7 +270,8 @@ prop_compose! {
     ) -> FlowSpec {
         let open = (open && start > 0).then(|| Time(before % start.max(1)));
         let dst = (src + step) % 8;
-        FlowSpec { start: Time(start), src, dst, size, class, query, open, data_path, ack_path }
+        let (start, node) = (Time(start), FlowSpec::NO_NODE);
+        FlowSpec { start, src, dst, size, class, query, open, data_path, ack_path, node }
     }
 }
 
