@@ -182,7 +182,7 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
 }
 
 /// Executes the planned runs without a report, and returns the failed runs with their causes.
-/// If every run fails, the command fails.
+/// If a run fails and there is no other result, the command fails.
 pub(crate) fn execute_all(
     scenario: &Path,
     out: &Path,

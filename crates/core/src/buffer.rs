@@ -3,7 +3,7 @@
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at
 //! its ingress queue. Only [`crate::Switch`] writes; policies read.
 //!
-//! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]); the rest is the
+//! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]). The rest is the
 //! *shared* pool, which policies divide. Methods with `shared` in their names return bytes of the
 //! pool alone, and policies read only these methods. Without reserves, they return the same numbers
 //! as the methods without `shared`. Policies may see the pool's occupancy of some nanoseconds ago

@@ -95,7 +95,7 @@ pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &Atomi
     Ok(())
 }
 
-/// What a pressed key does.
+/// Effect of a pressed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Board(Key),

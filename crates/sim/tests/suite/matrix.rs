@@ -1,7 +1,6 @@
 //! Runs every policy with every hardware option, scheduler and kind of traffic,
 //! for a millisecond each. The runs check every identity after every event,
 //! and evaluate every comparison in an explanation of a loss.
-//! evaluated.
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};

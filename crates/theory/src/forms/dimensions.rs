@@ -15,6 +15,7 @@ pub fn oversubscription(hosts: u32, host_rate: f64, uplinks: u32, uplink_rate: f
 
 /// Round trip of an empty network (seconds): `links` traversals of `delay_seconds`,
 /// and the time on the wire of `serializations` packets of `packet_bytes`.
+///
 /// # Errors
 /// `rate_bps` not positive, a negative delay or size.
 pub fn base_rtt(
