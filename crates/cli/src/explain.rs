@@ -1,5 +1,5 @@
-//! The command `explain` explains why a packet was dropped, marked or evicted.
-//! It runs the scenario up to the event.
+//! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
+//! up to the event.
 
 use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};

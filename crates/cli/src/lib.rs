@@ -117,8 +117,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Build time of this program, from its file. Without a file, it is the current time,
-/// so that no result is newer than the program.
+/// Build time of this program, from its file. Without a file, it is the current time, so that no
+/// result is newer than the program.
 fn built() -> SystemTime {
     let file = std::env::current_exe().and_then(fs::metadata);
     file.and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now())

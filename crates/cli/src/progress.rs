@@ -70,8 +70,8 @@ impl Board {
 impl Watcher for Board {
     fn update(&self, index: usize, progress: &Progress) {
         let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // The time after the arrival phase is usually short and of unknown length,
-        // so it counts as the last percent.
+        // The time after the arrival phase is usually short and of unknown length, so it counts as
+        // the last percent.
         self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
     }
 

@@ -224,8 +224,8 @@ struct ParityFile {
     format_version: u32,
     /// Number of packets in the record.
     packets: usize,
-    /// Number of packets decided before the first gap of the record.
-    /// These are all packets, unless the end of the record is missing.
+    /// Number of packets decided before the first gap of the record. These are all packets,
+    /// unless the end of the record is missing.
     compared: usize,
     sent: usize,
     /// Number of packets sent with a mark of the switch.
@@ -322,8 +322,8 @@ pub(crate) struct SwitchBufferRecord {
     pub(crate) peak_bytes: u64,
 }
 
-/// Time for which sent packets were in the buffer, from the decision to store them to the first bit
-/// that leaves. Quantiles are the upper ends of bins of an eighth of an octave.
+/// Time for which sent packets were in the buffer, from the decision to store them to the first
+/// bit that leaves. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,

@@ -200,8 +200,8 @@ fn named_claims<'a>(
     Ok(found)
 }
 
-/// Text with the verdicts of each experiment about its claims, and the number of claims
-/// that tests check.
+/// Text with the verdicts of each experiment about its claims,
+/// and the number of claims that tests check.
 fn describe(results: &[Results], found: &Conclusion) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {

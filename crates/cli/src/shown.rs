@@ -74,8 +74,8 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
     label
 }
 
-/// A source text in which visible characters of equal length replace each hidden character,
-/// so that places in the source stay valid.
+/// A source text in which visible characters of equal length replace each hidden character, so that
+/// places in the source stay valid.
 fn visible(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
     // The function reads all lines around the label.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;

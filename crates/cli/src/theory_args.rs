@@ -33,8 +33,8 @@ pub(crate) enum TheoryCommand {
 /// Names of the commands that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// Name of the option `--verify`, which every calculator has.
-/// It replays the answer packet by packet.
+/// Name of the option `--verify`, which every calculator has. It replays the answer
+/// packet by packet.
 const VERIFY: &str = "verify";
 
 /// Name of the option `--json`, which every calculator has. It prints the derivation as JSON.

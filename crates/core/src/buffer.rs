@@ -114,8 +114,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// An empty memory with reserves, for packets from `ingress_ports` ports.
-    /// This number includes ports whose packets leave through other memories of the switch.
+    /// An empty memory with reserves, for packets from `ingress_ports` ports. This number includes
+    /// ports whose packets leave through other memories of the switch.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or the reserves exceed the memory.
@@ -251,8 +251,8 @@ impl Buffer {
         self.used[account as usize]
     }
 
-    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`] shows
-    /// them to policies.
+    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`]
+    /// shows them to policies.
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {

@@ -1,5 +1,5 @@
-//! The scheduler of a port, which chooses the next queue.
-//! It serves groups of queues in strict order of priority, and each group by one discipline.
+//! The scheduler of a port, which chooses the next queue. It serves groups of queues in strict
+//! order of priority, and each group by one discipline.
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;

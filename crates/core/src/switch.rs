@@ -63,9 +63,9 @@ pub struct Transmission {
     pub size: u32,
     /// Queue that the packet left.
     pub queue: QueueId,
-    /// Whether the switch marked the packet on departure,
-    /// so that the driver must set its congestion mark.
-    /// Only packets that arrived [`Ecn::Capable`] and were not marked on arrival get this mark.
+    /// Whether the switch marked the packet on departure, so that the driver must set its
+    /// congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on arrival
+    /// get this mark.
     pub marked: bool,
     /// Whether the port has another packet that it may send ([`Switch::wants_to_send`]).
     pub more: bool,
@@ -789,8 +789,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Asks the policy whether `ingress` pauses its sender.
-    /// It is a separate function, so that the compiler can inline the single call of most switches.
+    /// Asks the policy whether `ingress` pauses its sender. It is a separate function, so that the
+    /// compiler can inline the single call of most switches.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);

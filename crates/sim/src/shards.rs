@@ -19,16 +19,16 @@
 //! # Flows
 //!
 //! All parts start all flows at the same times, so they agree on slots, numbers and paths.
-//! Only the source's part sends data, and only the destination's part answers. A flow is over when
-//! its sender is done and no packet of the flow is left. No part knows this before the parts meet.
-//! Slots become free in intervals of 100 us (`host/slots.rs`). Windows end at the end of an
-//! interval, and then the parts exchange which flows are over and since when.
+//! Only the source's part sends data, and only the destination's part answers.
+//! A flow is over when its sender is done and no packet of the flow is left. No part knows this
+//! before the parts meet. Slots become free in intervals of 100 us (`host/slots.rs`). Windows end
+//! at the end of an interval, and then the parts exchange which flows are over and since when.
 //!
 //! # Equal results
 //!
 //! The tables equal the tables of a run with one thread, byte for byte.
-//! The parts learn the end of the run only when the last interval is over,
-//! so they subtract later events (timers of policies) from the count.
+//! The parts learn the end of the run only when the last interval is
+//! over, so they subtract later events (timers of policies) from the count.
 //! Only the largest number of packets alive is not exact: it is the sum of the maxima of the parts.
 
 mod exchange;

@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches only its own state and its [`Ports`].
-//! It records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only its own state and its [`Ports`]. It
+//! records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;
@@ -49,8 +49,8 @@ pub(crate) struct SwitchNode {
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
-    /// Whether the switch has one memory and no shadow policies.
-    /// Then the record observes the memory directly.
+    /// Whether the switch has one memory and no shadow policies. Then the record observes
+    /// the memory directly.
     single_memory: bool,
     /// Whether a timer for the policy's next timeout is set, or the policy never needs a timer.
     /// If false, an arrival may set a timer.
@@ -133,8 +133,8 @@ impl SwitchNode {
         }
     }
 
-    /// Changes the logged departure to an eviction: the packet's link is down,
-    /// so the packet is never sent.
+    /// Changes the logged departure to an eviction:
+    /// the packet's link is down, so the packet is never sent.
     #[cold]
     fn log_as_lost(&mut self) {
         let log = &mut self.record.effects.log;

@@ -206,8 +206,8 @@ impl World {
         &mut self.links
     }
 
-    /// Largest number of packets alive at once. In a divided network,
-    /// it is the sum of the parts' maxima.
+    /// Largest number of packets alive at once.
+    /// In a divided network, it is the sum of the parts' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }

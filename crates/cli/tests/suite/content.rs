@@ -106,8 +106,8 @@ fn desk() -> Desk {
 struct Command {
     /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points.
-    /// Its runs could mix with runs of the complete command.
+    /// The command with fewer seeds, policies or points. Its runs could mix with runs of
+    /// the complete command.
     fewer: &'static [&'static str],
     /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,
@@ -373,8 +373,8 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
         let change = CHANGES.iter().find(|(change, _)| change.concerns(command)).map(|(change, _)| change);
         for round in 0..6_u64 {
             let desk = desk();
-            // The test executes the first command, then the second command,
-            // which it kills at early and late moments of the replacement.
+            // The test executes the first command, then the second command, which it kills at early
+            // and late moments of the replacement.
             kill_after(&desk, &into(command.all, &[], "out"), 15 + round * 53 % 120);
             let more = change.map_or(&[][..], |change| change.make(&desk, "out"));
             let again = into(command.fewer, more, "out");

@@ -72,8 +72,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
     assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
-    // As the baseline, the variant is compared with its own traffic,
-    // so it must not have the caveat.
+    // As the baseline, the variant is compared with its own traffic, so it must not
+    // have the caveat.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
     assert!(manifest("all/longer/seed-1").contains("other-traffic"));
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);

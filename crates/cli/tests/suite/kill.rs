@@ -87,8 +87,8 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
 }
 
-/// Starts a command and kills it, each time a little later, until it was killed `times` times.
-/// Then the command runs to its end.
+/// Starts a command and kills it, each time a little later, until it was killed `times` times. Then
+/// the command runs to its end.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =

@@ -127,8 +127,8 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
         }
         in_table += 1;
         for at in 0..5 {
-            // This JSON parser may round the last bit of a number,
-            // which the parser of a browser does not.
+            // This JSON parser may round the last bit of a number, which the parser of a
+            // browser does not.
             let same = match (cell[at].as_f64(), field(at)) {
                 (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
                 (one, other) => one == other,

@@ -1,5 +1,5 @@
-//! Tests of the testbed with real packets, if this machine allows namespaces:
-//! its demonstration, and how it ends.
+//! Tests of the testbed with real packets, if this machine allows namespaces: its demonstration,
+//! and how it ends.
 
 use crate::json::by_schema;
 use crate::support::Desk;

@@ -162,8 +162,8 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     let said = desk.succeed(&args(&second).each_ref().map(String::as_str));
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
-    // The daemon refuses the journal of the first daemon, while that daemon runs and after
-    // it was killed.
+    // The daemon refuses the journal of the first daemon, while that daemon runs and
+    // after it was killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
     refused.extend(["--journal".to_owned(), named.clone()]);

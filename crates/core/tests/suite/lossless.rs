@@ -552,8 +552,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom,
-    // it admits half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
+    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom, it admits
+    // half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 
@@ -563,8 +563,8 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     let headroom = 10 * MTU;
     let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
     let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
-    // One sender after another ignores pauses, until the insurance is in use.
-    // Then the whole port is paused.
+    // One sender after another ignores pauses, until the insurance is in use. Then the whole
+    // port is paused.
     let mut sent = 0;
     while switch.buffer().used(Account::Headroom) == 0 {
         assert_eq!(
@@ -621,9 +621,9 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
     }
 }
 
-/// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first uses
-/// its maximum of the pool at one instant. Then the lossless queue receives `packets` packets more
-/// than the pool has space for. The function returns the outcomes of these packets.
+/// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first
+/// uses its maximum of the pool at one instant. Then the lossless queue receives `packets` packets
+/// more than the pool has space for. The function returns the outcomes of these packets.
 fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let pool = 20 * MTU;
     let config = SwitchConfig {

@@ -1,6 +1,6 @@
-//! Tests of Plasticine's figures by packets. The buffer has 60 packets, and a port sends
-//! one packet per unit of time. Each packet of the figures becomes 100 small packets,
-//! so that the resolution is as fine as the paper's numbers.
+//! Tests of Plasticine's figures by packets. The buffer has 60 packets,
+//! and a port sends one packet per unit of time. Each packet of the figures becomes 100 small
+//! packets, so that the resolution is as fine as the paper's numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};

@@ -1,5 +1,5 @@
-//! Tests of Plasticine on a programmable switch.
-//! They measure by packets what shifts and stale registers cost.
+//! Tests of Plasticine on a programmable switch. They measure by packets what shifts and
+//! stale registers cost.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::*;
@@ -130,8 +130,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
         advance(&mut switch, now);
         for port in 0..PORTS as u16 {
             let _ = switch.poll_transmit(now, port, &mut ());
-            // Up to three packets per packet time and port arrive,
-            // so that the buffer fills at times.
+            // Up to three packets per packet time and port arrive, so that the buffer
+            // fills at times.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
                 let packet = Packet {

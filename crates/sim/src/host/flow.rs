@@ -118,8 +118,8 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Responder of a queue pair. It is boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// Counts arrivals and sends no acknowledgements. A paced flow sends every segment once,
-    /// so the flow is complete when no segment is missing.
+    /// Counts arrivals and sends no acknowledgements.
+    /// A paced flow sends every segment once, so the flow is complete when no segment is missing.
     Counting {
         missing: u32,
     },

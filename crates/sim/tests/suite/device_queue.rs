@@ -1,5 +1,5 @@
-//! Tests of device queues behind the buffer: the packets that they take from the buffer,
-//! their sending order, and that they lose no packet.
+//! Tests of device queues behind the buffer: the packets that they take from the buffer, their
+//! sending order, and that they lose no packet.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;

@@ -14,8 +14,8 @@ entry! {
         /// Calls that the documentation shows with their output:
         /// pairs of a parameter and its value as a user types it.
         pub examples: &'static [&'static [(&'static str, &'static str)]],
-        /// Computes the answer. A [`DomainError`] names a parameter,
-        /// its value in the base unit (a list's element), and the valid range.
+        /// Computes the answer. A [`DomainError`] names a parameter, its value in the base unit (a
+        /// list's element), and the valid range.
         pub run: fn(&Params) -> Domain<Derivation>,
     }
 }

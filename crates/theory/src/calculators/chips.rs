@@ -55,8 +55,8 @@ const CHIPS: [Chip; 5] = [
     Chip { name: "Intel Tofino", per_port_per_gbps_bytes: 3_440.0, source: "ABM Fig. 11" },
 ];
 
-/// Switches with only a published total buffer: name and megabytes.
-/// Both texts are ranges if models differ.
+/// Switches with only a published total buffer:
+/// name and megabytes. Both texts are ranges if models differ.
 const SWITCHES: [(&str, &str); 8] = [
     ("QFX5100", "12"),
     ("QFX5200", "16 or 22"),

@@ -3,8 +3,8 @@
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// Rate into a leaf divided by the leaf's uplink rate: `hosts·host_rate / (uplinks·uplink_rate)`.
-/// Both rates are in one unit.
+/// Rate into a leaf divided by the leaf's uplink rate:
+/// `hosts·host_rate / (uplinks·uplink_rate)`. Both rates are in one unit.
 ///
 /// # Errors
 /// A count of 0, a rate not positive.

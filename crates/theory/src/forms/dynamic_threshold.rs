@@ -106,8 +106,8 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes.
-/// It is the upper bound of any queue.
+/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes. It is the
+/// upper bound of any queue.
 ///
 /// # Errors
 /// `alpha` not positive.

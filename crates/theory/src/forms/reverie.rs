@@ -81,8 +81,8 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
 
-/// Number of updates for which the filter still admits a queue that jumps from 0 to `ratio` times
-/// its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+/// Number of updates for which the filter still admits a queue that jumps from 0 to `ratio`
+/// times its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `ratio` not positive.

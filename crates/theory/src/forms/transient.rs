@@ -315,8 +315,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         };
         time += step;
         free -= slope * step;
-        // All queues that reach their thresholds at this instant follow again,
-        // so that equal queues in separate groups behave as one group.
+        // All queues that reach their thresholds at this instant follow again, so that equal queues
+        // in separate groups behave as one group.
         let instant = step + ROUNDING * (time + step);
         for (i, own_step) in steps.iter().enumerate() {
             if own_step.is_some_and(|own_step| own_step <= instant) {

@@ -191,8 +191,8 @@ impl PowerTcp {
         }
         let weight = f64::min(over / base, 1.0);
         self.power += weight * (most - self.power);
-        // A queue that drains faster than its link sends (packets were evicted) has negative power,
-        // which would change the sign of the window.
+        // A queue that drains faster than its link sends (packets were evicted) has negative
+        // power, which would change the sign of the window.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }

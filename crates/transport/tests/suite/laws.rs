@@ -85,8 +85,8 @@ impl Flow {
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// Window of a control that sets a rate (segments).
-    /// It is finer than the number of segments that the window allows.
+    /// Window of a control that sets a rate (segments). It is finer than the number of
+    /// segments that the window allows.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -180,8 +180,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip,
-        // so it is between W(t - RTT) and W(t + RTT).
+        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip, so it
+        // is between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -396,8 +396,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still the window at the start of the first round,
-            // which is at the limit of the line rate.
+            // The reference is still the window at the start of the first round, which is at the
+            // limit of the line rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };

@@ -68,8 +68,8 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
-    /// Demand on the sender behind `ingress`. The switch calls this method after a packet of
-    /// that ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also
+    /// Demand on the sender behind `ingress`. The switch calls this method after a packet
+    /// of that ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also
     /// calls it after a packet was refused. For an empty queue that has paused its sender,
     /// the switch calls it after every event, since no packet of that queue will leave.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {

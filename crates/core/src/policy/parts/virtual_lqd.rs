@@ -138,8 +138,8 @@ impl VirtualLqd {
     }
 
     /// Serves the virtual queues of ports that have no real packet, in the order of priority.
-    /// A packet leaves the buffer when its transmission starts.
-    /// Its virtual bytes leave evenly while the packet before it is on the wire.
+    /// A packet leaves the buffer when its transmission starts. Its virtual bytes leave evenly
+    /// while the packet before it is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

@@ -323,8 +323,8 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large, so the bytes of the port do not grow.
-            // This is true even if a dynamic limit has fallen below these bytes.
+            // The victim was at least as large, so the bytes of the port do not
+            // grow. This is true even if a dynamic limit has fallen below these bytes.
             // The packet is enqueued and not dropped (erratum E-LP-2).
             return Verdict::Admit(Account::Shared);
         }

@@ -2,8 +2,8 @@
 //! packets, and changes its limit.
 //!
 //! A port is in one of three states. *Normal*: its limit is `α (B − Q)`.
-//! *Absorption*, when its queue grew by `nec` packets without a drop:
-//! its limit is `B / (ports in absorption)`, so that one burst may use the whole buffer.
+//! *Absorption*, when its queue grew by `nec` packets without a drop: its limit
+//! is `B / (ports in absorption)`, so that one burst may use the whole buffer.
 //! *Evacuation*, after `dc` drops: its limit is `B / n`, so that a port with lasting overload
 //! frees space for other ports. The scheme protects short bursts from ports with lasting overload.
 //! The policy uses no timers, only counters of packets stored, sent and dropped.
