@@ -1,5 +1,5 @@
 //! The examples at the end of each command's help.
-//! An example is its purpose as a comment, then the command.
+//! An example has a comment with its purpose, then the command.
 //! The files are those of a checkout, except for names such as `switch.toml` and `config_db.json`.
 
 use bufferlab_params::ParamValue;

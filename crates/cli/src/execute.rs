@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
     // A single run claims its folder when it replaces it.
-    // For several runs, this function claims their common folder.
+    // For several runs, `run` claims the common folder of the runs.
     let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;

@@ -162,7 +162,7 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Whether `--quiet` was given.
+/// Whether the user gave `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line to stderr that requires no action, such as progress or the place of results.
@@ -173,7 +173,7 @@ fn inform(text: &str) {
     }
 }
 
-/// Whether `--quiet` was given.
+/// Whether the user gave `--quiet`.
 fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }

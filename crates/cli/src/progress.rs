@@ -1,5 +1,5 @@
-//! Progress of several runs at once on stderr: a bar on a terminal.
-//! Without a terminal it is a line every ten seconds.
+//! Progress of several runs at once on stderr: a bar on a terminal,
+//! or a line every ten seconds without a terminal.
 
 use crate::{inform, interrupt, is_quiet};
 use bufferlab_lab::Watcher;

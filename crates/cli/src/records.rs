@@ -106,7 +106,7 @@ pub(crate) struct VerifiedFolder {
     /// Folders without checksums. In these folders, the command notices only missing files.
     without_checksums: Vec<String>,
     /// Manifests, pages and tables without a checksum.
-    /// The command does not notice changes of these files.
+    /// The command does not notice changes of files without a checksum.
     unchecked: Vec<String>,
     problems: Vec<Problem>,
 }

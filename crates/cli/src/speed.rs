@@ -48,9 +48,9 @@ struct BenchFile {
     simulated_ns: u64,
     packet_hops: u64,
     events: u64,
-    /// Largest number of packets alive at the same time.
+    /// Largest number of packets that are alive at once.
     peak_packets: u64,
-    /// Largest number of flows alive at the same time.
+    /// Largest number of flows that are alive at once.
     peak_flows: u64,
     /// Number of threads that the user requested.
     threads: usize,

@@ -181,7 +181,7 @@ impl Buffer {
     }
 
     /// Free bytes of the shared pool: [`Self::shared_capacity`] − [`Self::shared_occupancy`].
-    /// Dynamic thresholds are proportional to this number.
+    /// Dynamic thresholds are proportional to the free bytes.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
@@ -207,7 +207,7 @@ impl Buffer {
     }
 
     /// Current occupancy of the shared pool (bytes), which is never stale.
-    /// Borders between parts of the memory use this number.
+    /// Borders between parts of the memory depend on the current occupancy.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {

@@ -116,7 +116,7 @@ bufferlab_params::entry! {
     /// Registry entry of a marking rule.
     pub struct MarkerInfo("marking rule", '_') {
         /// Refuses parameters that contradict each other on any switch.
-        /// Each parameter is in its domain.
+        /// Each value is in the domain of its parameter.
         pub check: fn(&Params) -> Result<(), Faults>,
         /// The constructor of the rule.
         /// `Params` is complete, every value is in its domain, and `check` reported no fault.

@@ -276,7 +276,7 @@ pub struct Switch<P> {
     /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
     /// Empty ingress queues that have paused their senders.
-    /// No departure from them can end the pause.
+    /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
     /// Next time at which the switch shows policies the pool's current occupancy.
@@ -364,7 +364,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// The queue into which the switch classified `packet`, if `packet` arrived last.
-    /// Otherwise the queue that it would join now.
+    /// Otherwise the queue that the packet would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
@@ -673,7 +673,7 @@ impl<P: Policy> Switch<P> {
 
     /// Removes the next packet of the idle `port` from the buffer. `None` if the port
     /// may send no packet. Call this method again when the transmission is complete.
-    /// After `None`, call it again when the switch stored a packet for `port` or a pause ended.
+    /// After `None`, repeat the call when the switch stored a packet for `port` or a pause ended.
     #[must_use]
     #[inline(always)] // One of two instances is hot, and its caller does nothing else.
     pub fn poll_transmit<O: Observer>(
@@ -877,7 +877,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Time at which the driver must next call [`Self::handle_timeout`].
-    /// The driver reads this time after it built the switch and after every `handle_timeout`.
+    /// The driver reads the time after it built the switch and after every `handle_timeout`.
     /// While the answer is `None`, the driver also reads it after every arrival,
     /// because some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]

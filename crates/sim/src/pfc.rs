@@ -39,7 +39,7 @@ const FRAME_BYTES: u32 = 64;
 const QUANTUM_BYTES: u64 = 64;
 const PRIORITY_BITS: u32 = 5;
 /// Number of bits for a link's number and a priority.
-/// The bits above them contain the link's generation.
+/// The higher bits contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
 /// Pause state of one priority on one link.

@@ -11,10 +11,10 @@
 //! # Windows
 //!
 //! No packet reaches another part sooner than the shortest delay of a cable between two parts.
-//! During a *window* of this length, parts run independently. Then the parts meet and exchange
-//! packets with their arrival times, and notes on flows with a remote source ([`exchange`]).
-//! A note says that a packet of the flow was lost, or that a receiver created or removed a packet.
-//! The next window begins with the earliest event of any part.
+//! During a *window* of that shortest delay, parts run independently. Then the parts meet
+//! and exchange packets with their arrival times, and notes on flows with a remote source
+//! ([`exchange`]). A note says that a packet of the flow was lost, or that a receiver created or
+//! removed a packet. The next window begins with the earliest event of any part.
 //!
 //! # Flows
 //!

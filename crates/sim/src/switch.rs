@@ -27,7 +27,7 @@ use record::{Listener, MemoryOffset, SwitchRecord};
 /// Links of the ports of a switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortLinks {
-    /// Link of port 0. The links of the other ports follow in order.
+    /// Link of port 0. The links of the switch's other ports follow in order.
     pub(crate) first: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Sent {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SwitchNode {
-    /// Link of port 0. The links of the other ports follow in order.
+    /// Link of port 0. The links of the switch's other ports follow in order.
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
@@ -439,8 +439,8 @@ impl SwitchNode {
         self.want_timer();
     }
 
-    /// Overrides the pauses of `priority` at `port` for a watchdog.
-    /// With `discard` it also removes the packets stored for the queue and refuses new packets.
+    /// Overrides the pauses of `priority` at `port` for a watchdog. With `discard` the call also
+    /// removes the packets stored for the queue and refuses new packets.
     pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
         self.handle_pause(port, priority, false);
         if discard {

@@ -207,7 +207,7 @@ impl World {
     }
 
     /// Largest number of packets alive at once.
-    /// In a divided network, it is the sum of the parts' maxima.
+    /// In a divided network, the number is the sum of the parts' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }

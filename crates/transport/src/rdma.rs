@@ -2,7 +2,7 @@
 //! and a rate limits them.
 //!
 //! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver.
-//! The driver calls them like [`crate::Sender`] and [`crate::Receiver`]:
+//! The driver calls both ends like [`crate::Sender`] and [`crate::Receiver`]:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Responder::handle_data(now) --> Response { ack, notify }

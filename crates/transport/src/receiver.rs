@@ -66,7 +66,7 @@ impl Receiver {
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
             // Segments that wait for their ACK had the opposite mark.
-            // The receiver first acknowledges these segments with their mark.
+            // The receiver first acknowledges the waiting segments with their mark.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),

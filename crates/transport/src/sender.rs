@@ -280,7 +280,7 @@ impl Sender {
 
     /// Whether an unsent segment is left and the receiver's window has space for it.
     /// The first ACK of any kind announces the scaled window.
-    /// Before this ACK only new segments wait, never retransmissions.
+    /// Before the first ACK only new segments wait, never retransmissions.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total

@@ -250,8 +250,8 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
     [command, more, &["--out", out]].concat()
 }
 
-/// Whether all seeds of every label in a folder ran the same scenario on the same inputs by the
-/// same program. The check does not use the program under test.
+/// Whether all seeds of every label in a folder ran one scenario on one set of inputs by one
+/// version of the program. The check does not use the program under test.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);
@@ -402,7 +402,7 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
 }
 
 /// The files of a sweep that mixes durations.
-/// Versions that did not compare contents wrote such files.
+/// Versions that did not compare contents wrote such a mixed sweep.
 fn mixed_sweep() -> Desk {
     let desk = desk();
     let sweep = |more: &[&'static str]| {

@@ -1,5 +1,5 @@
 //! Tests that the testbed's DCTCP keeps a queue near the marking threshold.
-//! Ordinary TCP with ECN empties such a queue.
+//! Ordinary TCP with ECN would empty the queue.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, HistogramRow, QueueRow, Scope};

@@ -9,7 +9,7 @@ fn a_run_does_not_replace_the_results_of_another_scenario_unless_told_to() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let first = desk.files("mine");
-    // The same scenario can run again.
+    // The scenario of the folder can run again.
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let other = ["run", "tiny.toml", "--set", "switch.policy=cs", "--out", "mine"];
     let output = desk.output(&other);

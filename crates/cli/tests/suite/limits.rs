@@ -1,4 +1,4 @@
-//! Tests that the page has every limit, and that each limit refuses input just above it.
+//! Tests that the page of limits has every limit, and that each limit refuses input just above it.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};

@@ -134,8 +134,8 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
     // flight at its end.
     let carried = (long.sent_packets - long.dropped_packets) as f64 * 1_448.0;
     assert!((carried / long.size_bytes as f64 - 1.0).abs() < 0.1, "{carried} B and {} B", long.size_bytes);
-    // The answers of memcached have the queue of the client's code point.
-    // Packets of iperf3 have the other queue.
+    // The answers of memcached are in the queue of the client's code point,
+    // and packets of iperf3 in the second queue.
     let queues = result.load::<QueueRow>().expect("a table");
     let port =
         |priority: u8| queues.iter().find(|row| (row.port, row.priority) == (0, priority)).expect("a queue");

@@ -179,7 +179,7 @@ fn captures_that_are_there_are_not_replaced_unasked() {
 }
 
 /// An experiment runs with real hosts and in the simulator.
-/// The program judges both and does not repeat finished runs.
+/// The program judges both results and does not repeat finished runs.
 #[test]
 fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
     if !allowed("an experiment with real packets") {

@@ -92,7 +92,7 @@ fn random_drops_come_from_the_seed_of_the_switch() {
 #[test]
 fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
     // With both gains 0, m_fair stays at its cap of 30 000 B.
-    // A flow sends 40 packets of 1500 B per interval, so half of them are dropped.
+    // A flow sends 40 packets of 1500 B per interval, so half of its packets are dropped.
     let config = SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]);
     let params = [
         ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),

@@ -45,8 +45,8 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
-/// Plasticine's current threshold, the other this threshold with and without shift.
+/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
+/// threshold, and Plasticine's current threshold with and without a shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,

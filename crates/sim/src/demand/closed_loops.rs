@@ -101,7 +101,7 @@ impl ClosedLoops {
                 data_path: None,
                 ack_path: None,
             };
-            // Requests that arrive at the same time are answered in the order of the query.
+            // Requests that arrive at one time are answered in the order of the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }

@@ -3,8 +3,8 @@
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
 //! and without its drops. A flow that has just begun to wait has one turn first.
-//! After this turn it shares the turns with all other flows. A flow without packets at the time
-//! of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
+//! After its first turn, a flow shares the turns with all other flows. A flow without packets at
+//! the time of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;

@@ -376,7 +376,7 @@ impl Calendar {
     }
 
     /// Orders the two or more events of one time that begin at `start`.
-    /// Returns the end of this group.
+    /// Returns the end of the group of simultaneous events.
     #[inline(never)]
     fn sort_tie(&mut self, start: usize) -> usize {
         let bits = self.tie_bits;

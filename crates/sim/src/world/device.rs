@@ -28,8 +28,8 @@ impl Pending {
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
-    /// Time at which the transmission of each packet starts, with the packet's totals.
-    /// In sending order.
+    /// Time at which the transmission of each packet starts, with the packet's totals,
+    /// in sending order.
     waiting: VecDeque<(Time, Pending)>,
 }
 

@@ -91,7 +91,7 @@ impl Instant<'_> {
     /// and no two events of a kind have equal ranks.
     ///
     /// In the fair order, the rank is a hash, which is a bijection of the link's number.
-    /// In the order of insertion, it is the start of the packet's transmission,
+    /// In the order of insertion, the rank is the start of the packet's transmission,
     /// and the end of a transmission is before the arrival. A simulator with one event queue
     /// schedules events so and handles the events of one instant in the order of insertion.
     #[inline]

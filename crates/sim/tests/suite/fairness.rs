@@ -122,7 +122,7 @@ fn behind_a_long_flow(nic: &str) -> Rows {
 fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     let frame = 1_163_200;
     // The path is the time from the NIC's first bit to the last bit at the receiver:
-    // two hops of serialization, and two of 1 us.
+    // two serializations of a frame, and two propagation delays of 1 us.
     let path = 2 * frame + 2_000_000;
     // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us).
     // The short flow's first frame follows the long flow's tenth frame, which preceded it in the
@@ -152,7 +152,7 @@ fn flows_of_one_host_share_its_card_evenly() {
 
 #[test]
 fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
-    // All hosts begin at the same picosecond, in the order of their flows in the list.
+    // All hosts begin at one picosecond, in the order of their flows in the list.
     let hosts = 5;
     let lab = Lab::new(
         &star(hosts + 1, "10 Gb/s", "1 us"),

@@ -15,7 +15,7 @@ use state::{BurstState, EvenSwitch, PORTS_MAX, QUEUES_MAX};
 use thresholds::thresholds;
 
 /// The calculator gives the answers `lossless for`, `arrived` and `stored` for a policy.
-/// Without a policy it gives a table of all policies.
+/// Without a policy the calculator gives a table of all policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
@@ -139,7 +139,7 @@ struct Tolerance {
     stored_bytes: f64,
     /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
     held_before_bytes: f64,
-    /// Derivation of these values.
+    /// Derivation of the times and bytes.
     derivation: Derivation,
 }
 

@@ -94,7 +94,7 @@ fn base(value: &ParamValue) -> Option<f64> {
 }
 
 /// A rule about parameters that belong together.
-/// The defaults of these parameters are [`ParamValue::Optional`] or [`ParamValue::Computed`].
+/// The parameters of a rule have the default [`ParamValue::Optional`] or [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The user must give exactly one of these parameters.

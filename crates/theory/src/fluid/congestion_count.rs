@@ -75,7 +75,7 @@ impl CongestionCount {
     }
 
     /// The law Plasticine: the first `high` queues of all ports are one counting group,
-    /// the other queues another group.
+    /// and all further queues are a second group.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.

@@ -284,7 +284,7 @@ impl Gap {
 
     fn at(&self, time: f64) -> f64 {
         // Close to 0 the constant and the exponential cancel.
-        // The function expm1 keeps their difference.
+        // The function expm1 keeps the difference of both terms.
         self.constant
             + self.decaying
             + self.slope * time

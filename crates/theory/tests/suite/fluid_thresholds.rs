@@ -243,7 +243,7 @@ fn in_small_steps(
         }
         for port in lengths.chunks_mut(queues_per_port) {
             let mut rest = step;
-            // The loop offers shares that a short queue leaves unused again.
+            // The loop offers unused shares of short queues to the port's backlogged queues.
             for _ in 0..queues_per_port {
                 let waiting = port.iter().filter(|&&length| length > 0.0).count();
                 if waiting == 0 || rest <= 0.0 {

@@ -298,7 +298,7 @@ fn timely_follows_algorithm_1() {
     let rate = |flow: &Flow| probed(&flow.control, "rate").floor() / 1e6;
     let update = |flow: &mut Flow, rtt_us: u64| {
         flow.ack(TestAck { rtt: Time::from_us(rtt_us), new_round: true, ..TestAck::default() });
-        // A second ACK of the same round has no effect.
+        // A second ACK in one round trip has no effect.
         let before = rate(flow);
         flow.ack(TestAck { rtt: Time::from_us(5 * rtt_us), ..TestAck::default() });
         near(rate(flow), before, 0.0);
@@ -382,7 +382,7 @@ fn hpcc_follows_algorithm_1() {
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
     // The reference stays within the round trip, so an equal U gives an equal window.
-    // The shorter of two queues counts.
+    // Of two queues, the shorter one counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;

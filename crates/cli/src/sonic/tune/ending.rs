@@ -10,7 +10,7 @@ pub(super) struct Ending {
     /// Flag that every signal to end the daemon sets.
     asked: Arc<AtomicBool>,
     /// Flag that only Ctrl-C sets. A second Ctrl-C ends the restoring of values.
-    /// Other signals do not set this flag, because they often arrive in pairs.
+    /// Signals of service managers do not set this flag, because they often arrive in pairs.
     pressed: Arc<AtomicBool>,
 }
 

@@ -22,7 +22,7 @@ pub struct Arrival {
     /// Ingress queue (arrival port × priority) that is charged for the packet.
     pub ingress: IngressId,
     /// Queue within the port (0 is the first), chosen by the classifier.
-    /// The classifier derived it from `header.priority`.
+    /// The classifier derived the queue from `header.priority`.
     pub priority: u8,
 }
 

@@ -169,7 +169,7 @@ impl Pools {
     }
 
     /// Bytes of a lossless ingress queue beyond its reserve, without headroom.
-    /// The queue's threshold limits these bytes.
+    /// The queue's threshold limits the bytes beyond the reserve.
     #[inline]
     pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])

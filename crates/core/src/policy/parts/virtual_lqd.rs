@@ -1,5 +1,5 @@
 //! Virtual queue lengths: the lengths that Longest Queue Drop would have after the same arrivals.
-//! Counters alone track these lengths.
+//! Counters alone track the virtual lengths.
 //!
 //! Each queue has a counter. An arrival adds its bytes to the counter of its queue.
 //! If the counters exceed the buffer, the excess is taken from the largest counter.

@@ -56,7 +56,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Dynamic Thresholds with two alphas, for short and for long flows.
 #[derive(Clone, Debug)]
 pub struct FlowAwareBuffer {
-    /// Alpha by priority.
+    /// Alpha of each priority, for long flows.
     alphas: Vec<Weight>,
     short_alpha: Weight,
     /// Elephant trap of the policy, until the switch takes the trap.

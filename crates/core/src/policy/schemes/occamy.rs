@@ -106,7 +106,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// and an expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
     smallest_alpha: Weight,
     cell_bytes: u64,

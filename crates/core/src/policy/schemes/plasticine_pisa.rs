@@ -196,7 +196,7 @@ pub struct PlasticinePisa {
     /// Egress registers with the length that the last packet of each queue wrote.
     egress: Vec<u64>,
     /// Queue lengths that stored packets found on arrival, by queue, oldest first.
-    /// Packets carry these lengths as metadata.
+    /// Packets carry the found lengths as metadata.
     met: Vec<VecDeque<u64>>,
     /// Queue that the SYNC packet for lengths reads next, and the sum in the packet's header.
     sync_length: (usize, u64),
@@ -302,7 +302,7 @@ impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         // The traffic manager behind the ingress pipeline has no threshold.
-        // Only the size of its memory limits it.
+        // Only the size of its memory limits the traffic manager.
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }

@@ -203,7 +203,7 @@ pub struct Reverie {
     queues: usize,
     /// Filters by slice: first of egress queues (lossy), then of ingress queues (lossless).
     filters: Vec<Filter>,
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
     /// Sum of the queues' levels by slice and priority.
     levels: Vec<u64>,
