@@ -13,13 +13,17 @@
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
 //!
-//! // Plasticine Fig. 3: 60 packets, a long queue with alpha 1;
-//! a burst at five times the line rate with alpha 2. let shape = Shape::new(60.0,
-//! vec![1.0; 2], 1)?; let law = Law::dynamic_threshold_by_queue(&shape, vec![1.0, 2.0])?;
-//! let run = Fluid::new(shape, law)? .starting_with(&[30.0, 0.0])? .with(Source { queue:
-//! 0, rate: 5.0, start: 0.0, end: 100.0 })? .with(Source { queue: 1, rate: 5.0, start: 0.0, end:
-//! 100.0 })? .run(20.0)?; let first = run.first_refusal(1).expect("it drops"); assert!((first.time
-//! - 6.0).abs() < 1e-9 && (first.stored - 24.0).abs() < 1e-9); // Steady from t = 15.
+//! // Plasticine Fig. 3: 60 packets, a long queue with alpha 1; a burst at five times the line rate with alpha 2.
+//! let shape = Shape::new(60.0, vec![1.0; 2], 1)?;
+//! let law = Law::dynamic_threshold_by_queue(&shape, vec![1.0, 2.0])?;
+//! let run = Fluid::new(shape, law)?
+//!     .starting_with(&[30.0, 0.0])?
+//!     .with(Source { queue: 0, rate: 5.0, start: 0.0, end: 100.0 })?
+//!     .with(Source { queue: 1, rate: 5.0, start: 0.0, end: 100.0 })?
+//!     .run(20.0)?;
+//! let first = run.first_refusal(1).expect("it drops");
+//! assert!((first.time - 6.0).abs() < 1e-9 && (first.stored - 24.0).abs() < 1e-9);
+//! // Steady from t = 15.
 //! assert!((run.length(0, 15.0) - 15.0).abs() < 1e-9);
 //! # Ok::<(), bufferlab_theory::fluid::FluidError>(())
 //! ```
