@@ -141,7 +141,7 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// A number of runs with its verb: "2 runs are".
+/// Text of a number of runs with a verb: "2 runs are".
 pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }

@@ -18,7 +18,7 @@ pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// Output of `check`.
+/// JSON output of `bufferlab check`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
@@ -81,7 +81,7 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
     })
 }
 
-/// Output of `verify`.
+/// JSON output of `bufferlab verify`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
@@ -141,7 +141,7 @@ pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
     json(&VerifyFile { format: "bufferlab-verification", format_version: 1, folders })
 }
 
-/// Output of a calculator.
+/// JSON output of a calculator of `bufferlab theory`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {

@@ -32,7 +32,7 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
     Ok(())
 }
 
-/// Output of `bench`.
+/// JSON output of `bufferlab bench`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {

@@ -166,7 +166,7 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // Earlier seeds beyond those of a look do not count, so the first look is the last one.
+    // Earlier seeds beyond the checked number do not count, so the first check is the last one.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();

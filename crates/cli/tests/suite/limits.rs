@@ -46,7 +46,7 @@ fn list(numbers: std::ops::RangeInclusive<u32>, unit: &str) -> String {
     numbers.map(|number| format!("{number}{unit}")).collect::<Vec<_>>().join(",")
 }
 
-/// The case of a limit. Add a case for each new limit.
+/// The test case of a limit. Each new limit needs a new case.
 fn above(limit: Limit) -> Above {
     const VIEW: &str = "crates/view/tests/suite/http.rs";
     const SONIC: &str = "crates/sonic/tests/suite/hostile.rs";
@@ -273,7 +273,7 @@ const OTHERS: &[&str] = &[
     "ROUND_TRIPS_MAX",
     "VISITS_MAX",
     "MAX",
-    // Suggested names, shown messages, and a share of a pool.
+    // Limits of suggested names and of shown messages, and a limit of a share of a pool.
     "MISSPELT_MAX",
     "SHOWN_MAX",
     "KEY_MAX",

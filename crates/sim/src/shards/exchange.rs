@@ -22,7 +22,7 @@ pub(crate) struct Crossing {
     pub(crate) packet: Packet,
 }
 
-/// Data from one part for another at the end of a window.
+/// Data from one part for another part at the end of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<Crossing>,

@@ -1,4 +1,4 @@
-//! The event queue: a bucket calendar of 64-bit events.
+//! The event queue of the simulator: a bucket calendar of 64-bit events.
 //!
 //! An event is one `u64`: 44 bits of time and 20 bits of key, so that a comparison of events is
 //! a comparison of integers. A ring of buckets with a bitmap contains events of the near future.
