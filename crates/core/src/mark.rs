@@ -26,7 +26,7 @@ pub use watch::Watch;
 
 /// Every marking rule of bufferlab. Scenario files, schema and documentation all read this list.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
-    // The list has the order of the documentation.
+    // Marking rules are listed in the order of the documentation.
     &step::INFO,
     &red::INFO,
     &buffer_aware::INFO,
@@ -280,7 +280,7 @@ impl Marking {
 /// The marker of one switch: a marking rule, and the priorities that the rule applies to.
 #[derive(Clone, Debug)]
 pub struct Marker {
-    /// The marking rule.
+    /// The rule that decides which packets get a mark.
     pub rule: Marking,
     /// Bit p: the rule may mark packets of priority p.
     pub priorities: u32,

@@ -306,7 +306,8 @@ impl Uplink<'_> {
         self.world.packets.remove(id);
     }
 
-    /// Reports that switches have added to a packet. They are still valid if it was just removed.
+    /// Reports that switches have added to a packet.
+    /// The reports are still valid if the packet was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
         self.world.telemetry.reports(id)

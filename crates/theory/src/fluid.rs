@@ -8,7 +8,7 @@
 //! So the integrator computes the next event and advances to its time.
 //!
 //! All sizes share one unit, and rates are in that unit per unit of time.
-//! Bytes, bytes per second and seconds are such units, and so are packets and packet times.
+//! Valid units are bytes, bytes per second and seconds, or packets and packet times.
 //!
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};

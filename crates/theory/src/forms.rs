@@ -1,8 +1,8 @@
 //! Every closed form of the papers, in its corrected form.
 //! If the printed form differs, it is beside the corrected form.
 //!
-//! A function is named after its result. Its documentation names the paper and the equation.
-//! If the printed equation is wrong or not tight, it also names the erratum (`E-ABM-1`).
+//! A function is named after its result. Its documentation names the paper and the equation. If the
+//! printed equation is wrong or not tight, the documentation also names the erratum (`E-ABM-1`).
 //! A function with `printed` in its name is the equation as printed. It serves only for comparison
 //! with the paper, never for a decision.
 //!

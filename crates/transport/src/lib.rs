@@ -135,8 +135,8 @@ pub enum LastResort {
     #[default]
     BelowHighestSack,
     /// The recovery repeats every segment that is neither SACKed nor sent again,
-    /// including the last segments, as ns-3 reads that rule. So it repairs losses at the end of a
-    /// flow before the timer expires, but sends spurious retransmissions.
+    /// including the last segments, as ns-3 reads that rule. So the recovery repairs losses at the
+    /// end of a flow before the timer expires, but sends spurious retransmissions.
     Everything,
 }
 

@@ -110,7 +110,7 @@ impl FlowQueues {
             let key = *list.get(position)?;
             let line = self.lines[key.index()].as_mut().filter(|line| line.flow == key.flow);
             let Some(line) = line else {
-                // The flow of this queue has ended.
+                // The flow of the queue has ended, so the queue leaves the turn order.
                 list.remove(position);
                 continue;
             };

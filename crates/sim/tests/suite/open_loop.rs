@@ -152,7 +152,7 @@ fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
 }
 
 /// At its threshold, a single port occupies alpha / (1 + alpha) of the buffer:
-/// 333 packets of 12 us. With complete sharing it occupies all 666 packets.
+/// 333 packets of 12 us. With complete sharing the port occupies all 666 packets.
 /// Static thresholds (half of 1/16) would give another result.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {

@@ -318,7 +318,7 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
 }
 
 /// Checks the worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB:
-/// (n, m), lossless, lossy.
+/// each case has (n, m), lossless and lossy occupancy.
 #[test]
 fn sonic_pools_have_the_worked_values() {
     for (n, m, lossless, lossy) in [

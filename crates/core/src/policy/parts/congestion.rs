@@ -218,7 +218,7 @@ pub(crate) struct Length {
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
-    /// Rate b of the fastest port. Drain rates are fractions of it.
+    /// Rate b of the fastest port. Drain rates are fractions of the rate b.
     fastest: BitRate,
     port_rates: Vec<BitRate>,
     queues_per_port: usize,

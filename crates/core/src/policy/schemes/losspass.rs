@@ -147,7 +147,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     let (small, large) = (params.count("small_priority"), params.count("large_priority"));
     let queues = shape.queues_per_port as u64;
     // A port with one queue has no classes and no evictions.
-    // The policy interprets its defaults so for a port with one queue.
+    // So the defaults of a port with one queue mean that no packet may evict another packet.
     let no_classes = queues == 1 && small == 0 && large <= 1;
     if !no_classes {
         for (param, priority) in [("small_priority", small), ("large_priority", large)] {

@@ -19,8 +19,8 @@ pub(super) struct CongestedGroup {
     pub(super) alpha: f64,
     /// Drain rate of each queue before the burst, divided by the port rate.
     pub(super) gamma_before: f64,
-    /// Drain rate of each queue during the burst, divided by the port rate. It is lower if the
-    /// burst uses the queue's port.
+    /// Drain rate of each queue during the burst, divided by the port rate.
+    /// The rate is lower if the burst uses the queue's port.
     pub(super) gamma: f64,
 }
 
