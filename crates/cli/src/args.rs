@@ -180,7 +180,7 @@ pub(crate) enum NewTopology {
     LeafSpine,
 }
 
-/// A path whose last part is a name of policies and crates.
+/// Reads a path whose last part is a valid name of policies and crates.
 fn new_item(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -509,7 +509,7 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// Returns the arguments with `scenario` in place of their scenario file.
+    /// Returns a copy of these arguments that reads the scenario file `scenario`.
     pub(crate) fn with_file(&self, scenario: PathBuf) -> Self {
         Self { scenario, ..self.clone() }
     }
@@ -519,13 +519,13 @@ impl ScenarioArgs {
         self.scenario.as_os_str() == "-"
     }
 
-    /// The scenario's path, or `<stdin>`, which errors show for standard input. Paths in a scenario
-    /// from standard input are relative to the current folder.
+    /// The path of the scenario, or `<stdin>`, which errors show for standard input.
+    /// Paths in a scenario from standard input are relative to the current folder.
     pub(crate) fn file(&self) -> &Path {
         if self.is_stdin() { Path::new("<stdin>") } else { &self.scenario }
     }
 
-    /// All changes to the scenario, in the order in which they apply.
+    /// All changes to the scenario, in the order in which the program applies them.
     pub(crate) fn changes(&self) -> Vec<(String, String)> {
         let options = [
             ("seed", self.seed.map(|seed| seed.to_string())),
@@ -564,7 +564,7 @@ pub(crate) struct ExecutionArgs {
 }
 
 impl ExecutionArgs {
-    /// Number of seeds of `run` and of every point of `sweep`.
+    /// Number of seeds of `run`, and of every point of `sweep`.
     pub(crate) fn seeds(&self) -> NonZero<u32> {
         self.seeds.unwrap_or(NonZero::<u32>::MIN)
     }
@@ -590,7 +590,7 @@ pub(crate) struct RunArgs {
     pub(crate) with_earlier: bool,
 }
 
-/// Number of seeds of `compare`: the fewest whose intervals are usually narrow enough to read.
+/// Number of seeds of `compare`. With fewer seeds, intervals are usually too wide to read.
 const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 
 /// `compare`.
@@ -655,22 +655,22 @@ impl CompareArgs {
     }
 }
 
-/// Policies, followed by variants.
+/// The policies in `policies`, followed by the variants in `variants`.
 fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelection> {
     let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
     policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
 
-/// Policies in one argument.
+/// The policies that one argument lists.
 #[derive(Clone, Debug)]
 struct PolicyList(Vec<PolicySelection>);
 
-/// Variants in one argument.
+/// The variants that one argument lists.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
-/// Reads variants between commas outside brackets and quotes. A text that is one variant as a whole
-/// stays one variant.
+/// Reads variants between commas outside brackets and quotes.
+/// A text that as a whole is one variant is read as one variant.
 fn variant_list(text: &str) -> Result<VariantList, Mistake> {
     let parts = between_commas(text).unwrap_or_default();
     if parts.len() > 1 {
@@ -710,7 +710,7 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// Policies and variants to compare, the baseline first; if empty, the scenario's own policy.
+    /// Policies and variants to compare, the baseline first. Empty: the scenario's own policy.
     pub(crate) fn choices(&self) -> Vec<PolicySelection> {
         choices(&self.policies, &self.variants)
     }
@@ -733,7 +733,7 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
-/// `explain`. The scenario can be the folder of a run.
+/// Arguments of `explain`. The scenario can be the folder of a run.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
@@ -1036,7 +1036,7 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 }
 
-/// Parser of names that may have blanks around them: "dt, abm".
+/// Parser of names that may have blanks before and after them: "dt, abm".
 #[derive(Clone, Debug)]
 struct Trimmed(PossibleValuesParser);
 
@@ -1064,7 +1064,7 @@ impl TypedValueParser for Trimmed {
     }
 }
 
-/// Parser of names between commas. An empty name, as before the blank of "dt, abm", is left out.
+/// Parser of names between commas. It omits an empty name, as before the blank of "dt, abm".
 #[derive(Clone, Debug)]
 struct Listed(Trimmed);
 
@@ -1119,14 +1119,14 @@ fn choice_parser() -> impl TypedValueParser<Value = PolicyList> {
         .map(move |names| PolicyList(names.into_iter().map(known).collect()))
 }
 
-/// Parser of an order of simultaneous events.
+/// Parser of the order of simultaneous events.
 fn tie_order_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(
         TieOrder::WORDS.iter().map(|word| PossibleValue::new(word.name).help(word.meaning)),
     )
 }
 
-/// Error of a text that an option does not accept.
+/// Error about a text that an option does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Mistyped {
     #[error("expected a whole number, at least 1")]

@@ -1,4 +1,4 @@
-//! `check`: prints the plan of a run without running it.
+//! The command `check` prints the plan of a run without running it.
 
 use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
@@ -21,7 +21,7 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     warn(&loaded);
     let error = |why| error::run(args.scenario.file(), &why);
     fits(&loaded.scenario).map_err(error)?;
-    // Some mistakes appear only when policies meet switches, so the network is built.
+    // Some mistakes appear only when policies meet switches, so the command builds the network.
     let simulation = Simulation::new(&loaded.scenario).map_err(|why| error(RunError::Simulation(why)))?;
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
@@ -69,14 +69,14 @@ fn summary(scenario: &Scenario) -> String {
     text
 }
 
-/// Memory of a run before its first packet, and the largest part of it.
+/// Line about the memory of a run before its first packet, and about the largest part of it.
 fn memory_line(scenario: &Scenario) -> String {
     let estimate = MemoryEstimate::new(scenario);
     let most = estimate.parts().first().map_or("", |part| part.what);
     format!("about {} before the first packet, most of it {most}", format_memory(estimate.bytes()))
 }
 
-/// Name and main parameters of a transport.
+/// Line with the name and the main parameters of a transport.
 fn transport_line(transport: &TransportSpec) -> String {
     let name = &transport.name;
     if let Some(pacing) = &transport.pacing {
@@ -113,7 +113,7 @@ fn transport_line(transport: &TransportSpec) -> String {
     )
 }
 
-/// Priorities of a transport's packets, if a switch has several queues per port.
+/// Priorities of a transport's packets. Empty unless a switch has several queues per port.
 fn priorities(scenario: &Scenario, transport: &TransportSpec) -> String {
     if scenario.switches.iter().all(|switch| switch.queues_per_port == 1) {
         return String::new();
@@ -139,7 +139,7 @@ fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// One line per group of equal switches.
+/// Lines about the switches, one per group of equal switches.
 fn switch_lines(scenario: &Scenario) -> Vec<String> {
     let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     let all_rates = scenario.topology.all_port_rates();
@@ -181,8 +181,8 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
     groups.iter().map(line).collect()
 }
 
-/// A marking rule with the parameters that differ from their defaults: `ECN step (threshold = 91
-/// KB)`.
+/// Text about a marking rule, with the parameters that differ from their defaults:
+/// `ECN step (threshold = 91 KB)`.
 fn marking(spec: &EcnSpec) -> String {
     let mut chosen = chosen(&spec.params);
     if let Some(priorities) = &spec.priorities {
@@ -191,7 +191,7 @@ fn marking(spec: &EcnSpec) -> String {
     format!("ECN {}{}", spec.kind, in_brackets(chosen))
 }
 
-/// The parameters that differ from their defaults: `threshold = 91 KB`.
+/// Text about the parameters that differ from their defaults: `threshold = 91 KB`.
 fn chosen(params: &Params) -> Vec<String> {
     let chosen = params.iter().filter(|(name, _)| !params.is_default(name));
     chosen.map(|(name, value)| format!("{name} = {}", format_parameter(value))).collect()
@@ -201,7 +201,7 @@ fn in_brackets(list: Vec<String>) -> String {
     if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) }
 }
 
-/// The lossless priorities, and the ports on which they are lossless.
+/// Text about the lossless priorities, and the ports on which they are lossless.
 fn lossless(spec: &SwitchSpec) -> String {
     spec.pfc.as_ref().map_or_else(String::new, |pfc| {
         let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();
@@ -211,7 +211,7 @@ fn lossless(spec: &SwitchSpec) -> String {
     })
 }
 
-/// The features of real hardware that this switch has.
+/// Text about the features of real hardware that this switch has.
 fn hardware(spec: &HardwareSpec) -> String {
     let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
     let accounting = switch.accounting;

@@ -1,4 +1,4 @@
-//! Errors of the libraries as the command line shows them: a message and a hint.
+//! Errors of the libraries, as the command line shows them: a message and a hint.
 
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
@@ -8,7 +8,7 @@ use bufferlab_sim::SimError;
 use miette::{Report, miette};
 use std::path::Path;
 
-/// Error of a plan; a mistake in a scenario is shown with its place in the file.
+/// Message for an error of a plan. A mistake in a scenario is shown with its place in the file.
 pub(crate) fn plan(error: PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.into(),
@@ -19,7 +19,7 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
-/// Error of a plan that other code still refers to.
+/// Message for an error of a plan that other code still refers to.
 pub(crate) fn plan_part(error: &PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.clone().into(),
@@ -42,7 +42,8 @@ pub(crate) fn report(error: ReportError) -> Report {
     miette!(help = hint, "{error}")
 }
 
-/// Error of a reproduction; a mistake in an experiment is shown with its place in the file.
+/// Message for an error of a reproduction. A mistake in an experiment is shown with its place
+/// in the file.
 pub(crate) fn reproduce(error: ReproduceError) -> Report {
     match error {
         ReproduceError::Experiment(error) => error.into(),

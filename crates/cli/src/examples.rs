@@ -1,5 +1,6 @@
-//! The examples at the end of each command's help: the purpose as a comment, then the command. The
-//! files are those of a checkout, except for names such as `switch.toml` and `config_db.json`.
+//! The examples at the end of each command's help.
+//! An example has a comment with its purpose, then the command.
+//! The files are those of a checkout, except for names such as `switch.toml` and `config_db.json`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::CalculatorInfo;
@@ -393,8 +394,8 @@ Examples:
   # End every running testbed
   bufferlab testbed down";
 
-/// The examples of a calculator: the calls that its declaration shows, else one with the required
-/// parameters, and a call for programs.
+/// The examples of a calculator: the calls of its declaration, or a call with the required
+/// parameters if it declares none. A call for programs follows.
 pub(crate) fn of_calculator(info: &CalculatorInfo) -> String {
     let call = |given: &[(&str, &str)]| {
         let options = given.iter().map(|(name, value)| {
@@ -429,7 +430,7 @@ mod tests {
     use clap::{Command, CommandFactory};
     use std::path::Path;
 
-    /// Every command below `command`, and `command` itself, by its words.
+    /// Collects `command` and every command below it, by its words.
     fn walk(command: &Command, words: &str, all: &mut Vec<(String, Command)>) {
         all.push((words.to_owned(), command.clone()));
         for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
@@ -449,7 +450,8 @@ mod tests {
         command.get_after_help().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Commands of the examples in `help`, with lines that end in a backslash joined.
+    /// Commands in the examples of `help`. Lines that end in a backslash are joined with
+    /// the next line.
     fn lines(help: &str) -> Vec<String> {
         let joined = help.replace("\\\n", " ");
         joined

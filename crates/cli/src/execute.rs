@@ -1,4 +1,4 @@
-//! `run`, `compare` and `report`: from a scenario to folders of results.
+//! The commands `run`, `compare` and `report`: from a scenario to folders of results.
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
@@ -26,14 +26,14 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // A single run claims its folder when it replaces it; several runs claim their common folder
-    // here.
+    // A single run claims its folder when it replaces it.
+    // For several runs, `run` claims the common folder of the runs.
     let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
-    // A single run is never reused: users repeat it to see it run.
+    // A single run is never reused, because users repeat it to see it run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
@@ -61,15 +61,15 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Removes the earlier runs from the plan that the report leaves out: all of them, unless the user
-/// wants to see them.
+/// Removes the earlier runs that the report omits from the plan:
+/// all of them, unless the user wants to see them.
 pub(crate) fn take_hidden(with_earlier: bool, plan: &mut Plan) -> Vec<PathBuf> {
     if with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
 
-/// Removes finished runs from the plan, and returns their number.
+/// Removes finished runs from the plan, and returns the number of these runs.
 pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
-    // Invariants are checked during a run only.
+    // Only a run checks invariants, so with `--verify` no finished run is reused.
     let finished = if how.verify { 0 } else { plan.resume() };
     if finished > 0 {
         inform(&format!("{} there already", count_with_verb(finished)));
@@ -77,7 +77,7 @@ pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     finished
 }
 
-/// `compare --until-interval`: adds seeds until the intervals are narrow.
+/// Executes `compare --until-interval`: adds seeds until the intervals are narrow enough.
 fn compare_until(
     args: &CompareArgs,
     first: &Loaded,
@@ -129,7 +129,7 @@ fn in_words(look: &Look) -> String {
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }
 
-/// Caveat for readers of the report: the number of seeds, and the rule that chose it.
+/// Note for readers of the report: the number of seeds, and the rule that chose the number.
 fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
     let wanted = 100.0 * stopping.half_width;
@@ -146,13 +146,13 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// A number of runs with its verb: "2 runs are".
+/// Text of a number of runs with a verb: "2 runs are".
 pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Executes the planned runs, and reports them with the `finished` runs and without the `hidden`
-/// ones.
+/// Executes the planned runs, and reports them.
+/// The report includes the `finished` runs and omits the `hidden` runs.
 fn execute(
     scenario: &Path,
     out: &Path,
@@ -165,7 +165,7 @@ fn execute(
     failed(plan, &failures)
 }
 
-/// Shows why variants cannot run, before the other variants run.
+/// Shows why some variants cannot run, before the other variants run.
 pub(crate) fn say_what_is_refused(plan: &Plan) {
     for (label, why) in &plan.failed {
         let report = error::plan_part(why).wrap_err(format!("\"{label}\" cannot run; the others do"));
@@ -173,8 +173,8 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// Returns an error that names runs without a result, after the other runs of a comparison are
-/// complete.
+/// Returns an error that names the runs without a result, after the other runs of a
+/// comparison are complete.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
@@ -186,8 +186,8 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     Err(miette!(help = help, "without a result:\n{}", all.join("\n")))
 }
 
-/// Executes the planned runs without a report, and returns the failed runs with their causes. A
-/// failure without any other result fails the command.
+/// Executes the planned runs without a report, and returns the failed runs with their causes.
+/// If a run fails and there is no other result, the command fails.
 pub(crate) fn execute_all(
     scenario: &Path,
     out: &Path,
@@ -306,7 +306,7 @@ fn check_labels(labels: &[(String, String)], policies: &[String]) -> miette::Res
     }
 }
 
-/// Says where figures are, or why there is none.
+/// Prints where the figures are, or why there is none.
 fn say_figures(files: usize, folder: &Path, why_none: &str) {
     inform(&match files / FIGURE_FILES.len() {
         0 => format!("no figure in {}: {why_none}", folder.display()),
@@ -315,7 +315,7 @@ fn say_figures(files: usize, folder: &Path, why_none: &str) {
     });
 }
 
-/// `report --steady`.
+/// Executes `report --steady`, which excludes the warm-up.
 fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     let states = report.steady_states().map_err(error::report)?;
     let duration = report.runs.iter().map(|run| run.summary.duration_ns).max().unwrap_or(0);
@@ -333,7 +333,7 @@ fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     print(&steady.text())
 }
 
-/// The folder of the results: `--out`, or `results/`, the scenario's name and `ending`.
+/// The folder of the results: `--out`, or the scenario's name and `ending` below `results/`.
 pub(crate) fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
     let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
     args.out.clone().unwrap_or_else(default)
@@ -349,8 +349,8 @@ pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette:
     Ok(loader(args)?(variant, &[])?)
 }
 
-/// A loader for planners. The loader applies the overrides of the command line, a variant, then
-/// more overrides.
+/// Returns a loader for planners. The loader applies the overrides of the command line, a variant,
+/// then further overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };
     Ok(Box::new(move |variant, then| {
@@ -359,7 +359,7 @@ pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     }))
 }
 
-/// All of standard input. It can be read once, so its text is kept.
+/// Reads all of standard input. The text is stored, because standard input can be read only once.
 fn standard_input() -> miette::Result<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
     if let Some(text) = TEXT.get() {
@@ -392,7 +392,8 @@ fn warn_of_variants(first: &Loaded, plan: &Plan) {
     }
 }
 
-/// Executes all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
+/// Executes all jobs, several at a time, until Ctrl-C. Returns the outcome of each job,
+/// in the order of the jobs.
 pub(crate) fn execute_each(
     scenario: &Path,
     jobs: &[Job],
@@ -408,7 +409,7 @@ pub(crate) fn execute_each(
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
-/// Explains why runs get one thread although `--threads` asks for several.
+/// Explains why runs get one thread although `--threads` sets several.
 fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     if args.threads.is_none_or(|threads| threads.get() == 1) {
         return;
@@ -439,14 +440,15 @@ fn finish(out: &Path, (order, hidden): (&[String], &[PathBuf]), as_json: bool) -
     Ok(())
 }
 
-/// Mentions the folder's runs that the report leaves out.
+/// Mentions the runs of the folder that the report omits.
 pub(crate) fn say_others(report: &Report) {
     if let Some(others) = report.others_text() {
         say(&format!("{others}; --with-earlier shows them"));
     }
 }
 
-/// Removes leftovers of killed commands from a folder of results, and reports their number.
+/// Removes what killed commands left in a folder of results, and reports the number
+/// of removed items.
 pub(crate) fn clear_away(out: &Path) {
     match remove_leftovers(out) {
         0 => {}

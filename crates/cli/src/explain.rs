@@ -1,5 +1,5 @@
-//! `explain`: explains why a packet was dropped, marked or evicted. Runs the scenario up to the
-//! event.
+//! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
+//! up to the event.
 
 use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
@@ -41,15 +41,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     print(&records.iter().map(explanation_text).collect::<Vec<_>>().join("\n"))
 }
 
-/// The scenario for the estimate of memory, in which every policy has a shadow.
+/// The scenario for the estimate of memory. In this scenario, every policy has a shadow.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     watched.output.explain_losses = Some(1);
     watched
 }
 
-/// Returns the scenario of a folder of results; its seed repeats the same packets. A scenario that
-/// is no such folder is returned unchanged.
+/// Returns the scenario of a folder of results. The seed of the folder repeats its packets.
+/// If the path is no such folder, the arguments are returned unchanged.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

@@ -1,4 +1,5 @@
-//! `theory figure`: the papers' analytical figures, as points or as a page.
+//! The command `theory figure` prints the papers' analytical figures as points,
+//! or writes them as a page.
 
 use crate::{inform, print};
 use bufferlab_report::curves_page;
@@ -25,7 +26,7 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 
-/// Lists the figures, prints the points of one, or writes its page.
+/// Lists the figures, prints the points of one figure, or writes the page of a figure.
 pub(crate) fn figure(args: &FigureArgs) -> miette::Result<()> {
     let Some(name) = &args.name else {
         let width = FIGURES.iter().map(|entry| entry.name.len()).max().unwrap_or(0);

@@ -37,7 +37,7 @@ pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
     if args.dry_run { Ok(()) } else { write(args, &imported) }
 }
 
-/// The content of a regular file.
+/// Reads the content of a regular file.
 fn content(path: &Path) -> miette::Result<Vec<u8>> {
     let shown = path.display();
     let failed = |cause: std::io::Error| miette!("cannot read {shown}: {cause}");
@@ -61,11 +61,11 @@ fn refusal(error: ImportError) -> miette::Report {
     miette!(help = help, "{}", place.trim_end_matches("; "))
 }
 
-/// Lists the imported files with their formats, then the notices, one per line.
+/// Lists the imported files with their formats, then the notices, with one notice per line.
 fn summary(imported: &Imported) -> String {
     let mut text = String::new();
     for (path, format) in &imported.files {
-        // Writing into a string cannot fail.
+        // Writing into a string cannot fail, so the result is ignored.
         let _ = writeln!(text, "{}: {}", path.display(), format.word());
     }
     let Notices { understood, ignored, assumed } = &imported.notices;
@@ -77,7 +77,7 @@ fn summary(imported: &Imported) -> String {
     text
 }
 
-/// Writes the scenario and its traffic.
+/// Writes the files of the scenario and its traffic.
 fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     let name = args.name.clone().unwrap_or_else(|| name_of(&args.files));
     let kind = if matches!(imported.traffic, Some(Traffic::Schedule(_))) { "schedule" } else { "flows" };
@@ -126,7 +126,7 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
     Ok(())
 }
 
-/// Name of the scenario: the name of the first file, without its extension.
+/// Name of the scenario: the name of the first imported file, without its extension.
 fn name_of(files: &[PathBuf]) -> String {
     let stem = files.first().and_then(|path| path.file_stem()).unwrap_or_default().to_string_lossy();
     let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_' || one == '.';

@@ -1,18 +1,18 @@
-//! Ctrl-C: the first ends the runs, which remove their partial results; the second ends the
-//! program. Commands that run until they are ended also obey the signals of service managers,
-//! containers and closed terminals.
+//! Ctrl-C: the first one ends the runs, which remove their partial results.
+//! The second one ends the program. Commands that run until they are ended also obey the signals of
+//! service managers, containers and closed terminals.
 
 use crate::say;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Once};
 
-/// Exit code of an interrupted command, as shells report SIGINT.
+/// Exit code of an interrupted command, which shells report for SIGINT.
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes Ctrl-C ask the runs to end. Without this call, it ends the program at once.
+/// Makes Ctrl-C request the end of the runs. Without this call, Ctrl-C ends the program at once.
 pub(crate) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -26,8 +26,8 @@ pub(crate) fn listen() {
     });
 }
 
-/// Listens for all requests to end, without a message: Ctrl-C, and the signals of
-/// [`listen_to_services`].
+/// Listens for all requests to end, without printing a message:
+/// Ctrl-C, and the signals of [`listen_to_services`].
 pub(crate) fn listen_quietly() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -39,9 +39,9 @@ pub(crate) fn listen_quietly() {
     });
 }
 
-/// Makes SIGTERM, SIGQUIT and SIGHUP request the end of the command. Service managers, `timeout`
-/// and `docker stop` send SIGTERM; a closed terminal sends SIGHUP. A process that was started with
-/// SIGHUP ignored (nohup) still ignores SIGHUP.
+/// Makes SIGTERM, SIGQUIT and SIGHUP request the end of the command.
+/// Service managers, `timeout` and `docker stop` send SIGTERM. A closed terminal sends SIGHUP.
+/// A process that was started with SIGHUP ignored (nohup) still ignores SIGHUP.
 pub(crate) fn listen_to_services() {
     #[cfg(unix)]
     {
@@ -57,15 +57,15 @@ pub(crate) fn listen_to_services() {
     }
 }
 
-/// Makes the signal set [`flag`], without a waiting thread.
+/// Makes the signal `signal` set the flag [`flag`], without a waiting thread.
 #[cfg(unix)]
 fn set_at(signal: i32) {
     // Without a handler, the signal ends the program at once.
     let _ = signal_hook::flag::register(signal, Arc::clone(&REQUESTED));
 }
 
-/// Whether this process was started with `signal` ignored, from `SigIgn` in proc(5). False on
-/// systems without it.
+/// Whether this process was started with `signal` ignored, from `SigIgn` in proc(5).
+/// False on systems without `SigIgn`.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -85,12 +85,13 @@ pub(crate) fn flag() -> &'static AtomicBool {
     &REQUESTED
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether the user pressed Ctrl-C.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// The error of an interrupted command: how many of `runs` are complete, and how to resume.
+/// The error of an interrupted command: how many of `runs` are complete,
+/// and how to resume the command.
 pub(crate) fn report(out: &Path, complete: usize, runs: usize) -> miette::Report {
     let out = out.display();
     let kept = match complete {

@@ -1,11 +1,12 @@
 //! The command line: run an experiment, compare policies, check a scenario, read results.
 //!
-//! stdout carries data; stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the
-//! command failed (a bad scenario, a folder that cannot be written, a broken identity); 2 the
-//! command line is wrong; 130 the command was interrupted (Ctrl-C).
+//! stdout carries data. stderr carries progress, warnings and errors. Exit code 0:
+//! the command is done. Exit code 1: the command failed (a bad scenario,
+//! a folder that cannot be written, a broken identity). Exit code 2: the command line is wrong.
+//! Exit code 130: the command was interrupted (Ctrl-C).
 //!
 //! The program `bufferlab` only calls [`main()`]. A program with custom schemes registers them
-//! first and then calls [`main()`]; every command knows them:
+//! first and then calls [`main()`]. Then every command accepts the custom schemes:
 //!
 //! ```no_run
 //! # mod own_policy { pub fn register() -> Result<(), std::fmt::Error> { Ok(()) } }
@@ -69,7 +70,7 @@ use std::time::SystemTime;
 ///
 /// Register custom entries (policies, marking rules, congestion controls, workloads) before this
 /// call. Call this function once, at the end of a program's `main`. The function takes over stdout,
-/// stderr and Ctrl-C. If the arguments are wrong or ask for help, it ends the process.
+/// stderr and Ctrl-C. If the arguments are wrong or request help, it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| {
@@ -83,8 +84,8 @@ pub fn main() -> ExitCode {
         Colour::Never => ColorChoice::Never.write_global(),
         Colour::Auto => {}
     }
-    // `--help` follows the same rule: colours on a capable terminal, unless NO_COLOR, CLICOLOR or
-    // TERM=dumb forbids them.
+    // The output of `--help` follows this rule, too: colours on a capable terminal,
+    // unless NO_COLOR, CLICOLOR or TERM=dumb forbids them.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_custom_entries() {
         bufferlab_lab::set_custom_code(built());
@@ -107,13 +108,14 @@ fn refuse(error: &clap::Error) -> ! {
     if matches!(printable(&plain), Cow::Borrowed(_)) {
         error.exit();
     }
-    // A quoted argument, such as the name of a file, could steer the terminal.
+    // A quoted argument, such as the name of a file, could contain control characters
+    // for the terminal.
     say(plain.trim_end());
     std::process::exit(error.exit_code());
 }
 
-/// Build time of this program, from its file. Without a file, the current time, so that no result
-/// is newer than the program.
+/// Build time of this program, from its file. Without a file, it is the current time, so that no
+/// result is newer than the program.
 fn built() -> SystemTime {
     let file = std::env::current_exe().and_then(fs::metadata);
     file.and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now())
@@ -146,8 +148,8 @@ fn dispatch(args: Args) -> miette::Result<()> {
     }
 }
 
-/// Writes data to stdout: text or JSON, in which nothing of an input steers a terminal. A reader
-/// that has ended (`| head`) is no error.
+/// Writes data to stdout, as text or JSON. No text from an input can control the terminal.
+/// A reader that has ended (`| head`) is no error.
 fn print(text: &str) -> miette::Result<()> {
     match io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -157,34 +159,34 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Whether `--quiet` was given.
+/// Whether the user gave `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line to stderr that needs no action: progress, or the place of results. `--quiet` hides
-/// it.
+/// Writes a line to stderr that requires no action, such as progress or the place of results.
+/// `--quiet` hides the line.
 fn inform(text: &str) {
     if !is_quiet() {
         say(text);
     }
 }
 
-/// Whether `--quiet` was given.
+/// Whether the user gave `--quiet`.
 fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a line to stderr, such as a warning. A failure to write is ignored.
+/// Writes a line to stderr, such as a warning. A failure to write it is ignored.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
-/// Writes an error to stderr, with its excerpt and its colours.
+/// Writes an error to stderr, with its excerpt of the file and its colours.
 fn say_report(report: &miette::Report) {
     let _ = writeln!(io::stderr(), "{}", format!("{report:?}").trim_end());
 }
 
-/// Shows errors with their place in the file. Without colour or a terminal, they are plain
-/// characters of a fixed width.
+/// Shows errors with their place in the file. Without colour or a terminal,
+/// errors are plain characters of a fixed width.
 fn install_error_style(colour: bool) {
     let style = move || {
         let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);

@@ -1,9 +1,9 @@
-//! All limits of input, and the page that lists them.
+//! All limits of input, and the documentation page that lists them.
 
 use bufferlab_params::Limit;
 use std::fmt::Write;
 
-/// Every limit, grouped by kind of input.
+/// Every limit of input, grouped by kind of input.
 #[must_use]
 pub fn limits() -> [(&'static str, Vec<Limit>); 8] {
     [
@@ -27,7 +27,7 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 8] {
     ]
 }
 
-/// The page `docs/reference/limits.md`.
+/// The documentation page `docs/reference/limits.md`.
 #[must_use]
 pub fn limits_page() -> String {
     let mut text = String::from(BEGIN);
@@ -36,7 +36,7 @@ pub fn limits_page() -> String {
         let usual = limits.iter().map(|limit| limit.effect).max_by_key(|effect| count(effect)).unwrap_or("");
         let differs = limits.iter().any(|limit| limit.effect != usual);
         let (column, line) = if differs { (" instead |", "---|") } else { ("", "") };
-        // Writing into a string cannot fail.
+        // Writing into a string cannot fail, so the result is ignored.
         let _ = write!(
             text,
             "\n## {about}\n\nAbove the limit: {usual}.\n\n| limit | at most | input |{column}\n|---|--:|---|{line}\n"
@@ -75,7 +75,7 @@ the estimate and 64 MB exceed the least of these:
 its command continue. If memory is short, fewer runs, or fewer threads of a run, execute at a time.
 ";
 
-/// Writes a number with separators: "10,000".
+/// Writes a number with separators of thousands: "10,000".
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `completions` and `man`: descriptions of the commands for shells and for `man`.
+//! The commands `completions` and `man`: descriptions of the commands for shells and for `man`.
 
 use crate::args::Args;
 use crate::inform;
@@ -8,14 +8,15 @@ use clap_complete::{Shell, generate};
 use miette::miette;
 use std::path::Path;
 
-/// The completion script for a shell.
+/// The completion script for the shell `shell`.
 pub(crate) fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     generate(shell, &mut Args::command(), "bufferlab", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Writes a page for the program and for each of its commands: `bufferlab-theory-alpha.1`.
+/// Writes a manual page for the program and for each of its commands,
+/// such as `bufferlab-theory-alpha.1`.
 pub(crate) fn pages(folder: &Path) -> miette::Result<()> {
     let failed = |error: std::io::Error| {
         let help = "name a folder that can be made and written, for example ~/.local/share/man/man1";

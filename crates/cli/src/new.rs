@@ -1,9 +1,9 @@
-//! The command `new` writes commented files, which run at once.
+//! The command `new` writes files with comments, and these files run at once.
 //!
-//! The policy is the example `examples/own-policy`, whose tests run with those of the workspace, as
-//! a stand-alone crate. The crate's dependencies are paths of a checkout: the crate then builds
-//! without a network, on the version that the user runs, and with the dependencies of the
-//! checkout's lock file.
+//! The policy is the example `examples/own-policy` as a stand-alone crate.
+//! The tests of the example run with those of the workspace.
+//! The crate's dependencies are paths of a checkout. So the crate builds without a network,
+//! with the version that the user runs, and with the dependencies of the checkout's lock file.
 
 use crate::args::{NewCommand, NewTopology};
 use crate::{inform, print};
@@ -21,7 +21,7 @@ const POLICY_LIB: &str = include_str!("../../../examples/own-policy/src/lib.rs")
 const POLICY_MAIN: &str = include_str!("../../../examples/own-policy/src/main.rs");
 const POLICY_TEST: &str = include_str!("../../../examples/own-policy/tests/conformance.rs");
 
-/// Names that would hide words of Rust or of the crates in the template.
+/// Names that would hide words of Rust or names of the crates in the template.
 const TAKEN: &str = "abstract account alloc arrival as async await become box break buffer const continue \
                      core crate do drop-reason dyn else enum error exit-code extern false final fn for \
                      gen if impl in let loop macro match mod move mut override param-info param-kind \
@@ -88,7 +88,7 @@ fn policy(folder: &Path, checkout: Option<&Path>) -> miette::Result<()> {
     )
 }
 
-/// Replaces the example's names in the template by the names of this policy.
+/// Replaces the example's names in the template by the names of the new policy.
 fn named(template: &str, name: &str) -> String {
     let words: Vec<String> = name.split('-').map(capitalised).collect();
     let text = template.replace("own_policy", &name.replace('-', "_")).replace("root-share", name);
@@ -100,8 +100,8 @@ fn capitalised(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
 }
 
-/// The checkout to build on: the named one, the one that this program was built in, or the one
-/// around the current folder.
+/// The checkout that the new crate uses: the named checkout, the checkout in which this program was
+/// built, or the checkout around the current folder.
 fn checkout_of(named: Option<&Path>) -> miette::Result<PathBuf> {
     let is_checkout = |folder: &Path| {
         ["crates/cli", "dev/conformance"].iter().all(|name| folder.join(name).join("Cargo.toml").is_file())
@@ -125,12 +125,12 @@ fn checkout_of(named: Option<&Path>) -> miette::Result<PathBuf> {
     })
 }
 
-/// The last part of a path, which the command line has checked.
+/// The last part of a path that the command line has checked.
 fn name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Makes a folder that does not exist yet.
+/// Creates a folder that does not exist yet.
 fn make(folder: &Path) -> miette::Result<()> {
     fs::create_dir_all(parent(folder))
         .and_then(|()| fs::create_dir(folder))
@@ -165,14 +165,14 @@ fn announce(path: &Path, next: &str) -> miette::Result<()> {
     Ok(())
 }
 
-/// A path as an argument for a shell.
+/// Writes a path as an argument for a shell.
 fn shell(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-~".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// A path as a string of TOML.
+/// Writes a path as a TOML string.
 fn toml_string(path: &Path) -> String {
     format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! `policy list` and `policy show`: descriptions of the registered policies.
+//! The commands `policy list` and `policy show` describe the registered policies.
 
 use crate::print;
 use bufferlab_core::{ParamInfo, PolicyInfo, policies};
@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// JSON of the policies. `format_version` grows when a field changes its meaning or is removed; new
-/// fields may appear without a new version.
+/// JSON of the policies. `format_version` grows when a field changes its meaning or is removed.
+/// New fields may appear without a new version.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab policies")]
 struct PoliciesFile {
@@ -25,17 +25,17 @@ struct PoliciesFile {
 /// A buffer-management policy as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct PolicyRecord {
-    /// Name in scenarios.
+    /// Name of the policy in scenarios.
     name: &'static str,
-    /// Alternative names.
+    /// Alternative names of the policy.
     aliases: &'static [&'static str],
-    /// Full name.
+    /// Full name of the policy.
     title: &'static str,
-    /// Behaviour in one sentence.
+    /// Behaviour of the policy in one sentence.
     summary: &'static str,
-    /// Paper or other source.
+    /// Paper or other source of the policy.
     source: &'static str,
-    /// Work per decision.
+    /// Work of the policy per decision.
     cost: &'static str,
     /// Parameters of the policy.
     parameters: Vec<ParameterRecord>,
@@ -44,13 +44,13 @@ struct PolicyRecord {
 /// A parameter of a policy as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct ParameterRecord {
-    /// Key in a scenario.
+    /// Key of the parameter in a scenario.
     name: &'static str,
-    /// Accepted values, in words.
+    /// Values that the parameter accepts, in words.
     expected: String,
-    /// Default in the notation of scenarios.
+    /// Default of the parameter in the notation of scenarios.
     default: String,
-    /// Default in profile `artifact`, if it differs.
+    /// Default of the parameter in profile `artifact`, if it is a different value.
     artifact_default: Option<String>,
     /// Meaning of the parameter.
     meaning: String,
@@ -77,7 +77,7 @@ impl PolicyRecord {
     }
 }
 
-/// Schema of the `--json` output.
+/// Schema of the policies' `--json` output.
 pub(crate) fn schema() -> Schema {
     schema_for!(PoliciesFile)
 }
@@ -97,7 +97,7 @@ pub(crate) fn list(as_json: bool) -> miette::Result<()> {
     let width = all.iter().map(|info| info.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for info in all {
-        // Writing into a string cannot fail.
+        // Writing into a string cannot fail, so the result is ignored.
         let _ = writeln!(text, "{:width$}  {:<26}  {}", info.name, info.title, info.summary);
     }
     print(&text)
@@ -112,7 +112,7 @@ pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
     print(&format!("{}{}", describe(info), in_hardware(&circuits)))
 }
 
-/// The circuits of a policy with their costs; empty if there are none.
+/// The circuits of a policy with their costs. Empty if the policy has no circuits.
 fn in_hardware(circuits: &[Circuit]) -> String {
     let mut text = String::new();
     for circuit in circuits {

@@ -1,5 +1,5 @@
-//! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds
-//! elsewhere.
+//! Progress of several runs at once on stderr: a bar on a terminal,
+//! or a line every ten seconds without a terminal.
 
 use crate::{inform, interrupt, is_quiet};
 use bufferlab_lab::Watcher;
@@ -8,19 +8,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Units of the progress bar per run.
+/// Number of units of the progress bar per run.
 const UNITS: u64 = 10_000;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Progress of all runs.
+/// State of the progress of all runs.
 #[derive(Debug)]
 struct State {
-    /// For each run: the finished part in `UNITS`, and its packet-hops.
+    /// Finished part of each run in `UNITS`, and the packet-hops of the run.
     runs: Vec<(u64, u64)>,
     last_line: Instant,
 }
 
-/// Progress display of several runs.
+/// Display of the progress of several runs.
 #[derive(Debug)]
 pub(crate) struct Board {
     bar: ProgressBar,
@@ -29,7 +29,7 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// Creates a display for `runs` runs.
+    /// Creates a progress display for `runs` runs.
     pub(crate) fn new(runs: usize) -> Self {
         let target =
             if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(4) };
@@ -70,7 +70,7 @@ impl Board {
 impl Watcher for Board {
     fn update(&self, index: usize, progress: &Progress) {
         let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // The time after the arrival phase is usually short and its length unknown, so it counts as
+        // The time after the arrival phase is usually short and of unknown length, so it counts as
         // the last percent.
         self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
     }

@@ -1,7 +1,7 @@
-//! JSON output of the commands (`--json`), and its schemas.
+//! JSON output of the commands (`--json`), and the schemas of this output.
 //!
-//! Every file has a `format` and a `format_version`, which grows when a field changes its meaning
-//! or is removed. New fields may appear without a new version.
+//! Every file has a `format` and a `format_version`. The version grows when a field changes its
+//! meaning or is removed. New fields may appear without a new version.
 
 use crate::print;
 use bufferlab_results::Inspection;
@@ -12,13 +12,13 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::path::Path;
 
-/// Prints JSON with a line end.
+/// Prints a value as JSON with a line end.
 pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
     let text = serde_json::to_string_pretty(file).into_diagnostic()?;
     print(&format!("{text}\n"))
 }
 
-/// Output of `check`.
+/// JSON output of `bufferlab check`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
@@ -26,31 +26,31 @@ struct CheckFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// The scenario's name.
+    /// Name of the scenario.
     name: String,
     description: String,
-    /// `paper` or `artifact`.
+    /// Profile of the scenario: `paper` or `artifact`.
     profile: String,
     seed: u64,
     /// Time in which flows arrive (ps).
     duration_ps: u64,
-    /// Longest time that flows then have to finish (ps).
+    /// Longest time that flows then have to complete (ps).
     drain_ps: u64,
-    /// The topology's kind.
+    /// Kind of the topology.
     topology: String,
     hosts: usize,
     switches: usize,
     cables: usize,
-    /// Policies of the switches, each once.
+    /// Policies of the switches. Each policy is listed once.
     policies: Vec<String>,
-    /// Reason for one thread per run, whatever `--threads` asks for; absent: several threads are
-    /// possible.
+    /// Reason why a run uses one thread for any value of `--threads`. Absent:
+    /// several threads are possible.
     needs_one_thread: Option<String>,
     /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
     /// Warnings about the scenario.
     warnings: Vec<String>,
-    /// The scenario with every default filled in (TOML).
+    /// The scenario with all defaults (TOML).
     resolved: String,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
     })
 }
 
-/// Output of `verify`.
+/// JSON output of `bufferlab verify`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
@@ -89,23 +89,24 @@ struct VerifyFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// Folders in the order of the command line.
+    /// Verified folders, in the order of the command line.
     folders: Vec<VerifiedFolder>,
 }
 
-/// A folder of results.
+/// A verified folder of results.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifiedFolder {
     folder: String,
-    /// Checked runs.
+    /// Number of checked runs in the folder.
     runs: usize,
-    /// Files with a checksum.
+    /// Number of files with a checksum.
     files: usize,
     /// Total size of the files with a checksum (bytes).
     bytes: u64,
-    /// Folders without checksums: only missing files are noticed.
+    /// Folders without checksums. In these folders, the command notices only missing files.
     without_checksums: Vec<String>,
-    /// Manifests, pages and tables without a checksum: their changes are not noticed.
+    /// Manifests, pages and tables without a checksum.
+    /// The command does not notice changes of files without a checksum.
     unchecked: Vec<String>,
     problems: Vec<Problem>,
 }
@@ -140,7 +141,7 @@ pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
     json(&VerifyFile { format: "bufferlab-verification", format_version: 1, folders })
 }
 
-/// Output of a calculator.
+/// JSON output of a calculator of `bufferlab theory`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {
@@ -152,7 +153,7 @@ struct DerivationFile {
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
-    /// Table of values: column heads, then rows.
+    /// Table of values: column headers, then rows.
     table: Option<TableRecord>,
     /// Conditions of the answers.
     notes: Vec<String>,
@@ -162,9 +163,9 @@ struct DerivationFile {
 #[derive(Serialize, JsonSchema)]
 struct AnswerRecord {
     name: String,
-    /// Value in the base unit (bytes, seconds, bits/s or a plain number); null: unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number). null: unbounded.
     value: Option<f64>,
-    /// Value with its unit.
+    /// Value with its unit, as text for people.
     text: String,
 }
 
@@ -173,10 +174,10 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// The formula with its numbers.
+    /// The formula with the numbers in it.
     substituted: String,
     result: String,
-    /// Paper and equation of the step; empty for arithmetic.
+    /// Paper and equation of the step. Empty for arithmetic.
     source: String,
 }
 
@@ -213,7 +214,7 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
     })
 }
 
-/// Comparison of a switch of real packets with the simulator on the same arrivals.
+/// Comparison of a switch of real packets with the simulator on equal arrivals.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch --verify")]
 struct ParityFile {
@@ -223,23 +224,24 @@ struct ParityFile {
     format_version: u32,
     /// Number of packets in the record.
     packets: usize,
-    /// Packets decided before the first gap of the record: all packets, unless the end is missing.
+    /// Number of packets decided before the first gap of the record. These are all packets,
+    /// unless the end of the record is missing.
     compared: usize,
     sent: usize,
-    /// Packets sent with a mark of the switch.
+    /// Number of packets sent with a mark of the switch.
     marked: usize,
     dropped: usize,
     evicted: usize,
-    /// Answers that differ between switch and simulator.
+    /// Number of answers that differ between switch and simulator.
     differences: usize,
-    /// First differences.
+    /// The first differences between switch and simulator.
     first: Vec<DifferenceRecord>,
 }
 
 /// An answer that differs between switch and simulator.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRecord {
-    /// Number of the packet in the record, from 0; null: the difference concerns no single packet.
+    /// Number of the packet in the record, from 0. null: the difference concerns no single packet.
     packet: Option<usize>,
     /// Kind of difference: `queue`, `verdict`, `mark`, `departure` or `losses`.
     what: String,
@@ -277,30 +279,30 @@ pub(crate) struct SwitchRunFile {
     pub(crate) format: &'static str,
     /// 1.
     pub(crate) format_version: u32,
-    /// The switch's name.
+    /// Name of the switch.
     pub(crate) name: String,
     pub(crate) policy: String,
     /// Duration of the run (ns).
     pub(crate) ran_ns: u64,
-    /// Lateness of handed-over frames.
+    /// Lateness of the frames that the switch handed over.
     pub(crate) lateness: LatenessRecord,
     pub(crate) buffer: SwitchBufferRecord,
-    /// Arrivals at times for which the switch had already decided.
+    /// Number of arrivals at times for which the switch had already decided.
     pub(crate) late_arrivals: u64,
-    /// Frames that the system dropped before the switch read them.
+    /// Number of frames that the system dropped before the switch read them.
     pub(crate) missed: u64,
-    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns); null:
-    /// unknown to the kernel.
+    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
+    /// the kernel does not know it.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
-    /// Packets that the core lost, by reason.
+    /// Number of packets that the core lost, by reason.
     pub(crate) losses: std::collections::BTreeMap<String, u64>,
     /// Reasons for doubt about the lateness.
     pub(crate) notes: Vec<String>,
 }
 
-/// Lateness. Quantiles are the upper ends of bins of an eighth of an octave.
+/// Lateness of frames. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LatenessRecord {
     pub(crate) frames: u64,
@@ -308,20 +310,20 @@ pub(crate) struct LatenessRecord {
     pub(crate) p99_ns: u64,
     pub(crate) p999_ns: u64,
     pub(crate) largest_ns: u64,
-    /// Whether p99.9 is above a millisecond, so that the run says little about queues.
+    /// Whether p99.9 is above a millisecond, so that the results about queues are not reliable.
     pub(crate) is_inconclusive: bool,
 }
 
-/// The shared buffer.
+/// The switch's shared buffer.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchBufferRecord {
     pub(crate) capacity_bytes: u64,
-    /// Largest occupancy.
+    /// Largest occupancy of the buffer (bytes).
     pub(crate) peak_bytes: u64,
 }
 
-/// Time of sent packets in the buffer, from the decision to store them to the first bit that
-/// leaves. Quantiles are the upper ends of bins of an eighth of an octave.
+/// Time for which sent packets were in the buffer, from the decision to store them to the first
+/// bit that leaves. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,
@@ -332,31 +334,32 @@ pub(crate) struct StayRecord {
     pub(crate) largest_ns: u64,
 }
 
-/// Frame counts of an interface.
+/// Numbers of frames of an interface.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchPortRecord {
     pub(crate) interface: String,
-    /// Received frames, discarded ones included.
+    /// Number of received frames, including discarded frames.
     pub(crate) received: u64,
-    /// Bytes without check sequences.
+    /// Bytes of the frames without check sequences.
     pub(crate) received_bytes: u64,
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
-    /// Frames copied to all other ports.
+    /// Number of frames that the switch copied to all other ports.
     pub(crate) flooded: u64,
-    /// Frames that the interface refused.
+    /// Number of frames that the interface refused.
     pub(crate) refused: u64,
-    /// Frames with an unfinished checksum (left to the sender's card), which the switch finished.
+    /// Number of frames whose checksum the switch completed.
+    /// Senders left these checksums to their cards.
     pub(crate) finished_checksums: u64,
-    /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`; the notes list
-    /// changes.
+    /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`.
+    /// The notes list changes of the state.
     pub(crate) link: String,
-    /// Frames discarded before a decision of the core, by reason; reasons without frames are left
-    /// out.
+    /// Number of frames discarded before a decision of the core, by reason.
+    /// Reasons without frames are omitted.
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,
 }
 
-/// Packet counts of a queue.
+/// Numbers of packets of a queue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchQueueRecord {
     pub(crate) interface: String,
@@ -368,11 +371,11 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) marked: u64,
     /// Largest occupancy of the queue (bytes).
     pub(crate) peak_bytes: u64,
-    /// Time in the queue; null: no packet was sent.
+    /// Time for which packets were in the queue. null: no packet was sent.
     pub(crate) stay: Option<StayRecord>,
 }
 
-/// Findings about this machine.
+/// Findings about what this machine has for the testbed.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed check")]
 struct TestbedCheckFile {
@@ -392,7 +395,7 @@ struct TestbedFinding {
     is_there: bool,
     /// Whether the testbed cannot run without this requirement.
     is_needed: bool,
-    /// Advice for a missing requirement.
+    /// Advice for a requirement that this machine lacks.
     advice: String,
 }
 
@@ -412,7 +415,7 @@ pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::
     })
 }
 
-/// Schema of `check --json`.
+/// Schema of the output of `check --json`.
 pub(crate) fn check_schema() -> Schema {
     schema_for!(CheckFile)
 }

@@ -1,4 +1,4 @@
-//! `reproduce`: figures and tables of the papers, and verdicts on their claims.
+//! The command `reproduce`: figures and tables of the papers, and verdicts on the papers' claims.
 
 use crate::args::ReproduceArgs;
 use crate::error;
@@ -342,8 +342,8 @@ fn named_claims<'a>(
     Ok(found)
 }
 
-/// The verdicts of each experiment with their claims, and the number of claims that tests check.
-/// Single statements also have their `recorded` verdict.
+/// Text with the verdicts of each experiment about its claims,
+/// and the number of claims that tests check.
 fn describe(results: &[Results], found: &Conclusion, recorded: &Ledger) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {
@@ -412,8 +412,8 @@ fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
     Ok(totals.packet_hops as f64 / start.elapsed().as_secs_f64())
 }
 
-/// One line per experiment: runs, claims, and the estimated time here, scaled from its recorded
-/// cost.
+/// Prints one line per experiment: runs, claims, and the time estimated for this machine from
+/// the recorded cost.
 fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let cores = if jobs == 0 { cores } else { jobs.min(cores) };
@@ -425,7 +425,8 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
         let of = |costs: &[Cost]| {
             let cost = costs.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile))?;
-            // The record may have another number of seeds, so scale its packet-hops.
+            // The record may have another number of seeds, so the estimate scales
+            // the recorded packet-hops.
             let packet_hops = cost.packet_hops as f64 / cost.runs.max(1) as f64 * runs as f64;
             Some(seconds(packet_hops / rate / cores as f64))
         };
@@ -447,7 +448,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// Counts of the verdicts: of these runs, and of the whole ledger.
+/// Text with the counts of verdicts, of these runs and of the whole ledger.
 fn verdict_counts(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {

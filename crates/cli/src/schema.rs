@@ -1,9 +1,9 @@
-//! `schema`: JSON Schemas of scenario files and of the `--json` output.
+//! The command `schema`: JSON Schemas of scenario files and of the `--json` output.
 
 use crate::args::SchemaOf;
 use crate::{policy, records, speed};
 
-/// The text of a schema, with a line end.
+/// The text of a schema, which ends with a line end.
 pub(crate) fn text(what: SchemaOf) -> String {
     let schema = match what {
         SchemaOf::Scenario => bufferlab_scenario::json_schema(),

@@ -1,5 +1,4 @@
-//! Errors for people: amounts of bytes are readable, and no text quoted from an input can steer the
-//! terminal.
+//! Errors without control characters: no text from an input can control the terminal.
 
 use bufferlab_report::format::readable;
 use bufferlab_units::{is_hidden, printable};
@@ -7,7 +6,7 @@ use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler,
 use std::error::Error;
 use std::fmt;
 
-/// Wraps a handler and replaces hidden characters in everything it shows.
+/// Wraps a handler of errors and replaces hidden characters in all text that it shows.
 pub(crate) struct Shown(pub(crate) MietteHandler);
 
 impl ReportHandler for Shown {
@@ -16,7 +15,7 @@ impl ReportHandler for Shown {
     }
 }
 
-/// A copy of an error without hidden characters.
+/// A copy of an error in which hidden characters are replaced.
 struct Copy {
     message: String,
     code: Option<String>,
@@ -27,7 +26,7 @@ struct Copy {
     source: Option<Box<dyn SourceCode>>,
     related: Vec<Copy>,
     cause: Option<Box<Copy>>,
-    /// Whether the cause is a diagnostic itself, with its own help.
+    /// Whether the cause is a diagnostic itself, which has its own help.
     is_diagnostic: bool,
 }
 
@@ -100,10 +99,10 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
     label
 }
 
-/// A source with each hidden character replaced by visible characters of the same length, so that
+/// A source text in which visible characters of equal length replace each hidden character, so that
 /// places in the source stay valid.
 fn visible(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
-    // Read all lines around the label.
+    // The function reads all lines around the label.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;
     if contents.span().offset() != 0 {
         return None;

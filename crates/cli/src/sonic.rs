@@ -1,4 +1,4 @@
-//! `sonic`: configurations of real switches.
+//! The command `sonic`, for configurations of real switches.
 
 mod qualify;
 mod tune;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// A command about configurations.
+/// Executes a command about SONiC configurations.
 pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
     match command {
         SonicCommand::Explain { files, json } => explain_files(files, *json),
@@ -41,7 +41,8 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
     }
 }
 
-/// The given files, and the configuration files of the given folders, in the order of their names.
+/// Collects the given files, and the configuration files of the given folders,
+/// in the order of their names.
 fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -76,7 +77,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Report {
     )
 }
 
-/// Content of a file, unless its size or kind rules out a configuration.
+/// Reads the content of a file, unless its size or kind shows that it is no configuration.
 fn content(path: &Path) -> miette::Result<Vec<u8>> {
     files::read_at_most(path, BYTES_MAX as u64).map_err(|error| unreadable(path, &error))
 }
@@ -90,17 +91,18 @@ fn refused(refusal: Refusal) -> Report {
     miette!(help = help, "{refusal}")
 }
 
-/// The configuration of each chip.
+/// Reads the configuration of each chip.
 fn load(files: &SonicFiles) -> miette::Result<Vec<(String, Config)>> {
     load_from(&files.files, files.redis.as_deref())
 }
 
-/// Configurations from files and, if an address is given, from the server of a running switch.
+/// Reads configurations from files and, if the user gives an address,
+/// from the server of a running switch.
 fn load_from(paths: &[PathBuf], redis: Option<&str>) -> miette::Result<Vec<(String, Config)>> {
     load_store(paths, redis.map(Store::new).as_mut())
 }
 
-/// Reads the configuration of a switch from files and, where `store` is given, from its databases.
+/// Reads the configuration of a switch from files and, if `store` is given, from its databases.
 fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Vec<(String, Config)>> {
     let mut namespaces = Namespaces::default();
     if let Some(store) = store {
@@ -116,7 +118,8 @@ fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Ve
     namespaces.finish().map_err(refused)
 }
 
-/// Prints the parts of a configuration that were not understood, and the tables that were not read.
+/// Prints the parts of a configuration that the program did not understand,
+/// and the tables that it did not read.
 fn warn(config: &Config) {
     for problem in &config.problems {
         say(&format!("warning: {problem}"));
@@ -132,7 +135,8 @@ fn unknown(error: PredictError) -> Report {
     miette!(help = help, "{error}")
 }
 
-/// The named or recognised chip. An unknown name is an error, an unrecognised switch is not.
+/// The chip that the user names or the program recognises.
+/// An unknown name is an error, an unrecognised switch is not.
 fn chip(config: &Config, choice: &ChipChoice) -> miette::Result<Option<&'static Chip>> {
     match choice.resolve(config) {
         Ok(chip) => Ok(Some(chip)),
@@ -146,7 +150,7 @@ fn json<T: Serialize>(value: &T) -> miette::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// Heading of a chip; empty if there is only one.
+/// Heading with the name of a chip. Empty if the switch has only one chip.
 fn headline(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("== {name}\n") }
 }
@@ -198,7 +202,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
     }
 }
 
-/// Writes the memo about the switch, or one per chip below each other.
+/// Writes the memo about the switch, or one memo per chip, one below the other.
 fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
     let mut pages = String::new();
     for (_, config) in load(files)? {

@@ -1,4 +1,4 @@
-//! The command line of `sonic`.
+//! The command line of the command `sonic`.
 
 use crate::examples;
 use bufferlab_operator::Kind;

@@ -1,4 +1,5 @@
-//! `bench`: measures the engine's speed on a scenario, with every metric on and nothing written.
+//! The command `bench` measures the engine's speed on a scenario.
+//! All metrics are computed and no results are written.
 
 use crate::args::BenchArgs;
 use crate::execute::load;
@@ -14,13 +15,13 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// A sink that drops all rows.
+/// A sink of results that drops all rows.
 #[derive(Debug, Default)]
 pub(crate) struct Forget;
 
 impl RunSink for Forget {}
 
-/// Prints why the run uses one thread although `--threads` asks for more.
+/// Prints why the run uses one thread although `--threads` sets more.
 fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miette::Result<()> {
     if args.threads.get() > 1 {
         let simulation = Simulation::new(scenario).map_err(|e| error::simulation(path, e))?;
@@ -31,7 +32,7 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
     Ok(())
 }
 
-/// Output of `bench`.
+/// JSON output of `bufferlab bench`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {
@@ -39,29 +40,30 @@ struct BenchFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// The scenario's name.
+    /// Name of the scenario.
     name: String,
     hosts: usize,
     flows: u64,
-    /// Simulated time (ns).
+    /// Simulated time of the run (ns).
     simulated_ns: u64,
     packet_hops: u64,
     events: u64,
-    /// Largest number of packets alive at the same time.
+    /// Largest number of packets that are alive at once.
     peak_packets: u64,
-    /// Largest number of flows alive at the same time.
+    /// Largest number of flows that are alive at once.
     peak_flows: u64,
-    /// Requested threads.
+    /// Number of threads that the user requested.
     threads: usize,
-    /// `cpu`: CPU time of the one thread; `wall`: elapsed time, with several threads.
+    /// Clock of the measurement. `cpu`: CPU time of the only thread. `wall`:
+    /// elapsed time, with several threads.
     clock: &'static str,
-    /// Time of every repetition, the fastest first (s).
+    /// Time of every repetition, the fastest repetition first (s).
     seconds: Vec<f64>,
-    /// Speed of the median repetition (1/s).
+    /// Speed of the median repetition (packet-hops per second).
     packet_hops_per_second: f64,
-    /// Median time to build the network (s).
+    /// Median time for building the network (s).
     built_seconds: f64,
-    /// Largest memory of the process (MB); null: unknown to the system.
+    /// Largest memory of the process (MB). null: the system does not report it.
     peak_resident_mb: Option<u64>,
 }
 
@@ -90,7 +92,7 @@ fn measure(args: &BenchArgs, scenario: &Scenario) -> miette::Result<BenchFile> {
         let (start, wall) = (ThreadTime::now(), Instant::now());
         let ran = simulation.run_on(args.threads, scenario, &mut Forget, &mut |_| true);
         totals = ran.map_err(|e| error::simulation(path, e))?;
-        // With several threads, CPU time of one thread means nothing.
+        // With several threads, the CPU time of one thread has no meaning.
         let elapsed = if is_one { start.elapsed() } else { wall.elapsed() };
         seconds.push(elapsed.as_secs_f64());
     }

@@ -1,5 +1,5 @@
-//! `sweep`: runs a grid over keys of a scenario, for several policies and seeds. Finished runs are
-//! reused.
+//! The command `sweep` runs a grid over keys of a scenario, for several policies and seeds. It
+//! reuses finished runs.
 
 use crate::args::SweepArgs;
 use crate::execute::{clear_away, count_with_verb, execute_each, load, loader, out, warn};

@@ -1,4 +1,4 @@
-//! `switch`: forwards real packets, or compares a recorded run with the simulator.
+//! The command `switch` forwards real packets, or compares a recorded run with the simulator.
 
 #[cfg(target_os = "linux")]
 mod summary;
@@ -62,7 +62,7 @@ fn verify_record(folder: &Path, as_json: bool) -> miette::Result<()> {
     show(&compare(&file, &rows, missing.settled)?, as_json)
 }
 
-/// Describes a record whose end is missing.
+/// Describes a record of arrivals whose end is missing.
 fn without_end(path: &Path, lines: usize, missing: MissingEnd) -> String {
     let cut = match missing.cut_bytes {
         0 => String::new(),
@@ -141,7 +141,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     for note in &summary.notes {
         say(note);
     }
-    // The files are closed first, because the reader of the summary may have ended.
+    // The files are closed first, because the program that reads the summary may have ended.
     let closed = summary.pipeline.close();
     let printed = if args.json {
         records::json(&summary::for_programs(file, &summary))
@@ -161,7 +161,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     all_of([printed, closed, captured])
 }
 
-/// Returns the errors of all steps; a failed step does not stop the next one.
+/// Returns the errors of all steps. A failed step does not stop the next step.
 #[cfg(target_os = "linux")]
 fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> {
     let mut errors: Vec<_> = tried.into_iter().filter_map(Result::err).collect();
@@ -172,7 +172,7 @@ fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> 
     }
 }
 
-/// Hint for files that would be overwritten.
+/// Hint about files that the command would overwrite.
 #[cfg(target_os = "linux")]
 const REPLACE: &str = "choose another folder, or add --replace";
 

@@ -1,4 +1,4 @@
-//! `testbed`: scenarios with real hosts.
+//! The command `testbed` runs scenarios with real hosts.
 
 #[cfg(target_os = "linux")]
 mod reproduce;
@@ -59,8 +59,7 @@ fn demand() -> miette::Result<()> {
     Err(miette!(help = advice.join("\n"), "this machine lacks what the testbed needs: {}", names.join(", ")))
 }
 
-/// The policies of the demonstration: the port buffer of LossPass's testbed under DT and under
-/// LossPass.
+/// The policies of the demonstration: DT and LossPass, with the port buffer of LossPass's testbed.
 const DEMO_POLICIES: [(&str, &str); 2] = [
     ("dt", "{ name = \"dt\", alpha = 8.0 }"),
     ("losspass", "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"128 KB\" }"),
@@ -78,7 +77,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// Runs, each as the name of its folder and its scenario.
+/// The runs: the name of the folder and the scenario of each run.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let own = policy_in_file(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
@@ -93,8 +92,8 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let seeds: Vec<Option<u64>> =
         args.seeds.map_or_else(|| vec![None], |count| (1..=u64::from(count.get())).map(Some).collect());
     let mut variants = Vec::new();
-    // The policies alternate within a seed, so that disturbances of this machine affect all of
-    // them.
+    // The policies alternate within a seed, so that disturbances of this machine
+    // affect all policies.
     for seed in seeds {
         for name in &names {
             variants.push((name.clone(), load_as(args, &own, name, seed)?));
@@ -103,18 +102,18 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     Ok(variants)
 }
 
-/// Overrides of the command line, except policy and seed.
+/// Overrides of the command line, except those of policy and seed.
 fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
     let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
     args.overrides.iter().cloned().chain(applications).collect()
 }
 
-/// Policy of the scenario file.
+/// Policy that the scenario file names.
 fn policy_in_file(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
 
-/// The scenario under a policy. The scenario's own policy keeps its parameters.
+/// The scenario with a policy. The scenario's own policy keeps its parameters.
 fn load_as(args: &TestbedRunArgs, own: &str, policy: &str, seed: Option<u64>) -> Result<Loaded, LoadError> {
     let demo = DEMO_POLICIES.iter().find(|(name, _)| *name == policy);
     let value = match demo.filter(|_| args.policies.is_empty() && is_demo(&args.scenario)) {
@@ -154,8 +153,8 @@ mod real {
         miette!("{error}")
     }
 
-    /// Continues inside the sandbox, where requests to end are then received. Outside the sandbox,
-    /// this function returns only on failure.
+    /// Continues inside the sandbox, which then receives the requests to end.
+    /// Outside the sandbox, this function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
@@ -174,7 +173,7 @@ mod real {
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
-        // Mistakes are reported before any setup.
+        // The command reports mistakes before it sets up anything.
         watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));
@@ -223,11 +222,11 @@ mod real {
         print(&format!("\n{}\n", written[0].display()))
     }
 
-    /// Ending of the folders of simulated runs, after the name of a policy.
+    /// Ending of the folder names of simulated runs, after the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Prepares the folder. Earlier runs with other content are an error, or are removed with
-    /// `--replace`.
+    /// Prepares the folder of results. Earlier runs with other content are an error,
+    /// or `--replace` removes them.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
         let job = |(name, plan): &(String, Plan), ending: &str| {
@@ -254,7 +253,7 @@ mod real {
         folder.map(|folder| watching::capture(args, folder, &plan.switch)).transpose()
     }
 
-    /// Reports the quality of a run; on stderr if stdout carries JSON.
+    /// Reports the quality of a run, on stderr if stdout carries JSON.
     fn describe(name: &str, run: &RealRun, as_json: bool) -> miette::Result<()> {
         for note in &run.notes {
             say(note);
@@ -309,7 +308,7 @@ mod real {
         });
         let (ended, summary) = held.map_err(failed)?;
         if let Ok(output) = &ended {
-            // The output of the user's command is passed on unchanged.
+            // The output of the user's command is passed on without changes.
             let _ = std::io::stdout().write_all(&output.stdout);
             let _ = std::io::stderr().write_all(&output.stderr);
         }
@@ -323,8 +322,8 @@ mod real {
         }
     }
 
-    /// Runs a command with this terminal, or without it and with its standard output and error
-    /// captured.
+    /// Runs a command with this terminal. Without a terminal, it captures the command's standard
+    /// output and error.
     fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove(sandbox::PLACE);
@@ -342,17 +341,17 @@ mod real {
         })
     }
 
-    /// Reads everything from a pipe, if there is one.
+    /// Reads all data from a pipe, if there is a pipe.
     fn content(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
-            // Read the rest of the output before showing an error.
+            // The loop reads the rest of the output before it shows an error.
             let _ = pipe.read_to_end(&mut all);
         }
         all
     }
 
-    /// Waits until `child` ends, and kills it after a request to end.
+    /// Waits until the process `child` ends, and kills it after a request to end.
     fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
         const LOOK: Duration = Duration::from_millis(50);
         loop {

@@ -1,4 +1,4 @@
-//! `theory`: runs calculators and prints their derivations.
+//! The command `theory` runs calculators and prints their derivations.
 
 use crate::theory_args::TheoryCommand;
 use crate::{print, records};
@@ -25,7 +25,7 @@ pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     }
 }
 
-/// `--verify`: compares the answer with a packet-by-packet replay.
+/// Executes `--verify`, which compares the answer with a packet-by-packet replay.
 fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> miette::Result<()> {
     let found = bufferlab_theory_check::verify(info, values).map_err(|error| refused(info, &error))?;
     print(&format!("\n{found}"))?;
@@ -50,7 +50,7 @@ fn list() -> miette::Result<()> {
     print(&lines.collect::<String>())
 }
 
-/// The error of a calculator, with the parameter in the notation of the command line.
+/// The error of a calculator, with the parameter written as on the command line.
 fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     let (option, message) = match error {
         CalculatorError::Domain(error) => {
@@ -75,7 +75,7 @@ fn option(info: &CalculatorInfo, parameter: &str) -> String {
     format!("--{}", info.option(parameter))
 }
 
-/// Value of an input in the unit of the command line.
+/// Value of an input in the unit that the command line uses.
 fn value(info: &CalculatorInfo, error: &DomainError) -> String {
     match info.param(error.input).map(|param| param.kind) {
         Some(ParamKind::Bytes { .. }) => bytes(error.value),

@@ -33,10 +33,11 @@ pub(crate) enum TheoryCommand {
 /// Names of the commands that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// Name of the option `--verify`, which every calculator has: replay the answer packet by packet.
+/// Name of the option `--verify`, which every calculator has. It replays the answer
+/// packet by packet.
 const VERIFY: &str = "verify";
 
-/// Name of the option `--json`, which every calculator has: print the derivation as JSON.
+/// Name of the option `--json`, which every calculator has. It prints the derivation as JSON.
 const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {
@@ -95,7 +96,7 @@ impl Subcommand for TheoryCommand {
     }
 }
 
-/// The subcommand of a calculator.
+/// The subcommand that runs a calculator.
 fn subcommand(info: &'static CalculatorInfo) -> Command {
     let command = Command::new(info.name)
         .aliases(info.aliases.iter().copied())
@@ -123,14 +124,14 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
     })
 }
 
-/// The option of a parameter.
+/// The command-line option of a parameter.
 fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
     let (name, typed) = (info.option(param.name), param.name.replace('_', "-"));
     let option = Arg::new(param.name)
         .long(name.clone())
         .help(help(param))
         .requires_ifs(required_beside(param.name, info.rules));
-    // The name of the parameter is accepted unless another option has it.
+    // The name of the parameter is also accepted, unless another option has this name.
     let is_free = info.params.iter().all(|other| info.option(other.name) != typed);
     let option = if is_free { option.alias(typed) } else { option };
     if param.kind == ParamKind::Flag {
@@ -149,7 +150,7 @@ fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
         .required(matches!(param.default, ParamValue::Required(_)))
 }
 
-/// The options that the option of the parameter `name` requires.
+/// The options that must be given together with the option of the parameter `name`.
 fn required_beside(
     name: &'static str,
     rules: &[Rule],
@@ -164,7 +165,7 @@ fn required_beside(
     others.map(|other| (clap::builder::ArgPredicate::IsPresent, other)).collect::<Vec<_>>().into_iter()
 }
 
-/// Help of a parameter's option in one line: the meaning, and the default as one types it.
+/// Help of a parameter's option in one line: the meaning, and the default as a user types it.
 fn help(param: &ParamInfo) -> String {
     let doc = param.doc.trim_end_matches('.');
     let commas = if matches!(param.kind, ParamKind::List(_)) { ", separated by commas" } else { "" };
@@ -179,8 +180,8 @@ fn help(param: &ParamInfo) -> String {
     format!("{doc}{commas}{default}")
 }
 
-/// Placeholder of a value in the help: its dimension or unit, else the last word of the parameter's
-/// name.
+/// Placeholder of a value in the help: the dimension or unit of the value,
+/// otherwise the last word of the parameter's name.
 fn value_name(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => "size",
@@ -236,7 +237,7 @@ fn value_parser(kind: ParamKind) -> ValueParser {
     }
 }
 
-/// The number of a measure, without its optional unit: `40 m`, `50 %`.
+/// The number of a measure without its unit, which may be omitted: `40 m`, `50 %`.
 fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
     let signs = match unit {
         "metres" => &["metres", "meters", "m"][..],
@@ -250,7 +251,7 @@ fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
         .unwrap_or(text)
 }
 
-/// The value given for a parameter; a list may be given in parts.
+/// The value given for a parameter. A list may be given in parts.
 fn typed(param: &ParamInfo, matches: &ArgMatches) -> Option<ParamValue> {
     if param.kind == ParamKind::Flag {
         return matches.get_flag(param.name).then_some(ParamValue::Flag(true));
@@ -273,7 +274,7 @@ mod tests {
     use bufferlab_theory::calculators::{Derivation, bytes};
     use clap::Parser;
 
-    /// A calculator as another crate declares it.
+    /// A calculator that another crate could declare.
     static PARTS: CalculatorInfo = CalculatorInfo {
         name: "toy-parts",
         aliases: &["parts"],
@@ -307,7 +308,7 @@ mod tests {
     };
 
     fn parse(typed: &[&str]) -> Result<TheoryCommand, Error> {
-        // A second registration fails because the name is taken.
+        // A second registration fails, because the name is already in use.
         let _ = CALCULATORS.register(PARTS);
         let typed = [&["bufferlab", "theory"], typed].concat();
         match args::Args::try_parse_from(typed)?.command {

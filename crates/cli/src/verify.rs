@@ -1,4 +1,4 @@
-//! `verify`: checks results against their manifests.
+//! The command `verify` checks results against their manifests.
 
 use crate::args::VerifyArgs;
 use crate::records::{self, VerifiedFolder};
@@ -53,11 +53,11 @@ fn failure(what: &str) -> miette::Report {
     miette::miette!(help = "repeat the command that wrote the results: intact runs stay", "{what}")
 }
 
-/// One line per problem, then the number of checked runs and files.
+/// Text with one line per problem, then the number of checked runs and files.
 fn in_words(dir: &Path, found: &Inspection) -> String {
     let mut text = String::new();
     for (folder, problem) in &found.problems {
-        // Writing into a string cannot fail.
+        // Writing into a string cannot fail, so the result is ignored.
         let _ = writeln!(text, "{}: {problem}", folder.display());
     }
     let (runs, end) = (found.runs, if found.problems.is_empty() { ", all as written" } else { "" });

@@ -1,4 +1,4 @@
-//! `view` and `play`: serves pages on this machine, and writes the files of `view`.
+//! The commands `view` and `play` serve pages on this machine. `view` can also write files.
 
 use crate::args::{PlayArgs, TraceFormat, ViewArgs};
 use crate::{inform, print};

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns an error if a live view is requested without a terminal.
+/// Returns an error if the user requests a live view without a terminal.
 pub(crate) fn check(args: &WatchArgs) -> miette::Result<()> {
     if !args.live {
         return Ok(());
@@ -20,7 +20,8 @@ pub(crate) fn check(args: &WatchArgs) -> miette::Result<()> {
     check_terminal().map_err(|why| miette!(help = help, "--live needs a terminal: {why}"))
 }
 
-/// Title of the live view over the ports of `file`, if `--live` is set. `text` names the run.
+/// Title of the live view over the ports of `file`, if the user gave `--live`.
+/// `text` names the run.
 pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Quit) -> Option<Title> {
     let port =
         |port: &bufferlab_dataplane::PortSpec| PortTitle { name: port.interface.clone(), rate: port.rate };
@@ -32,7 +33,7 @@ pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Qui
     })
 }
 
-/// Guard that ends the view, even if the work panics.
+/// Guard that ends the live view, even if the work panics.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {
@@ -41,14 +42,14 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Runs `work`, and shows the state that it leaves in its watch.
+/// Runs `work`, and shows in a live view the state that `work` publishes.
 pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Watch>>) -> T) -> T {
     let Some(title) = title else { return work(None) };
     let (watch, ended) = (Arc::new(Watch::default()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         interrupt::listen_to_services();
         let view = scope.spawn(|| {
-            // The calling thread may have real-time priority, which its threads inherit.
+            // The calling thread may have real-time priority, which a new thread inherits.
             bufferlab_dataplane::take_usual_priority();
             show(&watch, title, &ended, interrupt::flag())
         });
@@ -64,7 +65,7 @@ pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Wa
     })
 }
 
-/// Returns an error if the folder has captures already.
+/// Returns an error if the folder already has captures.
 pub(crate) fn check_captures(folder: &Path, file: &SwitchFile, hint: &str) -> miette::Result<()> {
     if CaptureWriter::is_in(folder, file) {
         return Err(miette!(help = hint.to_owned(), "{} has captures already", folder.display()));
@@ -78,7 +79,7 @@ pub(crate) fn capture(args: &WatchArgs, folder: &Path, file: &SwitchFile) -> mie
         .map_err(|error| miette!("cannot write captures into {}: {error}", folder.display()))
 }
 
-/// Describes finished captures.
+/// Text about the finished captures.
 pub(crate) fn captured(report: &CaptureReport) -> String {
     let folder = report.files.first().and_then(|file| file.parent()).unwrap_or(Path::new("."));
     let left_out = match report.left_out {

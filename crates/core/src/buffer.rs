@@ -3,7 +3,7 @@
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at
 //! its ingress queue. Only [`crate::Switch`] writes; policies read.
 //!
-//! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]); the rest is the
+//! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]). The rest is the
 //! *shared* pool, which policies divide. Methods with `shared` in their names return bytes of the
 //! pool alone, and policies read only these methods. Without reserves, they return the same numbers
 //! as the methods without `shared`. Policies may see the pool's occupancy of some nanoseconds ago
@@ -114,8 +114,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// An empty memory with reserves, for packets from `ingress_ports` ports.
-    /// This number includes ports whose packets leave through other memories of the switch.
+    /// An empty memory with reserves, for packets from `ingress_ports` ports. This number includes
+    /// ports whose packets leave through other memories of the switch.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or the reserves exceed the memory.
@@ -181,7 +181,7 @@ impl Buffer {
     }
 
     /// Free bytes of the shared pool: [`Self::shared_capacity`] − [`Self::shared_occupancy`].
-    /// Dynamic thresholds are proportional to this number.
+    /// Dynamic thresholds are proportional to the free bytes.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
@@ -207,7 +207,7 @@ impl Buffer {
     }
 
     /// Current occupancy of the shared pool (bytes), which is never stale.
-    /// Borders between parts of the memory use this number.
+    /// Borders between parts of the memory depend on the current occupancy.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {
@@ -251,8 +251,8 @@ impl Buffer {
         self.used[account as usize]
     }
 
-    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`] shows
-    /// them to policies.
+    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`]
+    /// shows them to policies.
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {

@@ -21,7 +21,7 @@ pub use elephant_trap::ElephantTrap;
 
 /// Every classifier of bufferlab. Scenario files, schema and documentation all read this list.
 pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
-    // The list has the order of the documentation.
+    // Classifiers are listed in the order of the documentation.
     &priority::INFO,
     &elephant_trap::INFO,
 ];

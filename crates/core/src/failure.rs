@@ -49,8 +49,8 @@ impl PolicyFailure {
         Self { now, queue: None, hook: "handle_timeout", what, cause: None }
     }
 
-    /// Failure: the policy removed a packet from the queue `victim`,
-    /// which is empty or does not exist.
+    /// Failure: the policy removed a packet from the queue `victim`, which is empty or
+    /// does not exist.
     pub(crate) fn removed_nothing(
         now: Time,
         queue: Option<QueueId>,

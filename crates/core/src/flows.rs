@@ -58,9 +58,9 @@ const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
 /// Key of one flow in one direction.
 ///
-/// A flow's acknowledgements travel in the opposite direction, often through the same switch.
-/// These ACKs carry the flow's handle but are not part of the flow's data,
-/// so they count as a separate flow.
+/// A flow's acknowledgements travel in the opposite direction,
+/// often through the same switch. These ACKs carry the flow's handle but are not part of the flow's
+/// data, so they count as a separate flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 

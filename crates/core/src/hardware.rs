@@ -36,8 +36,8 @@ pub struct Hardware {
     /// Interval at which thresholds see the pool's occupancy; queue lengths are always exact.
     /// `None`: thresholds see the current occupancy.
     pub threshold_refresh: Option<Time>,
-    /// Whether the switch rounds every alpha to the nearest power of two by ratio,
-    /// so that a shift can apply the alpha.
+    /// Whether the switch rounds every alpha to the nearest power of two by ratio, so that a shift
+    /// can apply the alpha.
     pub quantised_alpha: bool,
     /// Bit p: the switch stores packets of priority p without asking the policy,
     /// and charges no account. These packets have a separate memory without limit (class 0 of

@@ -11,7 +11,7 @@ use crate::tags::Tags;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Size of the packet (bytes). On a link the size includes all overhead of the link.
-    /// In a switch it is the size that the switch charges.
+    /// In a switch the size is the number of bytes that the switch charges.
     pub size: u32,
     /// Handle of the packet's flow, constant during the flow.
     pub flow: u32,

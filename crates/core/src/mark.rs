@@ -28,7 +28,7 @@ pub use wred::{Effect, Wred, WredRamp};
 
 /// Every marking rule of bufferlab. Scenario files, schema and documentation all read this list.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
-    // The list has the order of the documentation.
+    // Marking rules are listed in the order of the documentation.
     &step::INFO,
     &red::INFO,
     &buffer_aware::INFO,
@@ -119,7 +119,7 @@ bufferlab_params::entry! {
     /// Registry entry of a marking rule.
     pub struct MarkerInfo("marking rule", '_') {
         /// Refuses parameters that contradict each other on any switch.
-        /// Each parameter is in its domain.
+        /// Each value is in the domain of its parameter.
         pub check: fn(&Params) -> Result<(), Faults>,
         /// The constructor of the rule.
         /// `Params` is complete, every value is in its domain, and `check` reported no fault.
@@ -287,7 +287,7 @@ impl Marking {
 /// The marker of one switch: a marking rule, and the priorities that the rule applies to.
 #[derive(Clone, Debug)]
 pub struct Marker {
-    /// The marking rule.
+    /// The rule that decides which packets get a mark.
     pub rule: Marking,
     /// Bit p: the rule may mark packets of priority p.
     pub priorities: u32,

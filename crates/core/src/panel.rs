@@ -14,7 +14,7 @@ use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
 /// Number of queues above which the panel excludes policies with timers.
-/// Each of these policies scans every queue every few microseconds, needed or not.
+/// A policy with a timer scans every queue every few microseconds, needed or not.
 const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 
 /// Verdict of one shadow policy about one arrival.

@@ -1,5 +1,5 @@
-//! The scheduler of a port, which chooses the next queue.
-//! It serves groups of queues in strict order of priority, and each group by one discipline.
+//! The scheduler of a port, which chooses the next queue. It serves groups of queues in strict
+//! order of priority, and each group by one discipline.
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;
@@ -50,7 +50,7 @@ pub enum Discipline {
     /// Order of arrival over all queues of the group.
     /// At equal times the queue with the lower number is first.
     Fifo,
-    /// One packet from each queue in turn.
+    /// Sends one packet from each queue in turn.
     RoundRobin,
     /// Sends `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
@@ -100,7 +100,7 @@ enum Choice {
     /// Chooses the lowest queue that may send. There is only one queue,
     /// or the groups are single queues in ascending order.
     Lowest,
-    /// One round robin over all queues of the port.
+    /// Serves all queues of the port in one round robin.
     RoundRobin,
     /// Any other schedule: the scheduler goes through the groups.
     ByGroup,

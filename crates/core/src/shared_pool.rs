@@ -1,8 +1,8 @@
 //! Additional ledger of a memory with reserves or stale thresholds: the pool that policies divide.
 //!
-//! A queue first uses its own reserve, then its port's reserve, then the pool.
-//! It releases them in the opposite order. So the queue's or port's share of the pool follows from
-//! its length alone, and no packet needs to record its account.
+//! A queue first uses its own reserve, then its port's reserve, then the pool. It releases them in
+//! the opposite order. So the queue's or port's share of the pool follows from its length alone,
+//! and no packet needs to record its account.
 
 /// Number of [`Account`](crate::Account)s.
 pub(crate) const ACCOUNTS: usize = 4;

@@ -63,9 +63,9 @@ pub struct Transmission {
     pub size: u32,
     /// Queue that the packet left.
     pub queue: QueueId,
-    /// Whether the switch marked the packet on departure,
-    /// so that the driver must set its congestion mark.
-    /// Only packets that arrived [`Ecn::Capable`] and were not marked on arrival get this mark.
+    /// Whether the switch marked the packet on departure, so that the driver must set its
+    /// congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on arrival
+    /// get this mark.
     pub marked: bool,
     /// Whether the port has another packet that it may send ([`Switch::wants_to_send`]).
     pub more: bool,
@@ -278,7 +278,7 @@ pub struct Switch<P> {
     /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
     /// Empty ingress queues that have paused their senders.
-    /// No departure from them can end the pause.
+    /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
     /// Next time at which the switch shows policies the pool's current occupancy.
@@ -368,7 +368,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// The queue into which the switch classified `packet`, if `packet` arrived last.
-    /// Otherwise the queue that it would join now.
+    /// Otherwise the queue that the packet would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
@@ -695,7 +695,7 @@ impl<P: Policy> Switch<P> {
 
     /// Removes the next packet of the idle `port` from the buffer. `None` if the port
     /// may send no packet. Call this method again when the transmission is complete.
-    /// After `None`, call it again when the switch stored a packet for `port` or a pause ended.
+    /// After `None`, repeat the call when the switch stored a packet for `port` or a pause ended.
     #[must_use]
     #[inline(always)] // One of two instances is hot, and its caller does nothing else.
     pub fn poll_transmit<O: Observer>(
@@ -811,8 +811,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Asks the policy whether `ingress` pauses its sender.
-    /// It is a separate function, so that the compiler can inline the single call of most switches.
+    /// Asks the policy whether `ingress` pauses its sender. It is a separate function, so that the
+    /// compiler can inline the single call of most switches.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);
@@ -899,7 +899,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Time at which the driver must next call [`Self::handle_timeout`].
-    /// The driver reads this time after it built the switch and after every `handle_timeout`.
+    /// The driver reads the time after it built the switch and after every `handle_timeout`.
     /// While the answer is `None`, the driver also reads it after every arrival,
     /// because some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]

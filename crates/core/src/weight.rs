@@ -1,7 +1,7 @@
 //! Fixed-point factors of thresholds.
 
-/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts use integer arithmetic,
-/// so they are equal on every machine. A conversion rounds to the nearest 2⁻³².
+/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts use integer
+/// arithmetic, so they are equal on every machine. A conversion rounds to the nearest 2⁻³².
 /// A product with a number of bytes is rounded down to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Weight(pub u64);

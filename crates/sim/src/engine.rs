@@ -57,8 +57,8 @@ pub struct Simulation {
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Whether the run neither measures delays nor verifies.
-    /// Then a switch may forward a packet without a queue.
+    /// Whether the run neither measures delays nor verifies. Then a switch may forward a packet
+    /// without a queue.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
     /// Whether the timer for the end of the arrival phase has expired.
@@ -201,8 +201,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Writes the rows of packets and returns whether every requested event has been explained.
-    /// The engine calls it after each event of a run that records packets or explains events.
+    /// Writes the rows of packets and returns whether every requested event has been explained. The
+    /// engine calls the method after each event of a run that records packets or explains events.
     #[cold]
     fn flush_and_check_done(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
         const ROWS: usize = 1_024;

@@ -112,8 +112,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose NIC would have to store more packets than the limit.
-/// It is boxed in [`SimError`], for the reason given at [`FailedPolicy`].
+/// A host whose NIC would have to store more packets than the limit. It is boxed in [`SimError`],
+/// for the reason given at [`FailedPolicy`].
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \

@@ -1,8 +1,8 @@
 //! Hosts: their NICs, their flows with senders and receivers, and persistent connections.
 //!
 //! A host handles an event (a flow starts, a packet arrives, a timer expires, its link is idle).
-//! The host reaches only the state in this module and its [`Uplink`].
-//! It records all other effects in [`Hosts::effects`]. Both ends of a flow share one slot,
+//! The host reaches only the state in this module and its [`Uplink`]. It records
+//! all other effects in [`Hosts::effects`]. Both ends of a flow share one slot,
 //! because policies know the flow by its slot.
 
 pub(crate) mod card;
@@ -37,9 +37,9 @@ use message::Pacing;
 use streams::HostStreams;
 use transport::{Control, Transport};
 
-/// Largest number of packets alive at once if NICs queue packets before sending.
-/// Such packets have some 6 GB of data of usual size and take 0.2 GB of memory.
-/// No network of switches stores as many packets, so nearly all of them wait at NICs.
+/// Largest number of packets alive at once if NICs queue packets before sending. Such
+/// packets have some 6 GB of data of usual size and take 0.2 GB of memory.
+/// No network of switches stores as many packets, so nearly all packets wait at NICs.
 /// Without this limit an unbounded window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
@@ -292,8 +292,8 @@ impl Hosts {
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// NIC that would have exceeded the limit of packets:
-    /// its host, the time, and the number of packets that wait at it.
+    /// NIC that would have exceeded the limit of packets: its host, the time,
+    /// and the number of packets that wait at it.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }

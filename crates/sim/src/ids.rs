@@ -1,5 +1,5 @@
 //! Typed ids: a program cannot use a host's number as the number of a switch or link.
-//! A table is indexed only by the ids of its rows.
+//! Only the ids of a table's rows can be an index of the table.
 //!
 //! Only this module turns counts into ids. `Simulation::new` has checked the network against the
 //! engine's limits, so an id that does not fit is a defect and panics.

@@ -55,12 +55,12 @@ use crate::host::flow;
 use crate::world::packet;
 
 /// Bytes of a live packet: its slot, and its entry in the list of free slots.
-/// There are as many slots as the peak number of live packets.
+/// The number of slots is the peak number of live packets.
 /// A packet in a switch also takes the buffer's record (`bufferlab_core::Stored`).
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
 /// Bytes of a live flow: sender, receiver, data needed at its end, and the slot's bookkeeping.
-/// A flow also takes other memory of its transport: the state of its congestion control,
+/// A flow also takes further memory of its transport: the state of its congestion control,
 /// and the list of gaps of its receiver.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()

@@ -6,8 +6,8 @@ use crate::ids::FlowSlot;
 use crate::world::calendar::Calendar;
 use bufferlab_params::Limit;
 
-/// Largest number of packets alive at once, in switches, on links and at NICs.
-/// This number of packets of usual size carries 50 GB of data and takes some 5 GB of memory.
+/// Largest number of packets alive at once, in switches, on links and at NICs. This number of
+/// packets of usual size carries 50 GB of data and takes some 5 GB of memory.
 pub(crate) const ALIVE_MAX: usize = 1 << 25;
 
 const fn limit(

@@ -94,8 +94,8 @@ impl Records {
         packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
     }
 
-    /// Writes the rows of packets if there are at least `least` rows,
-    /// so that memory does not grow with the run.
+    /// Writes the rows of packets if there are at least `least` rows, so that memory does not grow
+    /// with the run.
     pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
         if self.packets.len() >= least {
             for row in self.packets.drain(..) {

@@ -1,7 +1,7 @@
 //! Priority flow control: pause and resume frames between neighbours, and the duration of pauses.
 //!
-//! A frame follows the packet that its port is sending, and precedes all waiting packets.
-//! It takes 64 B of the link and does not count as a packet of the link. A frame carries the state
+//! A frame follows the packet that its port is sending, and precedes all waiting packets. It
+//! takes 64 B of the link and does not count as a packet of the link. A frame carries the state
 //! at the moment when it begins to leave: later demands, of any priority, change a frame that
 //! still waits for its link. So frames never queue behind each other, and a neighbour learns the
 //! latest state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame
@@ -39,7 +39,7 @@ const FRAME_BYTES: u32 = 64;
 const QUANTUM_BYTES: u64 = 64;
 const PRIORITY_BITS: u32 = 5;
 /// Number of bits for a link's number and a priority.
-/// The bits above them contain the link's generation.
+/// The higher bits contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
 /// Pause state of one priority on one link.
@@ -186,8 +186,8 @@ impl Pfc {
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the link's sender ignores frames of this priority:
-    /// it is a switch on which the priority is lossless only at other ports.
+    /// Whether the link's sender ignores frames of this priority: it is a switch on which the
+    /// priority is lossless only at other ports.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();

@@ -1,7 +1,7 @@
 //! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches only its own state and its [`Ports`].
-//! It records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
+//! A switch handles one event at a time and reaches only its own state and its [`Ports`]. It
+//! records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;
@@ -27,7 +27,7 @@ use record::{Listener, MemoryOffset, SwitchRecord};
 /// Links of the ports of a switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortLinks {
-    /// Link of port 0. The links of the other ports follow in order.
+    /// Link of port 0. The links of the switch's other ports follow in order.
     pub(crate) first: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
@@ -45,12 +45,12 @@ pub(crate) struct Sent {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SwitchNode {
-    /// Link of port 0. The links of the other ports follow in order.
+    /// Link of port 0. The links of the switch's other ports follow in order.
     pub(crate) first_link: LinkId,
     /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
-    /// Whether the switch has one memory and no shadow policies.
-    /// Then the record observes the memory directly.
+    /// Whether the switch has one memory and no shadow policies. Then the record observes
+    /// the memory directly.
     single_memory: bool,
     /// Whether a timer for the policy's next timeout is set, or the policy never needs a timer.
     /// If false, an arrival may set a timer.
@@ -133,8 +133,8 @@ impl SwitchNode {
         }
     }
 
-    /// Changes the logged departure to an eviction: the packet's link is down,
-    /// so the packet is never sent.
+    /// Changes the logged departure to an eviction:
+    /// the packet's link is down, so the packet is never sent.
     #[cold]
     fn log_as_lost(&mut self) {
         let log = &mut self.record.effects.log;
@@ -439,8 +439,8 @@ impl SwitchNode {
         self.want_timer();
     }
 
-    /// Overrides the pauses of `priority` at `port` for a watchdog.
-    /// With `discard` it also removes the packets stored for the queue and refuses new packets.
+    /// Overrides the pauses of `priority` at `port` for a watchdog. With `discard` the call also
+    /// removes the packets stored for the queue and refuses new packets.
     pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
         self.handle_pause(port, priority, false);
         if discard {

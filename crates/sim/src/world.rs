@@ -206,8 +206,8 @@ impl World {
         &mut self.links
     }
 
-    /// Largest number of packets alive at once. In a divided network,
-    /// it is the sum of the parts' maxima.
+    /// Largest number of packets alive at once.
+    /// In a divided network, the number is the sum of the parts' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }
@@ -306,7 +306,8 @@ impl Uplink<'_> {
         self.world.packets.remove(id);
     }
 
-    /// Reports that switches have added to a packet. They are still valid if it was just removed.
+    /// Reports that switches have added to a packet.
+    /// The reports are still valid if the packet was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
         self.world.telemetry.reports(id)

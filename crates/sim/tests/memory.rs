@@ -75,8 +75,8 @@ fn shapes() {
     check("lossless", &on_a_star(512, switch), 0);
 }
 
-/// Detects a policy with a new table, or with more state per queue,
-/// that the estimate does not include.
+/// Detects a policy with a new table, or with more state per queue, that the estimate
+/// does not include.
 fn policies() {
     for info in POLICIES.iter() {
         let params = if info.params.iter().any(|param| param.name == "flow_entries") {

@@ -83,8 +83,8 @@ impl Bench {
         })
     }
 
-    /// Sets the time between two arriving packets until the state is steady.
-    /// It prevents policies that measure growth in a window from detecting growth.
+    /// Sets the time between two arriving packets until the state is steady. It prevents
+    /// policies that measure growth in a window from detecting growth.
     pub(crate) fn settle_slowly(&mut self, pace: Time) {
         self.pace = pace;
     }
@@ -241,8 +241,8 @@ impl Bench {
         }
     }
 
-    /// Ends the next transmission, if it is due until `until`.
-    /// Its port sends the next packet, and queues are filled again.
+    /// Ends the next transmission, if it is due until `until`. Its port sends the next packet,
+    /// and queues are filled again.
     fn depart(&mut self, until: Time) -> bool {
         match self.busy.peek() {
             Some(&Reverse((at, port))) if at <= until => {

@@ -76,7 +76,7 @@ impl Check {
     /// Measured value minus stated value.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        // Both values are unbounded: the difference is zero.
+        // If both values are unbounded, the difference is zero.
         if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
     }
 

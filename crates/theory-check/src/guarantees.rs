@@ -1,5 +1,5 @@
-//! Replay of `guarantees`: states of a switch under ABM that reach the bounds, and random states,
-//! which must satisfy the bounds.
+//! Replay of `guarantees`: states of a switch under ABM that reach the bounds,
+//! and random states, which must satisfy the bounds.
 
 use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};

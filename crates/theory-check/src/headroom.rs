@@ -166,8 +166,8 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let mut on_the_way: std::collections::VecDeque<(Time, u32)> = std::collections::VecDeque::new();
     let (mut start, mut sent, mut lost) = (Time::ZERO, 0, false);
     loop {
-        // The pause frame first waits for one of the largest packets.
-        // Then the sender receives the frame.
+        // The pause frame first waits for one of the largest packets. Then the sender
+        // receives the frame.
         let frame = u64::from(largest) + u64::from(PAUSE_FRAME_BYTES);
         let way = cable.rate.serialization(frame) + cable.delay + cable.reaction;
         let obeys = first.pause.map(|at| at + way);

@@ -16,7 +16,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 /// Exponents of the powers of two in the table.
 const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
 /// Default size of the buffer (bytes), which is ten thousand packets.
-/// Every share is a fraction of it.
+/// Every share is a fraction of the buffer.
 const SOME_BUFFER: u64 = 10_000_000;
 /// Number of queues above which a replay shows no new behaviour.
 const QUEUES_MAX: u64 = 512;

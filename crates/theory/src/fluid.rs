@@ -1,14 +1,14 @@
 //! A fluid model of shared buffers: exact and piecewise linear, without time steps.
 //!
-//! In the model, packets are a liquid. Queue i has the length `q_i`.
-//! Liquid arrives at piecewise constant rates. Each port drains at its line rate,
-//! which its backlogged queues share round robin. A [`Law`] limits the length of queues (or ports).
-//! Events are a queue that reaches its limit, an empty queue, a full buffer, a source that starts
-//! or a counter that reaches its limit. Between two events every length and every limit is a linear
-//! function of time. So the integrator computes the next event and advances to its time.
+//! In the model, packets are a liquid. Queue i has the length `q_i`. Liquid arrives at piecewise
+//! constant rates. Each port drains at its line rate, which its backlogged queues share round
+//! robin. A [`Law`] limits the length of queues (or ports). Events are a queue that reaches its
+//! limit, an empty queue, a full buffer, a source that starts or a counter that reaches its limit.
+//! Between two events every length and every limit is a linear function of time.
+//! So the integrator computes the next event and advances to its time.
 //!
 //! All sizes share one unit, and rates are in that unit per unit of time.
-//! Bytes, bytes per second and seconds are such units, and so are packets and packet times.
+//! Valid units are bytes, bytes per second and seconds, or packets and packet times.
 //!
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};

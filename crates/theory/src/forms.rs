@@ -1,10 +1,10 @@
 //! Every closed form of the papers, in its corrected form.
 //! If the printed form differs, it is beside the corrected form.
 //!
-//! A function is named after its result. Its documentation names the paper and the equation.
-//! If the printed equation is wrong or not tight, it also names the erratum (`E-ABM-1`).
-//! A function with `printed` in its name is the equation as printed.
-//! It serves only for comparison with the paper, never for a decision.
+//! A function is named after its result. Its documentation names the paper and the equation. If the
+//! printed equation is wrong or not tight, the documentation also names the erratum (`E-ABM-1`).
+//! A function with `printed` in its name is the equation as printed. It serves only for comparison
+//! with the paper, never for a decision.
 //!
 //! **Units.** A form has one unit of size and one of rate. A time is a size divided by a rate.
 //! With sizes in bytes and rates in bytes per second, times are in seconds. Times are also in

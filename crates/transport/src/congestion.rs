@@ -272,8 +272,8 @@ pub enum CongestionEvent {
     Timeout,
 }
 
-/// Reaction of one flow to signals from the network. Each flow has a separate control state,
-/// which contains the control's parameters.
+/// Reaction of one flow to signals from the network.
+/// Each flow has a separate control state, which contains the control's parameters.
 ///
 /// `config` describes the flow's transport and path, and the control sets `window`.
 /// All windows are in segments.
@@ -312,9 +312,9 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
     /// Returns an error inside the control once. Later answers of the control have no meaning.
-    /// The simulator calls this method when a flow ends, at intervals, and at the end of a run,
-    /// which then has no result. Until then the simulator still calls the control,
-    /// which leaves the window unchanged.
+    /// The simulator calls this method when a flow ends, at intervals,
+    /// and at the end of a run, which then has no result.
+    /// Until then the simulator still calls the control, which leaves the window unchanged.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }

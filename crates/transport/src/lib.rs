@@ -114,8 +114,8 @@ pub struct TcpConfig {
     pub line_rate: BitRate,
     /// Round trip T (or τ) of a full segment and its ACK on an empty network.
     pub base_rtt: Time,
-    /// Bytes of a full segment in windows: its size on the wire. For simulators that count payload:
-    /// its payload.
+    /// Bytes of a full segment in windows: its size on the wire.
+    /// For simulators that count payload: its payload.
     pub segment_wire_bytes: u32,
     /// Bytes that the pace counts for each full segment in addition.
     pub uncounted_wire_bytes: u32,
@@ -135,8 +135,8 @@ pub enum LastResort {
     #[default]
     BelowHighestSack,
     /// The recovery repeats every segment that is neither SACKed nor sent again,
-    /// including the last segments, as ns-3 reads that rule. So it repairs losses at the end of a
-    /// flow before the timer expires, but sends spurious retransmissions.
+    /// including the last segments, as ns-3 reads that rule. So the recovery repairs losses at the
+    /// end of a flow before the timer expires, but sends spurious retransmissions.
     Everything,
 }
 

@@ -1,8 +1,8 @@
-//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair.
-//! They have no handshake, and a rate limits them.
+//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair. They have no handshake,
+//! and a rate limits them.
 //!
 //! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver.
-//! The driver calls them like [`crate::Sender`] and [`crate::Receiver`]:
+//! The driver calls both ends like [`crate::Sender`] and [`crate::Receiver`]:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Responder::handle_data(now) --> Response { ack, notify }
@@ -32,8 +32,8 @@ pub struct RdmaConfig {
     /// Largest number of segments in flight, under every congestion control.
     /// [`u32::MAX`]: no limit.
     pub window_limit: u32,
-    /// Time without acknowledgement after which a message is sent again.
-    /// It doubles with every repetition. [`Time::MAX`]: never.
+    /// Time without acknowledgement after which a message is sent again. It doubles with every
+    /// repetition. [`Time::MAX`]: never.
     pub retransmission_timeout: Time,
     /// Number of in-order segments per ACK. The last segment also causes an ACK.
     /// An earlier ACK waits for `delayed_ack_timeout`.

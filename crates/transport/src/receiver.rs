@@ -6,10 +6,10 @@ use bufferlab_units::Time;
 
 /// Receiver of one flow.
 ///
-/// The receiver sends an ACK for every `ack_every`-th in-order segment.
-/// It sends an ACK at once when a segment is out of order, fills a hole, or ends the flow.
-/// It also sends an ACK when the congestion mark changes, so that delayed ACKs do not blur the
-/// fraction of marks (RFC 8257 section 3.2).
+/// The receiver sends an ACK for every `ack_every`-th in-order segment. It sends an ACK at
+/// once when a segment is out of order, fills a hole, or ends the flow. It also sends an
+/// ACK when the congestion mark changes, so that delayed ACKs do not blur the fraction of
+/// marks (RFC 8257 section 3.2).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
@@ -66,7 +66,7 @@ impl Receiver {
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
             // Segments that wait for their ACK had the opposite mark.
-            // The receiver first acknowledges these segments with their mark.
+            // The receiver first acknowledges the waiting segments with their mark.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),

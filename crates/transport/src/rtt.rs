@@ -31,7 +31,7 @@ impl RttEstimator {
     }
 
     /// Retransmission timeout SRTT + 4·RTTVAR, at least `min`.
-    /// Before the first sample it is `initial`.
+    /// Before the first sample the timeout is `initial`.
     #[inline]
     #[must_use]
     pub fn timeout(&self, min: Time, initial: Time) -> Time {

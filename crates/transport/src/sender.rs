@@ -110,8 +110,8 @@ struct Reduction {
     delivered: u32,
     sent: u32,
     flight_at_start: u32,
-    /// Segments of a burst that the NIC had before the sender knew of the loss.
-    /// They count as sent before.
+    /// Segments of a burst that the NIC had before the sender knew of the loss. They count
+    /// as sent before.
     committed: u16,
 }
 
@@ -194,8 +194,8 @@ impl Sender {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// Whether the next segment belongs to a burst that the NIC is sending.
-    /// Then the segment leaves before any other packet of this host.
+    /// Whether the next segment belongs to a burst that the NIC is sending. Then the segment leaves
+    /// before any other packet of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {
@@ -280,7 +280,7 @@ impl Sender {
 
     /// Whether an unsent segment is left and the receiver's window has space for it.
     /// The first ACK of any kind announces the scaled window.
-    /// Before this ACK only new segments wait, never retransmissions.
+    /// Before the first ACK only new segments wait, never retransmissions.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
@@ -456,8 +456,8 @@ impl Sender {
         self.backoff = 0;
         let idle = match config.states {
             CongestionStates::Rfc => self.una == self.next && self.pending_loss == 0,
-            // A reduction may leave less than one segment.
-            // Then only the timer lets the flow continue.
+            // A reduction may leave less than one segment. Then only the timer lets
+            // the flow continue.
             CongestionStates::Ns3 => self.una == self.total,
         };
         self.deadline = if idle { Time::MAX } else { now + self.timeout(config) };

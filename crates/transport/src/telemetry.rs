@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
         let mut last = LastReports::of_zeros();
-        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB.
-        // Both counters have wrapped around once.
+        // The time of 2^24 ns is 16.777 ms, and 2^20 x 128 B are 134 MB. Both counters have
+        // wrapped around once.
         let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
         let mut found = Vec::new();
         last.update(&[first], |now, before, gap| {

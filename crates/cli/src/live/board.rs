@@ -1,17 +1,17 @@
-//! State of the screen: recent snapshots, the user's choices, and a minute of history.
+//! State of the live view: recent snapshots, the user's choices, and two minutes of history.
 
 use bufferlab_dataplane::{PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use std::collections::VecDeque;
 
-/// Interval over which rates are computed.
+/// Interval over which the view computes rates.
 const WINDOW: Time = Time::from_ms(1_000);
-/// Number of snapshots in one column of the history chart: half a second.
+/// Number of snapshots in one column of the history chart, which is half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Maximum number of columns in the history chart: two minutes.
+/// Maximum number of columns in the history chart, which is two minutes.
 const COLUMNS: usize = 240;
 
-/// Title of a port.
+/// Title of a port in the view.
 #[derive(Clone, Debug)]
 pub(crate) struct PortTitle {
     /// Name of the port.
@@ -20,44 +20,44 @@ pub(crate) struct PortTitle {
     pub(crate) rate: BitRate,
 }
 
-/// Effect of the key q.
+/// Effect of the key q in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quit {
     /// The key ends the switch.
     Switch,
-    /// The key leaves the view; the switch keeps running.
+    /// The key leaves the view, and the switch continues to run.
     View,
 }
 
-/// Constant part of the screen.
+/// Constant part of the live view.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// The observed switch, its policy and its seed.
+    /// Text about the observed switch, its policy and its seed.
     pub(crate) text: String,
     /// Titles of the ports.
     pub(crate) ports: Vec<PortTitle>,
     /// Effect of the key q.
     pub(crate) quit: Quit,
-    /// Whether colours are allowed.
+    /// Whether the view may use colours.
     pub(crate) colour: bool,
 }
 
-/// A key with an effect.
+/// A key that has an effect in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// Pause or resume the display.
+    /// Pause or resume the view.
     Pause,
-    /// Select the next port.
+    /// Select the next port in the table.
     Next,
-    /// Select the previous port.
+    /// Select the previous port in the table.
     Previous,
-    /// Move the selection by this many ports.
+    /// Move the selection in the table by this many ports.
     Page(i32),
-    /// Select the first port.
+    /// Select the first port of the table.
     First,
-    /// Select the last port.
+    /// Select the last port of the table.
     Last,
-    /// Show all queues, or only the fullest of each port.
+    /// Show all queues, or only the fullest queue of each port.
     Queues,
     /// Order ports by number, or by the recent peak of their queues.
     Sort,
@@ -65,16 +65,16 @@ pub(crate) enum Key {
     Follow,
 }
 
-/// A line of the queue table.
+/// A line of the table of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueLine {
-    /// Index of the queue.
+    /// Index of the queue in a snapshot.
     pub(crate) queue: usize,
     /// Whether the line is the first one of its port in the table.
     pub(crate) is_first: bool,
 }
 
-/// State of the screen.
+/// State of the live view.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) title: Title,
@@ -86,14 +86,14 @@ pub(crate) struct Board {
     in_column: usize,
     pub(crate) is_paused: bool,
     pub(crate) chosen: usize,
-    /// Whether all queues are shown; `None`: only if there are few.
+    /// Whether the table shows all queues. `None`: it shows all queues only if there are few.
     all_queues: Option<bool>,
     pub(crate) by_bytes: bool,
     pub(crate) follows_chosen: bool,
 }
 
 impl Board {
-    /// A screen without snapshots.
+    /// A live view that has no snapshots yet.
     #[must_use]
     pub(crate) fn new(title: Title) -> Self {
         Self {
@@ -109,8 +109,8 @@ impl Board {
         }
     }
 
-    /// Takes a snapshot of the switch, except while paused or if it is already known. Returns
-    /// whether there is something new to draw.
+    /// Takes a snapshot of the switch, except during a pause or if the snapshot is already known.
+    /// Returns whether there is something new to draw.
     pub(crate) fn update(&mut self, snapshot: Snapshot) -> bool {
         if self.is_paused || self.recent.back().is_some_and(|last| last.at >= snapshot.at) {
             return false;
@@ -129,7 +129,8 @@ impl Board {
         }
         self.recent.push_back(snapshot);
         let newest = self.recent.back().map_or(Time::ZERO, |last| last.at);
-        // After a pause keep the snapshot before it: a rate needs two.
+        // After a pause, the view keeps the snapshot before the pause,
+        // because a rate needs two snapshots.
         while self.recent.len() > 2
             && self.recent.get(1).is_some_and(|one| newest.saturating_sub(one.at) >= WINDOW)
         {
@@ -160,7 +161,7 @@ impl Board {
         }
     }
 
-    /// The newest snapshot.
+    /// The newest snapshot of the switch.
     pub(crate) fn latest(&self) -> Option<&Snapshot> {
         self.recent.back()
     }
@@ -169,7 +170,7 @@ impl Board {
         self.latest()?.queues.get(index)
     }
 
-    /// Growth rate of a counter (1/s).
+    /// Growth rate of a counter per second (1/s).
     pub(crate) fn rate(&self, value: impl Fn(&Snapshot) -> u64) -> f64 {
         let (Some(first), Some(last)) = (self.recent.front(), self.recent.back()) else { return 0.0 };
         let seconds = last.at.saturating_sub(first.at).as_secs_f64();
@@ -189,25 +190,26 @@ impl Board {
         self.all_queues.unwrap_or(queues <= 16)
     }
 
-    /// Peak occupancy of a queue in each column of the history chart, newest last.
+    /// Peak occupancy of a queue in each column of the history chart, newest column last.
     pub(crate) fn history(&self, queue: usize) -> impl ExactSizeIterator<Item = u64> {
         self.history[queue].iter().copied()
     }
 
-    /// Queue whose history is shown: the one with the highest peak in the history.
+    /// Queue whose history is shown: the queue with the highest peak in the history.
     pub(crate) fn fullest(&self) -> Option<usize> {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())
             .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
-        // If several queues have the highest peak, choose the first of them.
+        // If several queues have the highest peak, the first of these queues is shown.
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 
-    /// Ports in the order in which the table lists them.
+    /// Ports in the order of the table.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.title.ports.len()).collect();
         if let Some(latest) = self.latest().filter(|_| self.by_bytes) {
-            // Peaks of the last two minutes: present occupancy would make the lines jump.
+            // The order uses peaks of the last two minutes, because present occupancies would make
+            // the lines jump.
             let mut peaks = vec![0; order.len()];
             for (index, queue) in latest.queues.iter().enumerate() {
                 let peak = &mut peaks[usize::from(queue.port)];
@@ -218,7 +220,7 @@ impl Board {
         order
     }
 
-    /// Lines of the queue table.
+    /// Lines of the table of queues.
     pub(crate) fn rows(&self) -> Vec<QueueLine> {
         let Some(latest) = self.latest() else { return Vec::new() };
         let mut rows = Vec::new();

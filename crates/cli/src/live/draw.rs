@@ -1,4 +1,4 @@
-//! Layout of the screen.
+//! Draws the live view on the screen.
 
 use super::board::{Board, COLUMN, QueueLine, Quit};
 use super::numbers::{bytes, clock, short, span};
@@ -12,7 +12,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Padding, Paragraph, Sparkline};
 
-/// Smallest window (columns, rows).
+/// Size of the smallest window that can show the view (columns, rows).
 pub(crate) const SMALLEST: (u16, u16) = (64, 14);
 
 /// Draws `board`.
@@ -28,7 +28,7 @@ pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
         return;
     };
     let losses = losses(board, latest);
-    // Losses have a line for each reason; the table needs some lines, too.
+    // Losses have a line for each reason, and the table needs some lines, too.
     let details = (losses.len() as u16 + 3).clamp(6, (area.height / 3).max(7));
     let [head, table, details, help] = Layout::vertical([
         Constraint::Length(4),
@@ -45,7 +45,7 @@ pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(help_line(board)), help);
 }
 
-/// Colours and shades, if colours are allowed.
+/// Colours and shades of the view, if colours are allowed.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 
@@ -54,7 +54,7 @@ impl Paint {
         if self.0 { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Style by the occupancy of a queue relative to its limit.
+    /// Style of a number, by the occupancy of a queue relative to the queue's limit.
     fn level(self, held: u64, limit: Option<u64>) -> Style {
         match limit {
             Some(limit) if held >= limit => self.colour(Color::Red),
@@ -140,8 +140,8 @@ fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     Line::from(parts)
 }
 
-/// A bar of `width` cells that represent `whole`: occupancy, the peak behind it, and a stroke at
-/// the limit.
+/// A bar of `width` cells that represent `whole`: the occupancy, the peak behind it,
+/// and a stroke at the limit.
 fn bar(
     width: usize,
     held: u64,
@@ -153,7 +153,7 @@ fn bar(
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = |value: u64| {
         let of = (width * 8) as u64;
-        // Round up, so that any occupancy is visible.
+        // The bar rounds up, so that any occupancy is visible.
         (value.min(whole) * of).div_ceil(whole.max(1)) as usize
     };
     let (held_eighths, peak_cells) = (eighths(held), eighths(peak).div_ceil(8));
@@ -176,7 +176,7 @@ fn bar(
     (0..width).map(cell).collect()
 }
 
-/// Widths of the columns besides the bar.
+/// Widths of the table's columns, except the bar.
 struct Columns {
     name: usize,
     bar: usize,
@@ -184,12 +184,12 @@ struct Columns {
 
 impl Columns {
     fn fitting(board: &Board, width: u16) -> Self {
-        // Widths of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
+        // Width of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
         const OTHERS: usize = 60;
         let longest =
             board.title.ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0).max(4);
         let free = usize::from(width).saturating_sub(OTHERS);
-        // A bar shorter than eight cells is not readable.
+        // A bar that is shorter than eight cells is not readable.
         let name = longest.min(free.saturating_sub(8)).max(3);
         Self { name, bar: free.saturating_sub(name).min(80) }
     }
@@ -215,13 +215,14 @@ fn table_lines(board: &Board, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// First visible line, chosen so that all lines of the selected port are visible if possible.
+/// First visible line of the table, chosen so that all lines of the selected port are
+/// visible if possible.
 fn scroll(board: &Board, rows: &[QueueLine], room: usize) -> usize {
     let is_chosen =
         |row: &QueueLine| board.queue(row.queue).is_some_and(|queue| usize::from(queue.port) == board.chosen);
     let first = rows.iter().position(is_chosen).unwrap_or(0);
     let last = rows.iter().rposition(is_chosen).unwrap_or(0);
-    // The last line may be replaced by the number of hidden lines.
+    // The number of hidden lines may replace the last line.
     let most = if last + 1 == rows.len() { last + 1 } else { last + 2 };
     most.saturating_sub(room).min(first)
 }
@@ -251,7 +252,7 @@ fn row_line(board: &Board, row: QueueLine, columns: &Columns) -> Line<'static> {
     parts.extend(bar(columns.bar, queue.bytes, queue.peak, queue.threshold, capacity, paint));
     parts
         .push(Span::styled(format!(" {:>8}", bytes(queue.bytes)), paint.level(queue.bytes, queue.threshold)));
-    // A policy's limit may be far above the buffer size.
+    // The limit of a policy may be far above the size of the buffer.
     let limit = queue.threshold.map_or("none".to_owned(), |limit| match limit {
         limit if limit > capacity => "> buffer".to_owned(),
         limit => bytes(limit),
@@ -271,14 +272,14 @@ fn row_line(board: &Board, row: QueueLine, columns: &Columns) -> Line<'static> {
     Line::from(parts)
 }
 
-/// A line about losses: reason, number and rate at the selected port and in total.
+/// A line about losses: their reason, and their number and rate at the selected port and in total.
 struct Loss {
     what: String,
     own: (u64, f64),
     all: (u64, f64),
 }
 
-/// Marked and lost packets, by reason.
+/// Numbers of marked and lost packets, by reason.
 fn losses(board: &Board, latest: &Snapshot) -> Vec<Loss> {
     let port = board.chosen;
     let line = |what: String, value: &dyn Fn(&Snapshot, usize) -> u64| {

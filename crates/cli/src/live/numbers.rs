@@ -1,6 +1,6 @@
-//! Formats numbers for the screen: short, with a stable width.
+//! Formats numbers for the live view: short, with a stable width.
 
-/// `bytes` with a decimal prefix: `95.4 KB`.
+/// Text of `bytes` bytes with a decimal prefix: `95.4 KB`.
 #[must_use]
 pub(crate) fn bytes(bytes: u64) -> String {
     match bytes {
@@ -11,7 +11,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A rate or a count in at most five characters: `94.1M`.
+/// Text of a rate or a count in at most five characters: `94.1M`.
 pub(crate) fn short(value: f64) -> String {
     let (scaled, prefix) = match value {
         v if v < 999.5 => (v, ""),
@@ -27,7 +27,7 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A span of `ns` nanoseconds in a suitable unit: `61 us`.
+/// Text of a span of `ns` nanoseconds in a suitable unit: `61 us`.
 #[must_use]
 pub(crate) fn span(ns: u64) -> String {
     match ns {
@@ -38,7 +38,7 @@ pub(crate) fn span(ns: u64) -> String {
     }
 }
 
-/// Hours, minutes and seconds.
+/// Text of a time in hours, minutes and seconds.
 pub(crate) fn clock(seconds: u64) -> String {
     format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }

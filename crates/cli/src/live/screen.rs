@@ -1,4 +1,4 @@
-//! Takes over the terminal while the view is shown, and restores it in every case.
+//! Takes over the terminal while the live view is shown, and restores the terminal in every case.
 
 use super::board::{Board, Key, Quit, Title};
 use super::draw::draw;
@@ -8,16 +8,16 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest time until the view reacts to a key or a new snapshot.
+/// Longest time until the view reacts to a key or to a new snapshot.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Reason for which the view cannot be shown.
+/// Reason why the view cannot be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoTerminal {
-    /// Output is redirected.
+    /// The output of the program is redirected.
     #[error("standard output is no terminal")]
     Output,
-    /// Input is redirected.
+    /// The input of the program is redirected.
     #[error("standard input is no terminal")]
     Input,
     /// The terminal cannot move its cursor.
@@ -25,10 +25,10 @@ pub(crate) enum NoTerminal {
     Dumb,
 }
 
-/// Checks whether the view can be shown.
+/// Checks whether the live view can be shown.
 ///
 /// # Errors
-/// The reason, if it cannot.
+/// Returns the reason why it cannot be shown.
 pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     if !io::stdout().is_terminal() {
         return Err(NoTerminal::Output);
@@ -42,7 +42,7 @@ pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     Ok(())
 }
 
-/// Restores the terminal when dropped.
+/// Restores the terminal when the value is dropped.
 struct Restore;
 
 impl Drop for Restore {
@@ -52,17 +52,17 @@ impl Drop for Restore {
 }
 
 /// Shows the snapshots of `watch` until `ended`, `stop` or the user quits. Sets `stop` if the
-/// switch must end: at Ctrl-C, and at q if [`Quit::Switch`] is set. The caller handles signals. A
-/// signal handler that sets `stop` makes this function restore the terminal.
+/// switch must end: at Ctrl-C, and at q if [`Quit::Switch`] is set. The caller handles signals.
+/// A signal handler that sets `stop` makes this function restore the terminal.
 ///
-/// A panic anywhere in the program restores the terminal, too, before its message is printed.
+/// After a panic anywhere in the program, the terminal is restored before the message is printed.
 ///
 /// # Errors
 /// If the terminal cannot be written or read.
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // Create this value first, because taking over the terminal may fail half way.
+    // The code creates this value first, because taking over the terminal may fail half way.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
@@ -95,13 +95,13 @@ pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &Atomi
     Ok(())
 }
 
-/// Action of a key.
+/// Effect of a pressed key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Board(Key),
-    /// Quit by q or Escape.
+    /// The user quits with q or Escape.
     Leave,
-    /// Ctrl-C, an ordinary key while the terminal is taken over.
+    /// The user presses Ctrl-C, which is an ordinary key while the view uses the terminal.
     Stop,
 }
 

@@ -1,4 +1,4 @@
-//! The screen as a terminal shows it.
+//! Tests of the live view as a terminal shows it.
 
 use super::board::{Board, Key};
 use super::draw::draw;
@@ -20,8 +20,8 @@ fn title(ports: u16) -> Title {
     }
 }
 
-/// Snapshot of a switch after `tenths` of a second: 100 Mb/s in and 90 Mb/s out at every port. Port
-/// 1 loses and marks packets, and its first queue is near its limit.
+/// Snapshot of a switch after `tenths` tenths of a second, with 100 Mb/s in and 90 Mb/s out at
+/// every port. Port 1 loses and marks packets, and its first queue is near its limit.
 fn snapshot(ports: u16, queues: u8, tenths: u64) -> Snapshot {
     let port = |index: u16| {
         let mut port = PortSnapshot::default();
@@ -122,7 +122,7 @@ fn the_bar_ends_where_the_bytes_do_and_has_a_stroke_at_the_limit() {
     let bar: String =
         full.chars().skip(full.chars().take_while(|c| !"█▏▎▍▌▋▊▉".contains(*c)).count()).collect();
     let bar: Vec<_> = bar.chars().take_while(|c| "█▏▎▍▌▋▊▉░·│".contains(*c)).collect();
-    // The queue has 45 KB, and its threshold is 50 KB, of 120 KB.
+    // The queue has 45 KB, and its threshold is 50 KB of the 120 KB.
     let filled = bar.iter().filter(|c| "█▏▎▍▌▋▊▉".contains(**c)).count() as f64 / bar.len() as f64;
     let stroke = bar.iter().position(|c| *c == '│').expect("a stroke") as f64 / bar.len() as f64;
     assert!(
@@ -141,7 +141,7 @@ fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
                 let _ = line(&shown, &format!("> p{port} "));
                 board.press(Key::Next);
             }
-            // The selection wraps around.
+            // The selection continues at the other end of the table.
             let _ = line(&lines(&board, width, height), "> p0 ");
         }
         board.press(Key::Last);

@@ -1,4 +1,4 @@
-//! `sonic vectors` and `sonic probe`: qualification with the simulated chip.
+//! The commands `sonic vectors` and `sonic probe`: qualification with the simulated chip.
 
 use super::what_if::{one, wrong};
 use super::{headline, json, load, unknown, warn};
@@ -12,7 +12,7 @@ use miette::miette;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-/// Largest length of a request (bytes).
+/// Largest length of a request to the simulated chip (bytes).
 const LINE_MAX: u64 = 65_536;
 
 pub(super) fn vectors(
@@ -39,7 +39,7 @@ pub(super) fn vectors(
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
 }
 
-/// Writes two scenario files for every profile: one for pauses, one for losses.
+/// Writes two scenario files for every profile: one file for pauses, one file for losses.
 fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vectors) -> miette::Result<()> {
     let failed = |path: &Path, error: io::Error| {
         miette!(help = "give a folder that can be written", "cannot write {}: {error}", path.display())
@@ -49,8 +49,8 @@ fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vector
         for (sender, what) in [(Sender::Obeys, "pause"), (Sender::Ignores, "loss")] {
             let made =
                 Qualification::new(config, model, vector, found.packet_bytes, sender).map_err(wrong)?;
-            // Names of profiles are keys of a database; characters that file names cannot have are
-            // left out.
+            // Names of profiles are keys of a database.
+            // The name of the file omits characters that file names cannot have.
             let name: String =
                 vector.profile.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
             let path = folder.join(format!("{name}-{}-{what}.toml", vector.ports[0]));

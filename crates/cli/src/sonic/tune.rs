@@ -1,4 +1,4 @@
-//! `sonic tune`: runs the tuner in a loop, with a clock, until a signal or an error.
+//! The command `sonic tune` runs the tuner in a loop, with a clock, until a signal or an error.
 
 mod ending;
 
@@ -13,13 +13,13 @@ use miette::miette;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Longest time until a signal is noticed.
+/// Longest time until the loop notices a signal.
 const NAP: Duration = Duration::from_millis(100);
-/// Maximum time for attempts to restore all values.
+/// Maximum time for the attempts to restore all values.
 const BACK: Duration = Duration::from_secs(10);
 
 pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
-    // Signals are caught before the first change, so that none of them leaves a change behind.
+    // Signals are caught before the first change, so that no signal leaves a change in the switch.
     let ending = Ending::listen().map_err(|error| {
         miette!(help = "start it where signals can be caught", "cannot listen for signals: {error}")
     })?;
@@ -48,7 +48,7 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
     let start = Instant::now();
     let watched = watch(args, &mut daemon, start, &ending);
     let failed = daemon.must_end();
-    // Any end of the loop restores the configured values.
+    // The configured values are restored at any end of the loop.
     let reverted = put_back(&mut daemon, &ending);
     let said = events(&reverted, start.elapsed().as_secs_f64(), args.json);
     if !daemon.is_restored() {
@@ -76,8 +76,8 @@ fn introduce(daemon: &Daemon, apply: bool) {
     inform(if apply { "Ctrl-C restores the configured values" } else { "a dry run: --apply writes" });
 }
 
-/// Restores all values. Several attempts are needed because a restarting server takes a moment to
-/// answer again.
+/// Restores all values. Several attempts are needed, because a server that restarts answers again
+/// only after a moment.
 fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     let again = ending.next_press();
     daemon.interrupt_by(Some(again.clone()));
@@ -86,7 +86,7 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<DaemonEvent> {
     loop {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
-        // Report a fault only if the next attempt cannot correct it.
+        // A fault is reported only if the next attempt cannot correct it.
         all.extend(events.into_iter().filter(|event| is_over || !matches!(event, DaemonEvent::Fault { .. })));
         if is_over {
             return all;
@@ -106,7 +106,7 @@ fn not_restored(journal: &std::path::Path) -> miette::Report {
     miette!(help = help, "not all values were restored")
 }
 
-/// Runs intervals until a signal, a limit or too many faults end the loop.
+/// Runs intervals of the tuner until a signal, a limit or too many faults end the loop.
 fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) -> miette::Result<()> {
     let interval = Duration::from_secs_f64(args.interval.max(0.001));
     let mut round: u64 = 0;
@@ -114,7 +114,7 @@ fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) 
         let at = start.elapsed().as_secs_f64();
         let mut happened = daemon.step(at);
         if ending.requested() {
-            // A wait interrupted by a signal is no fault of the switch.
+            // A wait that a signal interrupts is not a fault of the switch.
             happened.retain(|event| !matches!(event, DaemonEvent::Fault { .. }));
         }
         events(&happened, at, args.json)?;

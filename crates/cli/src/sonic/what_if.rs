@@ -1,4 +1,5 @@
-//! `sonic what-if`: turns a configuration into a scenario, and compares it with other settings.
+//! The command `sonic what-if` turns a configuration into a scenario,
+//! and compares it with other settings.
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
@@ -16,7 +17,7 @@ use bufferlab_sonic::silicon::{Chip, PredictError};
 use miette::miette;
 use std::path::{Path, PathBuf};
 
-/// Folder of the runs, beside the scenario.
+/// Name of the folder of the runs, which is beside the scenario.
 const RUNS: &str = "compare";
 
 pub(super) fn wrong(error: OperatorError) -> miette::Report {
@@ -24,7 +25,7 @@ pub(super) fn wrong(error: OperatorError) -> miette::Report {
     miette!(help = help, "{error}")
 }
 
-/// The configuration and the model of the only chip.
+/// The configuration and the model of the switch's only chip.
 pub(super) fn one(
     paths: &[PathBuf],
     redis: Option<&str>,
@@ -66,7 +67,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let plan = WhatIf::new("what-if", (&config, &model), against, &traffic).map_err(wrong)?;
     let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("sonic-what-if"));
     let path = out.join(SCENARIO_NAME);
-    // All checks precede the first write.
+    // All checks are done before the first write.
     check_scenario(&out, &plan.scenario, args.replace).map_err(wrong)?;
     let _claim = Claim::folder(&out).map_err(error::results)?;
     let planned = if args.only_write { None } else { Some(compared(args, &plan, &path, &out.join(RUNS))?) };
@@ -78,7 +79,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     }
 }
 
-/// Plans the runs of all choices.
+/// Plans the runs of all compared settings.
 fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Result<Plan> {
     let load = |variant: Option<&Variant>, then: &[(String, String)]| {
         load_changed(path, Some(&plan.scenario), &Changes { variant, then, ..Changes::default() })

@@ -7,7 +7,7 @@ use bufferlab_params::Choice;
 use bufferlab_units::Time;
 use std::fmt::Write as _;
 
-/// The JSON of a summary.
+/// Writes a summary as JSON.
 pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::SwitchRunFile {
     let lateness = &summary.lateness;
     let ports = file.ports.iter().zip(&summary.tallies).map(|(port, tallies)| {
@@ -74,10 +74,10 @@ pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::Swi
     }
 }
 
-/// The text of a summary.
+/// Writes a summary as text.
 pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     let mut text = String::new();
-    // Writing into a string cannot fail.
+    // Writing into a string cannot fail, so the result is ignored.
     let _ = writeln!(
         text,
         "ran {}; lateness of {}",
@@ -125,8 +125,8 @@ pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     text
 }
 
-/// Counters of the core by queue, named as in the simulator's table `queues`, with the largest
-/// occupancy and the times that sent packets were stored.
+/// Adds the core's counters of each queue, named as in the simulator's table `queues`.
+/// The largest occupancy follows, and the times for which sent packets were stored.
 fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     let core = summary.pipeline.driver().core();
     text.push_str(
@@ -156,14 +156,14 @@ fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     }
 }
 
-/// Quantiles of durations, for people.
+/// Quantiles of durations, as text for people.
 fn in_quantiles(durations: &Durations, of: &str) -> String {
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| span(durations.quantile(q)));
     let largest = span(durations.largest());
     format!("{} {of}: p50 {p50}, p99 {p99}, p99.9 {p999}, largest {largest}", durations.count())
 }
 
-/// Durations as a JSON record; `None` if no packet has one.
+/// Durations as a JSON record. `None` if no packet has a duration.
 fn durations(durations: &Durations) -> Option<records::StayRecord> {
     (durations.count() > 0).then(|| records::StayRecord {
         packets: durations.count(),
@@ -175,7 +175,7 @@ fn durations(durations: &Durations) -> Option<records::StayRecord> {
     })
 }
 
-/// Whether frames were so late that the run says nothing about queues.
+/// Whether frames were so late that the results about queues are not reliable.
 fn is_inconclusive(lateness: &Durations) -> bool {
     lateness.quantile(0.999) > INCONCLUSIVE_LATENESS_NS
 }

@@ -1,7 +1,7 @@
-//! `testbed reproduce`: the papers' experiments with real packets.
+//! The command `testbed reproduce` repeats the papers' experiments with real packets.
 //!
-//! Each run happens with real hosts and in the simulator, from the same scenario. The numbers of
-//! each run are stored immediately, so an interrupted command resumes.
+//! Each run takes place with real hosts and in the simulator, from one scenario.
+//! The numbers of each run are stored immediately, so an interrupted command can resume.
 
 use super::real::{failed, inside, plan};
 use crate::args::TestbedReproduceArgs;
@@ -21,9 +21,9 @@ use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
 
-/// Attempts at a run whose switch was late.
+/// Number of attempts at a run whose switch was late.
 const TRIES: u32 = 3;
-/// Time to build and remove hosts, switch and tables, in addition to a run's duration (s).
+/// Time to set up and remove hosts, switch and tables, in addition to a run's duration (s).
 const AROUND_S: f64 = 2.5;
 
 /// `testbed reproduce`.
@@ -40,13 +40,13 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     let plans = Plan::all(selected, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
     let real = args.out.join("real");
-    // Runs of an earlier command with a late switch are repeated.
+    // Runs of an earlier command whose switch was late are repeated.
     let late = |numbers: &Numbers| {
         numbers.metrics.get(real_keys::LATENESS_P999_US).is_some_and(|us| *us > MOST_LATENESS_US)
     };
     Cache::open_in(&real).and_then(|cache| cache.forget(late)).map_err(error::reproduce)?;
     let mut todo = missing(&plans, &real).map_err(error::reproduce)?;
-    // Mistakes are reported before any setup.
+    // The command reports mistakes before it sets up anything.
     for one in &todo {
         let _ = plan(one.job.loaded.clone())?;
     }
@@ -55,8 +55,8 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     }
     let _claim = Claim::folder(&args.out).map_err(error::results)?;
     interrupt::listen();
-    // All runs of a seed are neighbours, so that disturbances of this machine affect everything
-    // that is compared.
+    // All runs of a seed are neighbours in the list, so that disturbances of this machine affect
+    // all runs that are compared.
     todo.sort_by_key(|one| one.job.loaded.scenario.seed);
     let failures = run_all(&todo, &real)?;
     let results = gather(plans.clone(), &real, failures).map_err(error::reproduce)?;
@@ -122,7 +122,7 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
     Ok(numbers)
 }
 
-/// Measures of the run's quality, such as the lateness of frames.
+/// Measures of the quality of a run, such as the lateness of frames.
 fn quality(done: &RealRun) -> impl Iterator<Item = (String, f64)> {
     let us = |ns: u64| ns as f64 / 1e3;
     let parity = done.parity.as_ref();
@@ -171,7 +171,7 @@ fn conclude(
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
 }
 
-/// One line per experiment: runs, claims and duration.
+/// Prints one line per experiment: runs, claims and duration.
 fn list(registry: &Registry, seeds: Option<u32>) -> miette::Result<()> {
     let plans = Plan::all(&registry.experiments, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
     let width = plans.iter().map(|plan| plan.experiment.id.len()).max().unwrap_or(0);

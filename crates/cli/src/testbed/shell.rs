@@ -1,4 +1,4 @@
-//! `testbed shell`: opens a shell on a host of a running testbed, from another terminal.
+//! The command `testbed shell` opens a shell on a host of a running testbed, from another terminal.
 
 use crate::args::TestbedShellArgs;
 use crate::inform;
@@ -23,7 +23,7 @@ pub(super) fn shell(args: &TestbedShellArgs) -> miette::Result<()> {
     Err(miette!("cannot start `nsenter`: {}", testbed.enter(&args.host, &words)))
 }
 
-/// The testbed with ID `wanted`, or the only one.
+/// The testbed with the ID `wanted`, or the only testbed.
 fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standing> {
     let list = || {
         let one = |testbed: &Standing| {
@@ -50,7 +50,7 @@ fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standin
     }
 }
 
-/// A list of names: "h0 to h7" if they are consecutive, else each of them.
+/// Writes a list of names: "h0 to h7" if the names are consecutive, otherwise each of them.
 pub(super) fn in_words(hosts: &[String]) -> String {
     let counts_up = hosts.iter().enumerate().all(|(index, name)| *name == format!("h{index}"));
     match hosts {

@@ -1,8 +1,8 @@
-//! Repeats every command that adds to a folder of results, with other content in the same folder.
-//! The result is never a mixed mean.
+//! Tests that repeat every command that adds to a folder of results,
+//! with other content in its folder. No result may be a mean of both contents.
 //!
-//! The test is a matrix of commands, changes and kills. Cover a new command by a row in
-//! [`COMMANDS`], and a new kind of content by a row in [`CHANGES`].
+//! The test is a matrix of commands, changes and kills. A new command needs a row in [`COMMANDS`],
+//! and a new kind of content needs a row in [`CHANGES`].
 
 use crate::kill::{assert_same, timeless};
 use crate::support::{Desk, text};
@@ -11,7 +11,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// The scenario extends another one and reads a flow list, a table of sizes and a packet trace.
+/// A scenario that extends another one and reads a flow list, a table of sizes and a packet trace.
 const MIXED: &str = r#"extends = "base.toml"
 name = "mixed"
 duration = "2 ms"
@@ -104,12 +104,12 @@ fn desk() -> Desk {
 
 /// A command that adds to a folder of results.
 struct Command {
-    /// Command line with all seeds, policies or points.
+    /// The command line with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points, which could mix with runs of the fuller
-    /// one.
+    /// The command with fewer seeds, policies or points. Its runs could mix with runs of
+    /// the complete command.
     fewer: &'static [&'static str],
-    /// Whether the command stores runs by their content, so that no earlier run blocks it.
+    /// Whether the command stores runs by their content, so that no earlier run blocks the command.
     by_content: bool,
 }
 
@@ -178,17 +178,17 @@ impl Command {
     }
 }
 
-/// Difference between two commands.
+/// Difference between two executions of a command.
 enum Change {
-    /// An argument.
+    /// An additional argument of the command.
     Argument(&'static [&'static str]),
-    /// File, old text and new text.
+    /// Name of a file, its old text and its new text.
     File(&'static str, &'static str, &'static str),
-    /// Version of the program of the earlier runs.
+    /// Version of the program that executed the earlier runs.
     Version,
 }
 
-/// Changes, each with words of the message that refuses it.
+/// Changes, each with words of the message by which the program refuses it.
 const CHANGES: [(Change, &str); 9] = [
     (Change::Argument(&["--set", "duration=3 ms"]), "`duration` was \"2 ms\" and is \"3 ms\""),
     (Change::Argument(&["--load", "0.3"]), "`workload."),
@@ -202,22 +202,22 @@ const CHANGES: [(Change, &str); 9] = [
 ];
 
 impl Change {
-    /// Whether the change affects the content of a command's runs.
+    /// Whether the change affects the content of the runs of `command`.
     fn concerns(&self, command: &Command) -> bool {
         match self {
             Self::Argument(["--load", _]) => command.is_what_if(),
             Self::Argument(_) => command.takes_keys(),
             Self::File("switch/buffers.json", ..) => command.is_what_if(),
             Self::File(..) => !command.is_what_if(),
-            // A single run is repeated as a whole, and the fingerprint of a reproduction has the
-            // version.
+            // A single run is repeated as a whole, and the fingerprint of a reproduction
+            // contains the version.
             Self::Version => {
                 command.takes_keys() && !command.all.contains(&"--seeds") || command.all.contains(&"--seeds")
             }
         }
     }
 
-    /// Makes the change, and returns the additions to the command line.
+    /// Makes the change, and returns the arguments to add to the command line.
     fn make(&self, desk: &Desk, out: &str) -> &'static [&'static str] {
         match self {
             Self::Argument(more) => return more,
@@ -236,7 +236,7 @@ impl Change {
                     let older = format!("{before}\"bufferlab_version\": \"0.0.9\"{after}");
                     fs::write(&path, older).expect("writable");
                 }
-                // The folder as that version leaves it.
+                // The test changes the folder into that of an earlier version.
                 for name in desk.files(out).keys().filter(|name| name.ends_with("SHA256SUMS")) {
                     fs::remove_file(desk.path(&format!("{out}/{name}"))).expect("removable");
                 }
@@ -250,8 +250,8 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
     [command, more, &["--out", out]].concat()
 }
 
-/// Whether all seeds of every label in a folder ran the same scenario on the same inputs by the
-/// same program. The check does not use the program.
+/// Whether all seeds of every label in a folder ran one scenario on one set of inputs by one
+/// version of the program. The check does not use the program under test.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);
@@ -281,9 +281,9 @@ fn assert_unmixed(desk: &Desk, out: &str) {
     }
 }
 
-/// Repeats a command in its folder after a change. Either the command is refused and changes
-/// nothing, or its results equal the results in a fresh folder. With `--replace` the results are
-/// always equal.
+/// Repeats a command in its folder after a change. Either the program refuses the
+/// command and changes no file, or the results equal the results in a fresh folder.
+/// With `--replace` the results are always equal.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));
@@ -293,7 +293,7 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let output = desk.output(&again);
     desk.succeed(&into(command.fewer, more, "fresh"));
     let what = again.join(" ");
-    // Joins wrapped lines of the message.
+    // The test joins wrapped lines of the message.
     let said = text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ");
     let is_single = command.fewer == ["run", "mixed.toml"];
     if command.by_content || matches!(change, Change::Version) && is_single {
@@ -318,16 +318,17 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     assert_as_fresh(&desk, command);
 }
 
-/// Asserts that the folder has the same files as a fresh folder after the second command.
+/// Asserts that the folder has the files that a fresh folder has after the second command.
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Points that only the first sweep has stay, because they share no mean with the second
-        // one.
+        // Points that only the first sweep has stay, because they share no mean with the points of
+        // the second sweep.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {
-        // A seed of a policy that the change does not affect stays, and is shown.
+        // A seed of a policy that the change does not affect stays in the folder,
+        // and the report shows it.
         let is_run = |name: &String| name.contains("/seed-");
         out.retain(|name, _| fresh.contains_key(name) && is_run(name));
         assert_same(&fresh.into_iter().filter(|(name, _)| is_run(name)).collect(), &out);
@@ -372,8 +373,8 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
         let change = CHANGES.iter().find(|(change, _)| change.concerns(command)).map(|(change, _)| change);
         for round in 0..6_u64 {
             let desk = desk();
-            // The first command, then the second one, killed at early and late moments of its
-            // replacement.
+            // The test executes the first command, then the second command, which it kills at early
+            // and late moments of the replacement.
             kill_after(&desk, &into(command.all, &[], "out"), 15 + round * 53 % 120);
             let more = change.map_or(&[][..], |change| change.make(&desk, "out"));
             let again = into(command.fewer, more, "out");
@@ -400,7 +401,8 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
     }
 }
 
-/// The files of a sweep that mixes durations, as written by versions that did not compare contents.
+/// The files of a sweep that mixes durations.
+/// Versions that did not compare contents wrote such a mixed sweep.
 fn mixed_sweep() -> Desk {
     let desk = desk();
     let sweep = |more: &[&'static str]| {

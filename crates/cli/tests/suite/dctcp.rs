@@ -1,5 +1,5 @@
-//! Checks that the testbed's DCTCP keeps a queue near the marking threshold, where ordinary TCP
-//! with ECN empties it.
+//! Tests that the testbed's DCTCP keeps a queue near the marking threshold.
+//! Ordinary TCP with ECN would empty the queue.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, HistogramRow, QueueRow, Scope};
@@ -10,9 +10,9 @@ use std::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Two long flows into one port, which marks from 15 packets on. This is a quarter of the
-/// bandwidth-delay product: more than the seventh that DCTCP needs (RFC 8257 refers to Alizadeh et
-/// al.), less than the whole that a halved window needs.
+/// Scenario of two long flows into one port, which marks from 15 packets on. This is a quarter of
+/// the bandwidth-delay product. DCTCP needs only a seventh (RFC 8257 refers to Alizadeh et al.),
+/// and a flow that halves its window needs the whole product.
 const TWO_FLOWS: &str = r#"
 duration = "5 s"
 drain = "1 s"
@@ -38,17 +38,17 @@ class = "long"
 bursts = [{ src = "h1", dst = "h0", start = "0 s" }, { src = "h2", dst = "h0", start = "0 s" }]
 "#;
 
-/// Marking threshold (bytes).
+/// Marking threshold of the port (bytes).
 const MARKS_FROM: f64 = 22_710.0;
 
-/// Measurements of the port and its flows.
+/// Measurements of the port and of its flows.
 #[derive(Debug)]
 struct Measurements {
     mean_queue: f64,
     empty: f64,
     goodput_mbps: f64,
     marked: u64,
-    /// Number of marked packets of the flow that has the fewest.
+    /// Number of marked packets of the flow with the fewest marked packets.
     least_marked: u64,
     is_conclusive: bool,
 }
@@ -91,8 +91,8 @@ fn run(folder: &Path, control: &str) -> Measurements {
     }
 }
 
-/// If the first packet of a connection is lost, the connection has no ECN, and its flow fills the
-/// buffer despite the marks.
+/// If the first packet of a connection is lost, the connection has no ECN,
+/// and its flow fills the buffer despite the marks.
 #[test]
 fn every_connection_has_the_ecn_that_its_transport_asks_for() {
     if !allowed("ECN of the testbed") {

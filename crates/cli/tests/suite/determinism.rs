@@ -1,10 +1,10 @@
-//! Checks that a repeated command leaves the same bytes: with any number of jobs, from the stored
-//! scenario, and with every check on.
+//! Tests that a repeated command writes the same bytes with any number of jobs,
+//! from the stored scenario, and with every check enabled.
 
 use crate::support::Desk;
 use std::collections::BTreeMap;
 
-/// All files except the one with the elapsed time.
+/// All files of a folder, except the file with the elapsed time.
 fn results(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json"));
@@ -12,7 +12,8 @@ fn results(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Compares names before contents, because contents are hard to read in a failure.
+/// Compares the names of the files before their contents, because contents are hard to read
+/// in a failure.
 #[track_caller]
 fn assert_equal(one: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) {
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
@@ -58,7 +59,7 @@ fn the_scenario_in_a_result_folder_reproduces_its_tables() {
     let cases = [
         ("tiny.toml", &["--set", "switch.policy=abm", "--set", "seed=7"][..]),
         ("scenarios/star-incast.toml", &["--set", "switch.policy=cs"]),
-        // The flow list of the stored scenario is beside the tables.
+        // The flow list of the stored scenario is in the folder of the tables.
         ("scenarios/dumbbell.toml", &[]),
     ];
     for (number, (scenario, changes)) in cases.into_iter().enumerate() {
@@ -104,7 +105,7 @@ fn figures_are_files_with_the_numbers_that_they_draw_the_same_each_time() {
     let csv = String::from_utf8(read("first", "slowdown-incast-flows.csv")).expect("text");
     assert!(csv.starts_with("series,") && csv.contains("\nabm,") && csv.contains("\ndt,"), "{csv}");
     let png = read("first", "slowdown-incast-flows.png");
-    // The width is 240 points at 600 dots per inch; viewers round it up or down.
+    // The width is 240 points at 600 dots per inch. Viewers round it up or down.
     let width = u32::from_be_bytes([png[16], png[17], png[18], png[19]]);
     assert!((1_995..=2_005).contains(&width), "{width}");
     for name in ["slowdown-incast-flows.svg", "slowdown-incast-flows.png"] {

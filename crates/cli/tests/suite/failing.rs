@@ -1,11 +1,11 @@
-//! Checks that one bad variant, point or run never stops the others, and that a mistake in all of
-//! them is reported before the first write.
+//! Tests that one bad variant, point or run never stops the other runs,
+//! and that a mistake in all of them is reported before the first write.
 
 use crate::support::{Desk, TINY, text};
 use std::fs;
 
-/// One variant with an invalid scenario, and one whose run fails at one seed only: it is too large
-/// for its buffer's policy.
+/// Variants of which one has an invalid scenario, and one has a run that fails at only one seed,
+/// because it is too large for its buffer's policy.
 const REFUSED: &str = "small: dt + switch.buffer=1 B";
 
 #[test]
@@ -29,7 +29,7 @@ fn a_refused_variant_is_named_and_the_others_are_complete() {
         }
         assert!(desk.path(&format!("{out}/report.html")).is_file());
     }
-    // A single variant is an error, and leaves nothing.
+    // A single variant is an error, and the program writes no file.
     let output = desk.output(&["compare", "tiny.toml", "--variants", REFUSED, "--out", "deep/alone"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(!desk.path("deep").exists());
@@ -38,7 +38,7 @@ fn a_refused_variant_is_named_and_the_others_are_complete() {
 #[test]
 fn a_run_that_fails_is_named_and_the_others_are_complete() {
     let desk = Desk::with_tiny();
-    // A user's folder blocks the name of a run.
+    // A folder of the user blocks the name of a run.
     desk.write("out/cs/.seed-2.partial/thesis.tex", "hard work");
     let output =
         desk.output(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "out"]);
@@ -64,7 +64,7 @@ fn a_mistyped_key_of_a_sweep_is_shown_before_anything_is_written() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("sweep_mistyped_key", desk.terminal(&args));
     });
-    // A second, valid key does not help, and an earlier sweep stays unchanged.
+    // A second, valid key makes no difference, and an earlier sweep stays unchanged.
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=50 KB", "--out", "grid"]);
     let before = desk.files("grid");
     let output = desk.output(&[
@@ -140,8 +140,8 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
             desk.succeed(&[&after[..], &["--out", &out]].concat());
         }
     }
-    // Any command may use a folder that has only our lock file, but not a foreign file of that
-    // name.
+    // Any command may use a folder that has only the program's lock file,
+    // but not a folder with another file of that name.
     desk.write("lock/.lock", "bufferlab writes here: process 1, claim 0\n");
     desk.succeed(&["run", "tiny.toml", "--out", "lock"]);
     desk.write("theirs/.lock", "apt");

@@ -1,5 +1,5 @@
-//! Checks that `verify` finds one changed bit anywhere in a tree of results, and that no page is
-//! drawn from it.
+//! Tests that `verify` finds one changed bit anywhere in a tree of results,
+//! and that the program draws no page from changed files.
 
 use crate::support::{Desk, TINY};
 use bufferlab_report::Report;
@@ -7,7 +7,7 @@ use bufferlab_results::inspect;
 use std::fs;
 use std::path::Path;
 
-/// Number of positions to try in a file.
+/// Number of positions in a file that the test tries.
 const POSITIONS: usize = 8;
 
 /// A tree with all kinds of results: a run with input file, packets, explanations and report,
@@ -27,7 +27,7 @@ fn tree() -> Desk {
     desk
 }
 
-/// The bits of a file to try: the first and the last one, and others between them.
+/// The bits of a file that the test flips: the first and the last bit, and other bits between them.
 fn bits(length: usize) -> impl Iterator<Item = usize> {
     let bits = 8 * length;
     // A prime step visits every bit of a byte.
@@ -46,7 +46,8 @@ fn verify_sees_every_flipped_bit_and_every_missing_file() {
     assert_eq!((found.problems.as_slice(), found.unchecked.as_slice()), (&[][..], &[][..]));
     let mut tried = 0;
     for (name, content) in desk.files("all") {
-        // Files of a parent folder protect a file, too: the pages of a comparison cover its runs.
+        // Files of a parent folder can protect a file, too:
+        // the pages of a comparison cover its runs.
         let top = all.join(name.split('/').next().expect("it is in a folder"));
         let path = all.join(&name);
         for bit in bits(content.len()) {
@@ -57,8 +58,8 @@ fn verify_sees_every_flipped_bit_and_every_missing_file() {
             tried += 1;
         }
         fs::remove_file(&path).expect("removable");
-        // No checksum covers the time, and without checksums a folder looks like one of an earlier
-        // version.
+        // No checksum covers the elapsed time. Without checksums,
+        // a folder looks like a folder of an earlier version.
         let is_told = !name.ends_with("timing.json") && !name.ends_with("SHA256SUMS");
         let is_only_manifest = name == "run/manifest.json";
         assert!(!is_told || problems(&top) > 0 || is_only_manifest, "{name} went unnoticed");
@@ -76,7 +77,7 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let pages = || -> Option<(String, String)> {
             let report = Report::load(&dir, &[]).ok()?;
             let text = (report.text(), report.json().ok()?);
-            // Writing the page again reads files that other checks do not read.
+            // The program reads files that other checks do not read when it writes the page again.
             report.write().ok()?;
             Some(text)
         };
@@ -85,7 +86,8 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let page = page_of();
         let sums = fs::read(dir.join("SHA256SUMS")).expect("written");
         for (name, content) in desk.files(folder) {
-            // Pages are written again, and only the order of a comparison is read from them.
+            // Pages are written again, and the program reads only the order of a
+            // comparison from them.
             if name.ends_with("report.html") || ["comparison.csv", "comparison.parquet"].contains(&&*name) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Messages to users about deadlocks and storms.
+//! Tests of the messages to users about deadlocks and storms.
 
 use crate::support::Desk;
 

@@ -1,12 +1,12 @@
-//! Checks that no name in a foreign file can steer the terminal or a page.
+//! Tests that no name in an input file can control the terminal or a page.
 
 use crate::support::{Desk, TINY};
 use std::fs;
 use std::path::Path;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
-/// Characters that clear a screen, retitle a terminal, and reverse the text after them: as JSON
-/// writes them, and as a CSV file does.
+/// Characters that clear a screen, retitle a terminal, and reverse the text after them.
+/// The texts are written as in a JSON file and as in a CSV file.
 const JSON: &str = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066\u061c";
 const RAW: &str = "\u{1b}[2J\u{1b}]0;pwn\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}";
 
@@ -14,8 +14,8 @@ fn is_hidden(character: char) -> bool {
     bufferlab_units::is_hidden(character) && character != '\n' && character != '\t'
 }
 
-/// Asserts that the output of a command has no hidden character; returns whether it quoted the
-/// name.
+/// Asserts that the output of a command has no hidden character.
+/// Returns whether the output quoted the name.
 fn check(desk: &Desk, args: &[&str]) -> bool {
     let output = desk.output(args);
     let mut is_quoted = false;
@@ -30,7 +30,7 @@ fn check(desk: &Desk, args: &[&str]) -> bool {
     is_quoted
 }
 
-/// Asserts that the pages of a command have no hidden character; returns their number.
+/// Asserts that the pages of a command have no hidden character. Returns the number of pages.
 fn check_pages(folder: &Path) -> usize {
     let mut pages = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -80,7 +80,7 @@ fn names_of_a_configuration_steer_nothing() {
         }
         check(&desk, &["sonic", "explain", "switch", "--chip", RAW]);
     }
-    // Without any quoted name, the test is empty.
+    // The test would check no text if no name were quoted.
     assert!([0, 2, 5, 10].iter().all(|number| quoted[*number] > 0), "{quoted:?}");
 }
 
@@ -99,7 +99,7 @@ const NAMES: [&str; 8] = [
 #[test]
 fn files_and_lists_steer_nothing() {
     let desk = Desk::with_tiny();
-    // A class in a flow list, which is refused like a name in a scenario.
+    // A class in a flow list is refused like a name in a scenario.
     let (workload, _) = TINY.split_once("[[workload]]").expect("a workload");
     let scenario = format!("{workload}[[workload]]\nkind = \"flow_list\"\nfile = \"flows.csv\"\n");
     desk.write("list.toml", &scenario);
@@ -112,7 +112,7 @@ fn files_and_lists_steer_nothing() {
             assert!(output.status.code() == Some(1) && said.contains("hidden character, U+"), "{said}");
         }
     }
-    // Columns, names of files, values and keys of a scenario.
+    // The names are columns, names of files, values and keys of a scenario.
     desk.write("flows.csv", &format!("src,dst,size_bytes,start_ns,{RAW}\n0,1,1000,1,a\n"));
     check(&desk, &["run", "list.toml"]);
     check(&desk, &["report", "results"]);
@@ -133,7 +133,7 @@ fn files_and_lists_steer_nothing() {
         check(&desk, &["check", "hostile.toml"]);
         check(&desk, &["run", "hostile.toml"]);
     }
-    // A comment is shown beside a mistake.
+    // The program shows a comment beside a mistake.
     desk.write("hostile.toml", &TINY.replace("kind = \"incast\"", "kind = \"incst\" # \u{202e}\u{2066}"));
     check(&desk, &["check", "hostile.toml"]);
     check(&desk, &["--color", "never", "run", "hostile.toml"]);

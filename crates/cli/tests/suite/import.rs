@@ -1,4 +1,4 @@
-//! `import`: files of other simulators become scenarios that run.
+//! Tests of `import`: files of other simulators become scenarios that run.
 
 use crate::support::{Desk, text};
 use std::io::Write;

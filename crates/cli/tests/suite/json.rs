@@ -1,17 +1,17 @@
-//! Checks that the output of `--json` follows the published schemas and agrees with the files.
+//! Tests that the output of `--json` follows the published schemas and agrees with the files.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
 use std::fs;
 
-/// Output of a command, checked against a published schema.
+/// Output of a command that satisfies a published schema.
 fn printed(desk: &Desk, command: &[&str], schema: &str) -> Value {
     let output = desk.output(command);
     assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
     by_schema(desk, &output.stdout, schema)
 }
 
-/// Output that the caller has, checked against a published schema.
+/// Checks output of a command against a published schema.
 pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
     let value: Value = serde_json::from_slice(printed)
         .unwrap_or_else(|error| panic!("{schema}: {error}: {}", text(printed)));
@@ -23,7 +23,7 @@ pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(value["format_version"], version);
-    // A schema that accepts anything checks nothing.
+    // A schema that accepts any value would check nothing.
     assert!(!validator.is_valid(&Value::Array(Vec::new())));
     value
 }
@@ -134,7 +134,7 @@ rate = "1 Gb/s"
     assert_eq!((compared["packets"].as_u64(), compared["differences"].as_u64()), (Some(3000), Some(0)));
     let lost = ["dropped", "evicted", "sent"].map(|what| compared[what].as_u64().expect("a number"));
     assert!(lost[0] > 0 && lost.iter().sum::<u64>() == 3000, "{compared:#}");
-    // The document is valid even if the testbed cannot run here.
+    // The document is valid even if this machine cannot run the testbed.
     let checked = desk.output(&["testbed", "check", "--json"]);
     let found = by_schema(&desk, &checked.stdout, "testbed-check");
     assert_eq!(found["can_run"], checked.status.success(), "{found:#}");

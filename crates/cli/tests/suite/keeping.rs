@@ -1,4 +1,5 @@
-//! Checks what commands keep: results of another scenario, and checksums of written files.
+//! Tests of what commands keep in a folder: results of another scenario,
+//! and checksums of written files.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -8,7 +9,7 @@ fn a_run_does_not_replace_the_results_of_another_scenario_unless_told_to() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let first = desk.files("mine");
-    // The same scenario can run again.
+    // The scenario of the folder can run again.
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let other = ["run", "tiny.toml", "--set", "switch.policy=cs", "--out", "mine"];
     let output = desk.output(&other);
@@ -52,7 +53,7 @@ fn verify_says_what_is_damaged_or_missing_and_so_does_the_report() {
         insta::assert_snapshot!("verify_finds_damage", desk.terminal(&["verify", "mine"]));
         insta::assert_snapshot!("a_report_of_damaged_tables", desk.terminal(&["report", "mine"]));
     });
-    // The command that made the folder repairs it, and leaves intact files alone.
+    // The command that made the folder repairs it, and does not change intact files.
     let whole = desk.files("mine/dt/seed-2");
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
     desk.succeed(&["verify", "mine"]);
@@ -71,13 +72,14 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
     assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
-    // As the baseline, the variant has the same traffic as itself, so it must not have the caveat.
+    // As the baseline, the variant is compared with its own traffic, so it must not
+    // have the caveat.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
     assert!(manifest("all/longer/seed-1").contains("other-traffic"));
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
     assert!(said.contains("2 runs are there already"), "{said}");
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
-    // Only a run checks invariants, and results of another version are not reused.
+    // Only a run checks invariants, and the program does not reuse results of another version.
     assert!(!compare(&["--seeds", "1", "--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =
@@ -152,7 +154,7 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
             "mine",
         ])
     };
-    // No result of random traffic is known to a millionth, so all seeds are needed.
+    // No result of random traffic is exact to a millionth, so the command needs all seeds.
     let strict = until("0.0001%");
     let said = text(&strict.stderr).clone();
     assert!(strict.status.success(), "{said}");
@@ -164,7 +166,7 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // Earlier seeds beyond those of a look do not count, so the first look is the last one.
+    // Earlier seeds beyond the checked number do not count, so the first check is the last one.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();

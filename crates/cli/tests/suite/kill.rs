@@ -1,5 +1,5 @@
-//! Checks that a killed or interrupted run leaves nothing that looks like a result, harms no
-//! earlier result, and can start again. Two commands at once do not disturb each other.
+//! Tests that a killed or interrupted run leaves no file that looks like a result,
+//! damages no earlier result, and can start again. Two commands at once do not disturb each other.
 
 use crate::support::{Desk, TINY, text};
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a run of several minutes, and waits until the run writes into the hidden folder
-/// `partial`.
+/// Starts a run of several minutes, and waits until the run writes into the
+/// hidden folder `partial`.
 fn start_and_wait(desk: &Desk, args: &[&str], partial: &str) -> Child {
     let mut command = desk.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -33,7 +33,7 @@ fn start_and_wait(desk: &Desk, args: &[&str], partial: &str) -> Child {
     child
 }
 
-/// Kills a run while it writes into `partial`.
+/// Kills a run while the run writes into the folder `partial`.
 fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
     let mut child = start_and_wait(desk, args, partial);
     child.kill().expect("it can be killed");
@@ -88,12 +88,12 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
 }
 
 /// Starts a command and kills it, each time a little later, until it was killed `times` times. Then
-/// lets it finish.
+/// the command runs to its end.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =
             desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
-        // Early and late moments alternate. A command that finishes first needs no kill.
+        // Early and late moments alternate. A command that ends before the kill needs no kill.
         std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 90)));
         drop(child.kill());
         child.wait().expect("it ends");
@@ -101,7 +101,7 @@ fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     desk.succeed(args);
 }
 
-/// The files of a folder, except files with elapsed times.
+/// The files of a folder, except the files with elapsed times.
 pub(crate) fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
@@ -168,7 +168,8 @@ metric = "qct"
     assert!(desk.path("killed/study/buffers/figure.html").is_file());
 }
 
-/// Presses Ctrl-C while the run writes into `partial`; returns its messages on stderr.
+/// Presses Ctrl-C while the run writes into the folder `partial`.
+/// Returns the run's messages on stderr.
 #[cfg(unix)]
 fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String {
     let child = start_and_wait(desk, args, partial);
@@ -176,7 +177,7 @@ fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String 
     assert!(kill.expect("there is kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    // Joins wrapped lines.
+    // The function joins wrapped lines of the message.
     text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
 }
 
@@ -263,7 +264,7 @@ fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
     assert!(text(&output.stderr).contains("1 unfinished run"), "{}", text(&output.stderr));
     assert!(!desk.path("all/dt/.seed-1.partial").exists());
     assert!(desk.path("all/dt/.mine.partial/thesis.tex").is_file(), "somebody's folder stays");
-    // A run also leaves such a folder in place: the folder is no leftover of a run.
+    // A run does not remove such a folder, because no run has left it.
     desk.write("own/.first.partial/thesis.tex", "hard work");
     let output = desk.output(&["run", "tiny.toml", "--out", "own/first"]);
     assert_eq!(output.status.code(), Some(1));

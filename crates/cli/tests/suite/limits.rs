@@ -1,4 +1,4 @@
-//! Checks that the page has every limit, and that each limit refuses input just above it.
+//! Tests that the page of limits has every limit, and that each limit refuses input just above it.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};
@@ -7,12 +7,12 @@ use bufferlab_params::Limit;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Input just above a limit.
+/// Input that is just above a limit.
 enum Above {
-    /// A command in a folder with `tiny.toml`, and words of its error.
+    /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// A test elsewhere, by file and name, if the input is too large or too far from the command
-    /// line.
+    /// Another test, by file and name. It is used if the input is too large or the command line
+    /// does not reach the limit.
     Test(&'static str, &'static str),
 }
 
@@ -20,7 +20,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Runs `check` with other values of keys.
+/// Runs `check` with the given values of keys.
 fn set(keys: &[(&str, &str)], wanted: &str) -> Above {
     let mut args = vec!["check".to_owned(), "tiny.toml".to_owned()];
     for (key, value) in keys {
@@ -46,7 +46,7 @@ fn list(numbers: std::ops::RangeInclusive<u32>, unit: &str) -> String {
     numbers.map(|number| format!("{number}{unit}")).collect::<Vec<_>>().join(",")
 }
 
-/// The case of a limit. Add a case for each new limit.
+/// The test case of a limit. Each new limit needs a new case.
 fn above(limit: Limit) -> Above {
     const VIEW: &str = "crates/view/tests/suite/http.rs";
     const SONIC: &str = "crates/sonic/tests/suite/hostile.rs";
@@ -181,14 +181,14 @@ fn above(limit: Limit) -> Above {
     }
 }
 
-/// A folder with files that exceed limits.
+/// A folder with files that each exceed a limit.
 fn desk() -> Desk {
     let desk = Desk::with_tiny();
     let bare = crate::support::TINY.split("[topology]").next().expect("a head").to_owned();
     let rest = &crate::support::TINY[crate::support::TINY.find("[switch]").expect("a switch")..];
     desk.write("bare.toml", &format!("{bare}\n{rest}"));
     desk.write("long.toml", &format!("{}\n# {}", crate::support::TINY, "x".repeat(32_000_000)));
-    // A sparse file of zeros takes no space.
+    // A sparse file of zeros needs no space on the disk.
     File::create(desk.path("large.csv")).and_then(|file| file.set_len(1_000_000_001)).expect("a file");
     for number in 0..40 {
         desk.write(&format!("e{number}.toml"), &format!("extends = \"e{}.toml\"\n", number + 1));
@@ -222,7 +222,7 @@ fn the_page_of_limits_is_as_declared() {
     assert_all([check_file("docs/reference/limits.md", &limits_page())]);
 }
 
-/// Constants that bound something other than input, and are on no page.
+/// Constants that limit something other than input. The page does not list them.
 const OTHERS: &[&str] = &[
     // Limits of drawings, reports and terminals.
     "WIDTH_MAX",
@@ -273,7 +273,7 @@ const OTHERS: &[&str] = &[
     "ROUND_TRIPS_MAX",
     "VISITS_MAX",
     "MAX",
-    // Suggested names, shown messages, and a share of a pool.
+    // Limits of suggested names and of shown messages, and a limit of a share of a pool.
     "MISSPELT_MAX",
     "SHOWN_MAX",
     "KEY_MAX",
@@ -282,7 +282,7 @@ const OTHERS: &[&str] = &[
     "CONNECTION_MAX",
 ];
 
-/// Every new bound is declared for the page, or named above.
+/// Every new constant that limits input must be declared for the page, or named above.
 #[test]
 fn every_constant_that_is_a_bound_is_declared_or_known() {
     let mut unknown = Vec::new();
@@ -319,7 +319,7 @@ fn every_constant_that_is_a_bound_is_declared_or_known() {
     );
 }
 
-/// Sources below a folder, without tests.
+/// Collects the source files below a folder, without tests.
 fn collect(folder: &Path, sources: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(folder).expect("readable").flatten() {
         let path = entry.path();

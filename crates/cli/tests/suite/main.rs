@@ -1,5 +1,5 @@
-//! Tests of the command line as users meet it: its output, the stream it goes to, and the files on
-//! disk.
+//! Tests of the command line as users meet it: its output, the streams of its output,
+//! and the files on disk.
 
 mod content;
 mod dctcp;

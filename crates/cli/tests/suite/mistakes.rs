@@ -1,9 +1,9 @@
-//! Checks the whole terminal after typical mistakes: the place, the mistake, the expected value,
+//! Tests of the whole terminal after typical mistakes: the place, the mistake, the expected value,
 //! and the hint.
 
 use crate::support::{Desk, TINY};
 
-/// A scenario that differs from the tiny one in one place.
+/// A folder with a scenario that differs from the tiny scenario in one place.
 fn scenario_with(from: &str, to: &str) -> Desk {
     assert_eq!(TINY.matches(from).count(), 1, "{from:?} stands once in the scenario");
     let desk = Desk::new();
@@ -11,8 +11,8 @@ fn scenario_with(from: &str, to: &str) -> Desk {
     desk
 }
 
-/// Output of a refused command. The output is on stderr; the exit code is 1 for a mistake in a
-/// file, 2 for one in the command line.
+/// Output of a refused command, which is on stderr. The exit code is 1 for a mistake in a file,
+/// and 2 for a mistake in the command line.
 fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(exit_code), "{}", desk.terminal(args));
@@ -20,7 +20,7 @@ fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     desk.terminal(args)
 }
 
-/// Output for a mistake in the scenario, which names file, line and key, and gives a hint.
+/// Output for a mistake in the scenario. The output names file, line and key, and gives a hint.
 fn mistake_in_file(desk: &Desk, key: &str, place: &str) -> String {
     let shown = refused(desk, 1, &["run", "tiny.toml"]);
     assert!(shown.contains(&format!("× {key}: ")), "the key {key} is named:\n{shown}");
@@ -52,7 +52,7 @@ fn mistakes_in_a_scenario_are_shown_in_their_line() {
     }
 }
 
-/// The tiny scenario with other traffic.
+/// The tiny scenario with another workload.
 fn with_workload(keys: &str) -> Desk {
     let start = TINY.find("[[workload]]").expect("it has a workload");
     let end = TINY.find("[output]").expect("it has an output");
@@ -195,13 +195,13 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let shown = desk.terminal(&[&["compare", "tiny.toml"], &all[..]].concat());
     assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
     assert!(!shown.contains("not shown") && !page().contains("Also here"), "{shown}");
-    // A report can have fewer seeds than the folder.
+    // A report can have fewer seeds than its folder.
     let fewer = ["--policies", "dt,cs", "--seeds", "2", "--out", "all", "--json"];
     let shown = desk.succeed(&[&["compare", "tiny.toml"], &fewer[..]].concat());
     let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(comparison["seeds"].as_array().map(Vec::len), Some(2));
     desk.succeed(&["verify", "all"]);
-    // With `--replace`, a different scenario replaces the first one.
+    // With `--replace`, a different scenario replaces the first scenario.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
 }
@@ -215,7 +215,7 @@ fn reports_need_results() {
     snapshot!("report_on_a_file", refused(&desk, 1, &["report", "tiny.toml"]));
 }
 
-/// Checks that a refused command names all `parts`.
+/// Checks that the output of a refused command names all `parts`.
 fn names(desk: &Desk, code: i32, args: &[&str], parts: &[&str]) {
     let shown = refused(desk, code, args);
     let flat = shown.replace("\n  │ ", " ").replace("\n        ", " ");

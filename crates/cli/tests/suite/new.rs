@@ -1,4 +1,4 @@
-//! `new` writes files that run at once, and overwrites nothing.
+//! Tests that `new` writes files that run at once, and that it overwrites no file.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -7,14 +7,14 @@ use std::process::Command;
 
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The command after `next: bufferlab`.
+/// The command that the output suggests after `next: bufferlab`.
 fn next(stderr: &[u8]) -> Vec<String> {
     let said = text(stderr);
     let line = said.lines().find_map(|line| line.strip_prefix("next: bufferlab ")).expect("a next command");
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// Writes something new, then runs the command that it prints with `more` arguments.
+/// Writes something with `new`, then runs the command that `new` prints with `more` arguments.
 fn write_and_run(desk: &Desk, args: &[&str], more: &[&str]) -> String {
     let output = desk.output(args);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -83,8 +83,8 @@ fn names_that_cannot_work_are_refused_before_anything_is_written() {
     assert!(desk.files(".").is_empty());
 }
 
-/// Takes a minute after a change of the engine, because another workspace compiles the engine
-/// again. The libraries of others come from this workspace's target folder.
+/// The test takes a minute after a change of the engine, because another workspace compiles the
+/// engine again. Other libraries come from this workspace's target folder.
 #[test]
 fn the_crate_of_a_new_policy_compiles_outside_of_the_checkout() {
     let desk = Desk::new();

@@ -1,5 +1,5 @@
-//! Tests that iperf3 and memcached carry the workloads of a testbed, if they are installed and this
-//! machine allows namespaces.
+//! Tests that iperf3 and memcached send the workloads of a testbed,
+//! if they are installed and this machine allows namespaces.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, ProgressRow, QueryRow, QueueRow};
@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Two servers answer four items of 16 KB at a time beside an endless flow, in separate queues.
+/// Scenario of two servers that answer four items of 16 KB at a time beside an endless flow,
+/// in separate queues.
 const SCENARIO: &str = r#"
 duration = "2500 ms"
 drain = "500 ms"
@@ -76,7 +77,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Whether both programs are installed; prints a message if not.
+/// Whether both programs are installed. The function prints a message if not.
 fn installed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -104,13 +105,13 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
     let queries = result.load::<QueryRow>().expect("a table");
     let done: Vec<_> = queries.iter().filter_map(|query| query.qct_ns).collect();
     assert!(done.len() >= 3, "queries follow each other: {}", done.len());
-    // 64 KB at 100 Mb/s take 5.1 ms, and a round trip 2 ms.
+    // An answer of 64 KB takes 5.1 ms at 100 Mb/s, and a round trip takes 2 ms.
     assert!(done.iter().all(|ns| *ns > 7_000_000), "no query is faster than the line: {done:?}");
     let flows = result.load::<FlowRow>().expect("a table");
     let items: Vec<_> = flows.iter().filter(|flow| flow.query_id.is_some()).collect();
     assert!(items.iter().all(|flow| flow.size_bytes == 16_000 && flow.dst_host == 0), "an item is an answer");
     let finished = items.iter().filter(|flow| flow.fct_ns.is_some());
-    // 16,037 B with the lines around a value: twelve segments.
+    // An answer has 16,037 B with the lines around a value, so twelve segments.
     assert!(
         finished.clone().all(|flow| flow.sent_packets >= 12),
         "the switch has seen all packets of an answer"
@@ -129,11 +130,12 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
         (2.0..3.5).contains(&seconds) && (20.0..94.2).contains(&goodput),
         "{seconds} s at {goodput} Mb/s"
     );
-    // The byte count of iperf3 equals the packets at the switch, except for packets in flight at
-    // its end.
+    // The byte count of iperf3 equals the packets at the switch, except for packets that were in
+    // flight at its end.
     let carried = (long.sent_packets - long.dropped_packets) as f64 * 1_448.0;
     assert!((carried / long.size_bytes as f64 - 1.0).abs() < 0.1, "{carried} B and {} B", long.size_bytes);
-    // memcached answers in the queue of its client's code point; iperf3 uses the other queue.
+    // The answers of memcached are in the queue of the client's code point,
+    // and packets of iperf3 in the second queue.
     let queues = result.load::<QueueRow>().expect("a table");
     let port =
         |priority: u8| queues.iter().find(|row| (row.port, row.priority) == (0, priority)).expect("a queue");
@@ -163,7 +165,7 @@ fn what_the_programs_cannot_carry_is_refused_with_the_key() {
         let output = run(folder.path(), &["--set", change]);
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{change}");
-        // The terminal breaks lines anywhere.
+        // The terminal may break lines at any place.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(told.contains(key) && told.contains("host.applications = \"own\""), "{change}: {told}");
     }

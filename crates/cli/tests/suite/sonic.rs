@@ -1,4 +1,4 @@
-//! Tests of every `sonic` command on the small switch, and of its messages about faulty files.
+//! Tests of every `sonic` command on the small switch, and of the messages about faulty files.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
 
-/// A desk with the small switch in `switch/`, and a changed copy in `changed/`.
+/// A folder with the small switch in `switch/`, and a changed copy in `changed/`.
 fn desk(from: &str, to: &str) -> Desk {
     let desk = Desk::new();
     for entry in fs::read_dir(Path::new(SWITCH)).expect("the example is there") {

@@ -1,9 +1,10 @@
-//! A scenario from standard input is the scenario in a file, and `--seed` the key `seed`.
+//! Tests that a scenario from standard input equals the scenario in a file,
+//! and that `--seed` equals the key `seed`.
 
 use crate::support::{Desk, TINY, text};
 use std::path::Path;
 
-/// Runs a command that must succeed with [`TINY`] on standard input; returns stdout and stderr.
+/// Runs a command that must succeed with [`TINY`] on standard input. Returns stdout and stderr.
 fn succeed(desk: &Desk, args: &[&str]) -> (String, String) {
     let output = desk.output_of(args, TINY.as_bytes());
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
@@ -43,7 +44,7 @@ fn errors_name_it_and_its_paths_are_those_of_the_folder_one_is_in() {
     let said = text(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(said.contains("<stdin>:24:10") && said.contains("workload.0.fan_in"), "{said}");
-    // A scenario on standard input can extend a file, and refer to one.
+    // A scenario on standard input can extend a file, and can refer to a file.
     let child = b"extends = \"tiny.toml\"\nname = \"child\"\n";
     let output = desk.output_of(&["check", "-"], child);
     assert!(text(&output.stdout).starts_with("child: Queries"), "{}", text(&output.stderr));

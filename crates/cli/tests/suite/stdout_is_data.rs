@@ -1,4 +1,4 @@
-//! Checks the streams: data on stdout, everything else on stderr, colours only on request.
+//! Tests of the streams: data on stdout, all other text on stderr, and colours only on request.
 
 use crate::support::{Desk, text};
 use std::process::Stdio;
@@ -15,7 +15,7 @@ fn stdout_has_only_data_and_paths_of_a_run_are_told_on_stderr() {
     }
 }
 
-/// The buffer has four parts of 50 KB. The output names each policy that needs more.
+/// The buffer has four parts of 50 KB. The output names each policy that needs a larger buffer.
 #[test]
 fn all_policies_that_fit_are_compared_and_the_others_named_with_the_reason() {
     let desk = Desk::with_tiny();
@@ -94,7 +94,7 @@ fn colours_can_be_forced_and_forbidden_for_errors_of_both_kinds() {
     }
 }
 
-/// Runs a command whose reader ends before it reads anything, as `| true` does.
+/// Runs a command whose reader ends before it reads any text, as `| true` does.
 fn run_without_readers(desk: &Desk, args: &[&str], stdout: bool, stderr: bool) -> std::process::ExitStatus {
     let closed = || {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -119,7 +119,7 @@ fn a_reader_that_has_gone_is_no_error() {
         }
     }
     assert!(desk.path("results/tiny/report.html").is_file(), "the run was completed");
-    // An error stays an error and does not become a panic.
+    // The error is still an error and does not become a panic.
     assert_eq!(run_without_readers(&desk, &["run", "absent.toml"], true, true).code(), Some(1));
 }
 
@@ -147,7 +147,7 @@ fn errors_have_colours_where_they_are_asked_for_and_nowhere_else() {
     assert!(!escape(&["run", "nosuch.toml"]));
 }
 
-/// bash reads the script and completes a typed line with it.
+/// The program bash reads the script and completes a typed line with it.
 #[test]
 fn a_shell_completes_commands_options_and_values() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Helpers of all tests: a working folder, and the terminal as the user sees it.
+//! Helpers of all tests: a working folder, and the terminal output as the user sees it.
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The scenarios of the repository.
+/// Folder of the repository's scenarios.
 pub(crate) const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 
-/// Ten queries on one switch: a run takes milliseconds.
+/// Scenario of ten queries on one switch, which runs in milliseconds.
 pub(crate) const TINY: &str = r#"# Three servers answer one client.
 name = "tiny"
 description = "Queries to three servers on one switch"
@@ -43,7 +43,7 @@ queries_per_second_per_host = 250.0
 sample_interval = "50 us"
 "#;
 
-/// An empty folder to run commands in.
+/// An empty folder in which a test runs commands.
 pub(crate) struct Desk {
     folder: TempDir,
 }
@@ -53,14 +53,14 @@ impl Desk {
         Self { folder: TempDir::new().expect("a temporary folder") }
     }
 
-    /// A desk with [`TINY`] as `tiny.toml`.
+    /// A folder with [`TINY`] as `tiny.toml`.
     pub(crate) fn with_tiny() -> Self {
         let desk = Self::new();
         desk.write("tiny.toml", TINY);
         desk
     }
 
-    /// A desk with a copy of the repository's scenarios.
+    /// A folder with a copy of the repository's scenarios.
     pub(crate) fn with_scenarios() -> Self {
         let desk = Self::new();
         fs::create_dir(desk.path("scenarios")).expect("writable");
@@ -83,7 +83,8 @@ impl Desk {
         fs::write(path, text).expect("writable");
     }
 
-    /// `bufferlab` in this folder, in an environment without settings for colours and widths.
+    /// A command of `bufferlab` in this folder, in an environment without settings for
+    /// colours and widths.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bufferlab"));
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
@@ -97,24 +98,24 @@ impl Desk {
         self.command(args).output().expect("bufferlab starts")
     }
 
-    /// Output of a command with a text on standard input.
+    /// Output of a command that gets a text on standard input.
     pub(crate) fn output_of(&self, args: &[&str], input: &[u8]) -> Output {
         let mut command = self.command(args);
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().expect("bufferlab starts");
-        // A command that does not read may end before the whole text is written.
+        // A command that reads no input may end before the whole text is written.
         drop(child.stdin.take().expect("a pipe").write_all(input));
         child.wait_with_output().expect("it ends")
     }
 
-    /// Runs a command that must succeed; returns stdout.
+    /// Runs a command that must succeed. Returns its stdout.
     pub(crate) fn succeed(&self, args: &[&str]) -> String {
         let output = self.output(args);
         assert!(output.status.success(), "{}", self.show(args, &output));
         text(&output.stdout)
     }
 
-    /// The command line and its output.
+    /// The command line of a command and its output.
     pub(crate) fn terminal(&self, args: &[&str]) -> String {
         self.show(args, &self.output(args))
     }
@@ -134,7 +135,7 @@ impl Desk {
         shown.replace(&self.folder.path().display().to_string(), "[DESK]")
     }
 
-    /// Every file below `folder` with its content, by path.
+    /// Every file below `folder` with its content, by its path.
     pub(crate) fn files(&self, folder: &str) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.path(folder), Path::new(""), &mut all);
@@ -154,7 +155,7 @@ fn collect(folder: &Path, name: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// An argument in the notation of a shell.
+/// Writes an argument in the notation of a shell.
 fn quote(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }

@@ -1,4 +1,5 @@
-//! Tests of sweeps: a grid can be interrupted, resumed and extended, and names its failed points.
+//! Tests of sweeps: a user can interrupt, resume and extend a grid,
+//! and the output names failed points.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
@@ -23,7 +24,7 @@ fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
     let desk = desk();
     desk.succeed(&[&GRID[..], &["--out", "whole"]].concat());
     desk.succeed(&[&GRID[..], &["--out", "broken"]].concat());
-    // The state after a kill: missing runs, one partial run, no summaries.
+    // The folder is in the state after a kill: missing runs, one partial run, no summaries.
     let broken = desk.path("broken");
     std::fs::remove_dir_all(broken.join("switch.buffer=50-KB/abm")).expect("it was run");
     std::fs::remove_dir_all(broken.join("switch.buffer=100-KB/dt/seed-2")).expect("it was run");
@@ -79,7 +80,7 @@ fn failing_points_are_named_and_the_others_are_complete() {
     });
 }
 
-/// The numbers that the page's script reads.
+/// The numbers that the script of the page reads.
 fn numbers(page: &str) -> Value {
     let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
     let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
@@ -126,7 +127,8 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
         }
         in_table += 1;
         for at in 0..5 {
-            // This JSON parser may round the last bit; a browser's does not.
+            // This JSON parser may round the last bit of a number, which the parser of a
+            // browser does not.
             let same = match (cell[at].as_f64(), field(at)) {
                 (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
                 (one, other) => one == other,
@@ -136,9 +138,9 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
     }
     assert_eq!(in_page, in_table);
     assert!(in_table > 100, "{in_table}");
-    // Sizes in different units have positions in one unit.
+    // Sizes in different units have positions in one common unit.
     assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
-    // The page has charts without JavaScript, and fetches nothing.
+    // The page has charts without JavaScript, and loads nothing from a network.
     let html = read("sweep.html");
     assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
     assert!(!html.contains("src=") && !html.contains("<link"));
@@ -156,7 +158,7 @@ fn a_sweep_prints_findings_and_caveats_and_its_page_opens_on_the_ranked_metric()
     let (tables, caveats) = shown.split_once("\nBefore you trust these numbers:\n").expect("caveats");
     let caveat = json["caveats"][0]["message"].as_str().expect("a caveat");
     assert!(words(caveats).contains(&words(caveat)), "{shown}");
-    // The first table and the first chart have the metric of the first column of a ranked table.
+    // The first table and the first chart show the metric of the first column of a ranked table.
     assert!(tables.contains("\n\nincast queries: QCT mean [ms]\n  switch.buffer "), "{shown}");
     let page = std::fs::read_to_string(desk.path("out/sweep.html")).expect("written");
     let numbers = numbers(&page);
@@ -191,7 +193,7 @@ fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
         "{svg}"
     );
     assert!(desk.files("figures")["class-incast-qct_mean_ms.pdf"].starts_with(b"%PDF-1.4\n"));
-    // Without named metrics, the figures show all headline metrics.
+    // If the user names no metrics, the figures show all headline metrics.
     desk.succeed(&["report", "out", "--figures", "all"]);
     assert!(desk.files("all").len() > 8);
     for mistake in [["--label", "abn=ABM"], ["--metric", "qct"]] {

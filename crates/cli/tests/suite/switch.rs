@@ -1,5 +1,5 @@
-//! Tests of the switch of real packets as a process: its end, its files, its rights, and its
-//! warnings.
+//! Tests of the switch of real packets as a process: how it ends, its files, its rights,
+//! and its warnings.
 
 use crate::switch_bench::{Bench, is_root, verify};
 use crate::testbed::allowed;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const ETHS: [&str; 2] = ["eth1", "eth2"];
 const WRITING: &str = "--record record --capture capture";
 
-/// Names of the files in a folder of the bench.
+/// Names of the files in a folder of the test bench.
 fn names(bench: &Bench, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(bench.path(folder)).expect("a folder").flatten();
     let mut names: Vec<_> = entries.map(|one| one.file_name().to_string_lossy().into_owned()).collect();
@@ -57,7 +57,7 @@ fn the_record_of_a_killed_switch_is_read_up_to_its_last_mark() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", WRITING);
-    // At the start the file has only a header.
+    // At the start, the file of the record has only a header.
     assert!(
         std::fs::read_to_string(bench.path("record/packets.csv")).expect("a file").starts_with("time_ps,")
     );
@@ -97,7 +97,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
         let status = bench.wait();
         let told = bench.errors();
         assert_eq!(status.code(), Some(1), "{args}: {told}");
-        // Joins wrapped lines.
+        // The test joins wrapped lines of the message.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         for (part, other) in expected.iter().zip(["cannot write the record", "cannot write the captures"]) {
             assert!(told.contains(part), "{args}: {told}");
@@ -107,7 +107,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
     }
 }
 
-/// A bridge discards frames for other addresses, as the address filter of a card does.
+/// A bridge discards frames for other addresses, as the address filter of a network card does.
 #[test]
 fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     if !allowed("ports with an address filter") {
@@ -122,7 +122,7 @@ fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     });
     let before = bench.counter("h1", "Icmp", "InDestUnreachs");
     bench.send(4);
-    // Each datagram is answered, because no process listens.
+    // Each datagram is answered, because no process listens on its port.
     bench.until("4 of 4 answers", || bench.counter("h1", "Icmp", "InDestUnreachs") == before + 4);
     bench.signal("KILL");
     bench.wait();
@@ -207,14 +207,14 @@ fn an_interface_that_goes_down_comes_back_or_is_removed_is_noticed() {
     );
 }
 
-/// Hosts behind veth leave checksums to their cards by default.
+/// Hosts behind veth leave checksums to their network cards by default.
 #[test]
 fn unfinished_checksums_are_finished_and_counted() {
     if !allowed("unfinished checksums") {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // More datagrams at once do not fit into the buffer.
+    // The buffer has no space for more datagrams at once.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);
@@ -233,7 +233,7 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
-        // The answers show that the hosts know each other's address.
+        // The answers show that each host knows the address of the other host.
         bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
@@ -247,7 +247,7 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     };
     let text = late("");
     assert!(text.contains("\nINCONCLUSIVE: p99.9 is above 1 ms"), "{text}");
-    // Both packets were stored at a time, so their peak and stay are above zero.
+    // Both packets were stored for some time, so their peak and stay are above zero.
     assert!(text.contains("buffer 20.0 KB, at most "), "{text}");
     assert!(!text.contains(" ns, p99.9"), "figures have units that suit them: {text}");
     let summary: serde_json::Value = serde_json::from_str(&late("--json")).expect("JSON");
@@ -302,7 +302,8 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     let (is_same, printed, told) = write(&cut, Some("1,1500000,running\n2,99"));
     assert!(is_same && printed.contains("1 packets: 1 sent"), "{printed}{told}");
     assert!(told.contains("1 complete lines, and 14 B of a line that is cut"), "{told}");
-    // Without a progress file, or before its first mark, the missing part of a record is unknown.
+    // If the progress file is missing or has no mark yet, the length of a record's missing
+    // part is unknown.
     for progress in [None, Some(""), Some("1,1000000,running\n"), Some("7,9000000,running\n")] {
         let (is_same, _, told) = write(&cut, progress);
         assert!(!is_same && told.contains("nothing of it can be compared"), "{progress:?}: {told}");
@@ -311,10 +312,10 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
         let (is_same, _, told) = write(empty, Some(""));
         assert!(!is_same && told.contains("0 complete lines"), "{empty:?}: {told}");
     }
-    // Older versions wrote a whole record without that file.
+    // Older versions wrote a complete record without the progress file.
     let (is_same, printed, told) = write(&format!("{header}{row}"), None);
     assert!(is_same && told.is_empty(), "{printed}{told}");
-    // A faulty line before the end is an error, and not a missing end.
+    // A faulty line before the end is an error. It does not count as a missing end.
     let (is_same, _, told) = write(&format!("{header}{row}2000000,a,b,10\n{row}"), Some(""));
     assert!(!is_same && told.contains("packets.csv"), "{told}");
 }

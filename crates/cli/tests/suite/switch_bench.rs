@@ -1,4 +1,5 @@
-//! A bench with a switch of real packets between two hosts, in namespaces that end with the bench.
+//! A test bench with a switch of real packets between two hosts,
+//! in namespaces that end with the bench.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Hosts h1 and h2 (10.0.0.1 and 10.0.0.2) behind eth1 and eth2, and a small disk.
+/// Script that sets up hosts h1 and h2 (10.0.0.1 and 10.0.0.2) behind eth1 and eth2,
+/// and a small disk.
 const NETWORK: &str = r"set -e
 mount -t tmpfs none /run
 mkdir /run/full
@@ -24,18 +26,18 @@ for n in 1 2; do
 done
 ";
 
-/// A running switch and its folder.
+/// A running switch and the folder of its files.
 pub(crate) struct Bench {
     child: Child,
     pub(crate) folder: TempDir,
 }
 
-/// Longest wait for any condition.
+/// Longest time for which the bench waits for a condition.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Bench {
-    /// Starts a switch of `ports` with these arguments, and waits until it forwards. `more` is a
-    /// script that runs in its network first.
+    /// Starts a switch of `ports` with the arguments `args`, and waits until it forwards.
+    /// `more` is a script that first runs in the switch's network.
     pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
         let bench = Self::begin(ports, more, args);
         bench.until("it forwards", || bench.errors().contains("forwards between"));
@@ -78,17 +80,17 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).expect("it is there")
     }
 
-    /// Text that the switch wrote to standard error.
+    /// Text that the switch has written to standard error.
     pub(crate) fn errors(&self) -> String {
         self.read("stderr")
     }
 
-    /// Text that the switch wrote to standard output.
+    /// Text that the switch has written to standard output.
     pub(crate) fn printed(&self) -> String {
         self.read("stdout")
     }
 
-    /// Waits until a condition is true.
+    /// Waits until the condition `is_so` is true.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let since = Instant::now();
         while !is_so() {
@@ -127,7 +129,7 @@ impl Bench {
         self.at("h1", &send.replace("COUNT", &datagrams.to_string()));
     }
 
-    /// A counter of a host's kernel (/proc/net/snmp), such as `Udp NoPorts`.
+    /// A counter of the kernel of a host (/proc/net/snmp), such as `Udp NoPorts`.
     pub(crate) fn counter(&self, host: &str, protocol: &str, name: &str) -> u64 {
         let text = self.at(host, "cat /proc/net/snmp");
         let mut lines = text.lines().filter(|line| line.starts_with(&format!("{protocol}:")));
@@ -136,13 +138,13 @@ impl Bench {
         pairs.find(|(one, _)| *one == name).expect("it is counted").1.parse().expect("a count")
     }
 
-    /// Sends a signal, such as `TERM`.
+    /// Sends a signal to the switch, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
         let status = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
         assert!(status.expect("it starts").success());
     }
 
-    /// Waits for the end of the switch.
+    /// Waits until the switch has ended.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let since = Instant::now();
         loop {
@@ -167,7 +169,7 @@ impl Drop for Bench {
     }
 }
 
-/// Result of `switch --verify`: success, stdout and stderr.
+/// Result of `switch --verify`: whether it succeeded, its stdout and its stderr.
 pub(crate) fn verify(record: &Path) -> (bool, String, String) {
     let output = Command::new(PROGRAM).args(["switch", "--verify"]).arg(record).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,4 @@
-//! Snapshots of the whole terminal for every command.
+//! Tests with snapshots of the whole terminal for every command.
 
 use crate::support::{Desk, text};
 
@@ -16,7 +16,8 @@ fn help_names_every_command_and_the_first_thing_to_type() {
     shows!(desk, "help", "--help");
     shows!(desk, "run_help", "run", "--help");
     shows!(desk, "compare_help", "compare", "--help");
-    // Without a command, help goes to stderr and the exit code reports a wrong command line.
+    // If the command line has no command, help goes to stderr and the exit code reports a
+    // wrong command line.
     let bare = desk.output(&[]);
     assert_eq!((bare.status.code(), bare.stdout.len()), (Some(2), 0));
     assert!(text(&bare.stderr).starts_with("A laboratory"));

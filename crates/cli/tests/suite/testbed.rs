@@ -1,5 +1,5 @@
-//! Tests of the testbed with real packets: its demonstration and its end, if this machine allows
-//! namespaces.
+//! Tests of the testbed with real packets, if this machine allows namespaces: its demonstration,
+//! and how it ends.
 
 use crate::json::by_schema;
 use crate::support::Desk;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Whether the testbed can run here; prints a message if not.
+/// Whether this machine can run the testbed. The function prints a message if not.
 pub(crate) fn allowed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     if output.status.success() {
         return true;
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    // stderr bypasses the test runner, which would capture the message.
+    // The text goes to stderr directly, because the test runner would capture a printed message.
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no testbed on this machine\n{why}");
     false
 }
@@ -76,8 +76,8 @@ fn runs_of_other_content_are_refused_by_the_testbed_too() {
     assert_eq!(run(&["--set", "duration=1300 ms", "--replace"]).0, Some(0));
 }
 
-/// Checks that there is a complete capture for every port of both runs, with a comment for each
-/// loss under Dynamic Thresholds.
+/// Checks that every port of both runs has a complete capture, with a comment for each loss
+/// under Dynamic Thresholds.
 fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     for policy in ["dt", "losspass"] {
         let entries = std::fs::read_dir(folder.join(policy).join("seed-1")).expect("a folder");
@@ -88,7 +88,7 @@ fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     }
     let captured = text.lines().filter(|line| line.starts_with("captured ") && line.contains("at 8 ports"));
     assert_eq!(captured.count(), 2, "{text}");
-    // The two long flows start together with an empty buffer.
+    // The two long flows start together, and the buffer is empty.
     let bytes = std::fs::read(folder.join("dt/seed-1/p1.pcapng")).expect("a capture");
     let comment = b"dropped at queue p0.1; queue ";
     assert!(bytes.windows(comment.len()).any(|part| part == comment), "nothing was lost: {text}");
@@ -108,13 +108,13 @@ fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
         let _ = writeln!(std::io::stderr(), "SKIPPED the live view: `script` is not installed");
         return;
     };
-    // The keyboard stays open until the end, although no key is pressed.
+    // The pipe of the keyboard stays open until the end, although no key is pressed.
     let keyboard = child.stdin.take();
     let output = child.wait_with_output().expect("it ends");
     drop(keyboard);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    // Content of the alternate screen.
+    // The text is the content of the alternate screen.
     let (begin, end) = (text.find("\u{1b}[?1049h"), text.find("\u{1b}[?1049l"));
     let (begin, end) = begin.zip(end).unwrap_or_else(|| panic!("{text}"));
     let shown = &text[begin..end];
@@ -124,7 +124,7 @@ fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
     assert!(text[end..].contains("that was all"), "output follows when the terminal is free again: {text}");
 }
 
-/// A switch between interfaces that do not exist.
+/// A switch file that names interfaces which do not exist.
 fn switch_of_nothing() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("switch.toml");
@@ -170,16 +170,16 @@ fn captures_that_are_there_are_not_replaced_unasked() {
     };
     let told = run(&[]);
     assert!(told.contains("has captures already") && told.contains("add --replace"), "{told}");
-    // With `--replace`, the run fails without interfaces, and the old file stays, because no
-    // complete file replaces it.
+    // With `--replace`, the run fails without interfaces, and the old file stays,
+    // because no complete file replaces it.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
     assert!(!folder.path().join("no1.pcapng.partial").exists(), "no part is left");
 }
 
-/// An experiment runs with real hosts and in the simulator, both are judged, and finished runs are
-/// not repeated.
+/// An experiment runs with real hosts and in the simulator.
+/// The program judges both results and does not repeat finished runs.
 #[test]
 fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
     if !allowed("an experiment with real packets") {
@@ -240,7 +240,7 @@ at_most = 94.2
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
     let (second, told) = run(&[]);
     if first.contains("the switch was late") {
-        // The switch was late, so the command rightly repeats the run.
+        // The switch was late, so the command is right to repeat the run.
         let _ = writeln!(std::io::stderr(), "SKIPPED going on where it was: this machine is too busy");
     } else {
         assert!(!told.contains("of 2: "), "nothing is done again: {told}");
@@ -293,7 +293,7 @@ fn a_run_and_a_switch_print_their_results_as_json() {
     assert!(summary["ran_ns"].as_u64().is_some_and(|ns| ns >= 300_000_000), "{summary:#}");
 }
 
-/// The first process of the namespaces of a testbed that this process started.
+/// Id of the first process in the namespaces of a testbed that this process started.
 fn first_inside(outside: u32) -> Option<String> {
     let path = format!("/proc/{outside}/task/{outside}/children");
     std::fs::read_to_string(path).ok()?.split_whitespace().next().map(str::to_owned)
@@ -307,7 +307,7 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     let links = || std::fs::read_dir("/sys/class/net").expect("a list of links").count();
     let before = links();
     let folder = tempfile::tempdir().expect("a folder");
-    // Kill the command before, during and after the setup.
+    // The test kills the command before, during and after the setup.
     for (round, wait) in [30, 200, 600, 2_000].into_iter().enumerate() {
         let out = folder.path().join(round.to_string());
         let mut child = Command::new(PROGRAM)
@@ -343,7 +343,7 @@ fn wait_for_end(inside: &str, what: &str) {
     }
 }
 
-/// Starts a command of the testbed and ignores its output.
+/// Starts a command of the testbed and ignores the command's output.
 fn start(words: &[&str], out: &Path) -> Child {
     // Tests under nohup ignore SIGHUP, and so do their child processes.
     let mut command = Command::new("env");
@@ -352,8 +352,8 @@ fn start(words: &[&str], out: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// `timeout`, service managers and closed terminals send the signal to the first process, which
-/// must not leave the others behind.
+/// The command `timeout`, service managers and closed terminals send the signal to the first
+/// process, which must end the other processes, too.
 #[test]
 fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
     if !allowed("testbeds that are asked to end") {
@@ -378,12 +378,13 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
         let status = loop {
             match child.try_wait().expect("it can be asked") {
                 Some(status) => break status,
-                // The program waits three seconds, a busy machine a few more.
+                // The program waits three seconds, and a busy machine takes a few seconds more.
                 None => assert!(since.elapsed() < Duration::from_secs(8), "{words:?} goes on after {signal}"),
             }
             sleep(Duration::from_millis(20));
         };
-        // Before the program handles the signal, the signal ends the program by default.
+        // Before the program has its own handler of the signal,
+        // the signal ends the program by default.
         let code = if wait < 1_000 { status.code().or(Some(code)) } else { Some(code) };
         assert_eq!(status.code().or(code), code, "{words:?} {signal}: {status}");
         if let Some(inside) = inside {
@@ -394,7 +395,7 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
             "a run that was ended has no result"
         );
     }
-    // The switch was ended, not killed, so its captures are complete.
+    // The switch was ended and not killed, so its captures are complete.
     assert!(folder.path().join("captures/p0.pcapng").is_file());
 }
 
@@ -409,8 +410,8 @@ fn a_testbed_without_real_time_priority_is_warned_of() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // `prlimit` of util-linux is present wherever `unshare` is. Without the capability the limit
-    // decides.
+    // Every machine with `unshare` also has `prlimit` of util-linux.
+    // Without the capability, the limit decides.
     let without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", "prlimit", "--rtprio=0"];
     if crate::switch_bench::is_root() {
         let text = check(&without);

@@ -1,4 +1,4 @@
-//! Enters a running testbed from another process.
+//! Tests that enter a running testbed from another process.
 
 use crate::testbed::allowed;
 use std::path::Path;
@@ -50,8 +50,8 @@ fn a_standing_testbed_is_entered_by_the_names_of_its_hosts() {
         sleep(Duration::from_millis(100));
     };
     assert!(told.contains("10.77.0.4/24"), "{told}");
-    // The shell runs in the caller's folder, knows its host, and returns the exit code of the
-    // command.
+    // The shell runs in the folder of the caller, knows its host,
+    // and returns the exit code of the command.
     let output = shell(id, &["h0", "--", "sh", "-c", "pwd; echo $BUFFERLAB_HOST; exit 7"], folder.path());
     let real = folder.path().canonicalize().expect("it is there");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{}\nh0\n", real.display()));

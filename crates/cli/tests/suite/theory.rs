@@ -1,5 +1,5 @@
-//! Tests of the calculators as users see them: each derivation as a snapshot, each refusal with the
-//! valid range and a hint.
+//! Tests of the calculators as users see them: each derivation as a snapshot,
+//! and each refusal with the valid range and a hint.
 
 use crate::support::{Desk, text};
 

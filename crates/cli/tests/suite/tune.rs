@@ -1,5 +1,5 @@
-//! Tests of `sonic tune` with a server of SONiC's databases: the values it writes, and that they
-//! are gone after the command.
+//! Tests of `sonic tune` with a server of SONiC's databases:
+//! the values that it writes, and that they are restored after the command.
 
 use crate::server::Server;
 use crate::support::Desk;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const PROFILE: &str = "BUFFER_PROFILE|egress_lossy_profile";
 
-/// The small switch without congestion, so every alpha may rise.
+/// A server with the small switch, which has no congestion, so every alpha may rise.
 fn idle_switch(test: &str) -> Server {
     let server = Server::start(test);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch/buffers.json");
@@ -57,12 +57,12 @@ fn what_runs_is_one_side_of_a_difference() {
     assert!(output.status.success() && said.contains("5 MB"), "{said}{:?}", output.stderr);
 }
 
-/// Default journal of a server.
+/// Path of the default journal of a server.
 fn journal(desk: &Desk, address: &str) -> std::path::PathBuf {
     desk.path(&format!("bufferlab-tune-{}.json", address.replace(':', "-")))
 }
 
-/// Starts a daemon and waits for its first change.
+/// Starts the daemon of `sonic tune` and waits for its first change.
 fn started(desk: &Desk, server: &Server) -> (Child, String) {
     started_at(desk, server.address())
 }
@@ -75,7 +75,7 @@ fn started_at(desk: &Desk, address: &str) -> (Child, String) {
     let mut line = String::new();
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     lines.read_line(&mut line).expect("it says something");
-    // The daemon keeps writing into the pipe.
+    // The thread reads on, because the daemon keeps writing into the pipe.
     std::thread::spawn(move || lines.lines().for_each(drop));
     (child, line)
 }
@@ -162,8 +162,8 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     let said = desk.succeed(&args(&second).each_ref().map(String::as_str));
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
-    // The daemon refuses the journal of the first one, while the first one runs and after it was
-    // killed.
+    // The daemon refuses the journal of the first daemon, while that daemon runs and
+    // after it was killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
     refused.extend(["--journal".to_owned(), named.clone()]);
@@ -182,7 +182,7 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     assert!(!journal(&desk, first.address()).exists());
 }
 
-/// A proxy of a server that delays or stops its answers.
+/// A proxy of a server that delays the server's answers or stops them.
 fn proxy(server: &Server, answers: impl Fn(&[u8], &mut TcpStream) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (address, target) = (listener.local_addr().expect("an address"), server.address().to_owned());
@@ -296,7 +296,7 @@ fn a_second_ctrl_c_gives_up_what_cannot_be_put_back() {
     assert!(journal(&desk, server.address()).exists());
 }
 
-/// Forbids a command to all users; only a real server can.
+/// Forbids a command to all users. Only a real server can forbid commands.
 fn deny(server: &Server, rule: &str) -> bool {
     let said = Command::new("redis-cli")
         .args(["-p", server.address().rsplit(':').next().expect("a port"), "ACL", "SETUSER", "default", rule])
@@ -352,7 +352,7 @@ fn refused_writes_end_it_and_what_cannot_be_put_back_is_no_success() {
 fn no_message_of_a_command_with_a_server_has_its_password() {
     let desk = Desk::new();
     let server = idle_switch("no_message_of_a_command_with_a_server_has_its_password");
-    // Addresses without a server, with an unknown user, and without valid form.
+    // The addresses have no server, an unknown user, or no valid form.
     let addresses = [
         "redis://admin:s3cret@127.0.0.1:1".to_owned(),
         format!("redis://admin:s3cret@{}", server.address()),
@@ -383,7 +383,7 @@ fn no_message_of_a_command_with_a_server_has_its_password() {
             assert!(!said.contains("s3cret") && !said.contains("admin"), "{args:?}: {said}");
         }
     }
-    // A valid password must not appear in files about the switch.
+    // A valid password must not be in files about the switch.
     let status = Command::new("redis-cli")
         .args([
             "-p",
@@ -412,7 +412,7 @@ fn no_message_of_a_command_with_a_server_has_its_password() {
     }
 }
 
-/// All files in a folder and its subfolders.
+/// All files in a folder and in its subfolders.
 fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {

@@ -1,4 +1,4 @@
-//! Tests of variants on the command line: the runs, their names, and the messages about mistakes.
+//! Tests of variants on the command line: their runs, their names, and the messages about mistakes.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
             assert!(resolved.contains(&format!("buffer = \"{buffer}\"\n")), "{resolved}");
         }
     }
-    // Keys set by hand give the same packets.
+    // The keys set by hand give the same packets as the variant.
     let by_hand =
         ["run", "tiny.toml", "--set", "switch.policy.alpha=0.25", "--set", "seed=2", "--out", "hand"];
     desk.succeed(&by_hand);
@@ -50,7 +50,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     let deviations: Vec<f64> =
         first.iter().zip(&second).map(|(a, b)| b / mean(&second) - a / mean(&first)).collect();
     let spread = deviations.iter().map(|d| d.powi(2)).sum::<f64>() / 2.0;
-    // The factor is Student's t for two degrees of freedom.
+    // The factor of the interval is Student's t for two degrees of freedom.
     let factor = (4.302_652_7 * (spread / 3.0).sqrt()).exp();
     let shown = &peak["cells"][1]["change"];
     for (end, expected) in [("mean", ratio), ("low", ratio / factor), ("high", ratio * factor)] {
@@ -94,7 +94,7 @@ fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
     assert!(text(&other.stderr).contains("holds runs of another scenario: in out/x/seed-1,"));
-    // Folder of a program with a custom policy.
+    // The folder belongs to a program with a custom policy.
     desk.succeed(&["run", "tiny.toml", "--out", "theirs/fair-share/seed-1"]);
     let strange = desk.output(&["compare", "tiny.toml", "--policies", "dt", "--out", "theirs"]);
     assert!(
@@ -117,7 +117,7 @@ fn a_sweep_shows_the_labels() {
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let paired = rows.records().flatten().filter(|row| &row[5] == "high" && !row[9].is_empty()).count();
     assert!(paired > 10, "{table}");
-    // Tables for people omit the part common to all variants; files for programs keep it.
+    // Tables for people omit the part that all variants share. Files for programs keep this part.
     let common = ["--variants", "dt(alpha=0.25), dt(alpha=4)", "--out", "common"];
     let shown = desk.succeed(&[&grid[..], &common[..]].concat());
     assert!(shown.contains("switch.buffer  alpha=0.25"), "{shown}");
@@ -150,8 +150,8 @@ fn a_variant_with_other_traffic_is_warned_about() {
     assert!(!compare("dt + buffer=1 MB", "b").contains("other traffic"));
 }
 
-/// The first switch has its policy from an override. The compared policies still apply to every
-/// switch without an override.
+/// The first switch has its policy from an override.
+/// The compared policies still apply to every switch without an override.
 #[test]
 fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
     let desk = Desk::with_scenarios();

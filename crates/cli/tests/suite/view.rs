@@ -1,9 +1,9 @@
-//! Tests of `run --packets` and `view`: recorded events, written files, and messages about missing
-//! data.
+//! Tests of `run --packets` and `view`: recorded events, written files,
+//! and messages about missing data.
 
 use crate::support::Desk;
 
-/// Output of a failing command: on stderr, with a hint.
+/// Output of a command that fails. The output is on stderr and has a hint.
 fn refused(desk: &Desk, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(1), "{}", desk.terminal(args));

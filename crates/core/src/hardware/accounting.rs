@@ -1,6 +1,5 @@
 //! Accounting of lossless traffic. Chip families differ in it,
 //! as docs/evidence/silicon.md measures.
-//! docs/evidence/silicon.md.
 
 use bufferlab_params::choices;
 

@@ -66,8 +66,8 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 pub struct BufferAware {
     /// The step. It also selects the length that the condition on the buffer compares.
     pub step: Step,
-    /// Length up to which the condition on the buffer does not mark (bytes).
-    /// It keeps the link busy when the buffer is nearly full.
+    /// Length up to which the condition on the buffer does not mark (bytes). It keeps the link busy
+    /// when the buffer is nearly full.
     pub floor: u64,
     /// Factor h·α by which the condition multiplies the free space.
     pub factor: Weight,

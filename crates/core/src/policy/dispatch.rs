@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// Sends random packets through two switches. One switch checks only the thresholds.
-    /// The other switch first checks whether there is ample room.
+    /// Sends random packets through a switch that checks only the thresholds,
+    /// and through a switch that first checks whether there is ample room.
     /// Returns the refusals and the changes of pauses.
     fn compare_with_thresholds(params: &[(&str, ParamValue)]) -> (usize, usize) {
         let rates = vec![BitRate::gbps(10); 4];

@@ -235,7 +235,7 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
     // The expected times are 222 us and 533 us. TDT's own value of 1.14 ms ignores the bytes that
-    // evacuated ports keep (erratum E-TDT-2): without them it is 1.00 ms.
+    // evacuated ports keep (erratum E-TDT-2). The right value is 1.00 ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
@@ -245,7 +245,7 @@ fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
     // The queues store 0.19 MB, 0.47 MB and 0.875 MB at the first loss.
     assert_eq!([dt, edt, tdt].map(|loss| loss.queue_packets), [130, 312, 584]);
     // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded
-    // ports use more than the burst. The other policies lose by overflow.
+    // ports use more than the burst. EDT and TDT lose packets when the buffer is full.
     assert_eq!(
         [dt, edt, tdt].map(|loss| loss.reason),
         [DropReason::OverThreshold, DropReason::BufferFull, DropReason::BufferFull]
@@ -276,7 +276,7 @@ fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
 
 #[test]
 fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored() {
-    // This test repeats Figure 7c of TDT.
+    // The simulated case is Figure 7c of TDT.
     let mut bench = Bench::new("tdt", &[], &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
     for port in [0, 1] {
@@ -336,9 +336,9 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     None
 }
 
-/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at the same instant. The order
-/// of simultaneous packets decides whether it reaches them in the first or in the second period.
-/// Just below k = 2, a port never absorbs.
+/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at one instant.
+/// The order of simultaneous packets decides whether the queue reaches them in the first or in the
+/// second period. Just below k = 2, a port never absorbs.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 1_900, First::Arrival), None);

@@ -64,9 +64,9 @@ fn kept(counts: [u64; 2]) -> f64 {
 fn per_flow_drops_hit_the_flow_beyond_the_fair_share_and_spare_the_others() {
     let (counts, length) = overload("per_flow", 1);
     println!("{:.3} {:.3} {:.3}, {length:.0} B", kept(counts[0]), kept(counts[1]), kept(counts[2]));
-    // The port sends 1.0 packet per slot. The flows of .3 and .1 stay below the fair share of .6,
-    // which is the remainder for the first flow. The fair share sometimes falls below the rates of
-    // the small flows, since an interval has only some 42 packets and the gains are high.
+    // The port sends 1.0 packet per slot. The flows of .3 and .1 stay below the fair share of
+    // .6, which is the remainder for the first flow. The fair share sometimes falls below the rates
+    // of the small flows, since an interval has only some 42 packets and the gains are high.
     assert!(kept(counts[1]) > 0.87 && kept(counts[2]) > 0.92, "{counts:?}");
     assert!((kept(counts[0]) - 0.42).abs() < 0.02, "{counts:?}");
     // The controller also keeps the queue near Q_ref = 150 KB.
@@ -92,7 +92,7 @@ fn random_drops_come_from_the_seed_of_the_switch() {
 #[test]
 fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
     // With both gains 0, m_fair stays at its cap of 30 000 B.
-    // A flow sends 40 packets of 1500 B per interval, so half of them are dropped.
+    // A flow sends 40 packets of 1500 B per interval, so half of its packets are dropped.
     let config = SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]);
     let params = [
         ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),

@@ -178,8 +178,8 @@ fn reverie_settles_where_equations_13_to_15_say() {
     let cases = [([1.0, 1.0], 0.9), ([1.0, 2.0], 0.9), ([0.5, 4.0], 0.9), ([1.0, 1.0], 0.999)];
     for ((alphas, factor), load) in
         cases.into_iter().flat_map(|case| few_loads().map(move |load| (case, load))).filter(|(case, load)| {
-            // The paper's slow filter settles only if all queues drain equally.
-            // The next test shows this.
+            // The paper's slow filter settles only if all queues drain equally,
+            // as the next test shows.
             case.1 < 0.99 || load.lossless == load.lossy
         })
     {
@@ -197,9 +197,9 @@ fn reverie_settles_where_equations_13_to_15_say() {
 
 #[test]
 fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_settles() {
-    // There are ten lossless queues. One of them shares its port with the only lossy queue and
-    // drains half as fast. The filter needs 400 slots of 2.5 packets for a threshold of 100
-    // packets, so lengths oscillate. A length that rises fast and falls slowly is long on average.
+    // One of ten lossless queues shares its port with the only lossy queue and drains half as fast.
+    // The filter needs 400 slots of 2.5 packets for a threshold of 100 packets, so lengths
+    // oscillate. A length that rises fast and falls slowly is long on average.
     let pool = 3_000 * MTU;
     let load = Load { lossless: 10, lossy: 1 };
     let found = load.settle("reverie", pool, &[gamma(0.999)], 24_000);
@@ -244,7 +244,8 @@ fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
 
 #[test]
 fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
-    // These factors are multiples of 2^-32, and eight updates need no rounding: 1 - 2^-4 = 15/16.
+    // The factors of the cases are multiples of 2^-32, and eight updates need no rounding:
+    // 1 - 2^-4 = 15/16.
     for (gamma, numerator) in [(0.75, 12), (0.9375, 15), (0.5, 8)] {
         let mut switch = reverie(gamma, "events", 1 << 20);
         let mut expected = 0_u128;
@@ -552,8 +553,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom,
-    // it admits half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
+    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom, it admits
+    // half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 
@@ -563,8 +564,8 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     let headroom = 10 * MTU;
     let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
     let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
-    // One sender after another ignores pauses, until the insurance is in use.
-    // Then the whole port is paused.
+    // One sender after another ignores pauses, until the insurance is in use. Then the whole
+    // port is paused.
     let mut sent = 0;
     while switch.buffer().used(Account::Headroom) == 0 {
         assert_eq!(
@@ -621,9 +622,9 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
     }
 }
 
-/// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first uses
-/// its maximum of the pool at one instant. Then the lossless queue receives `packets` packets more
-/// than the pool has space for. The function returns the outcomes of these packets.
+/// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first
+/// uses its maximum of the pool at one instant. Then the lossless queue receives `packets` packets
+/// more than the pool has space for. The function returns the outcomes of these packets.
 fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let pool = 20 * MTU;
     let config = SwitchConfig {

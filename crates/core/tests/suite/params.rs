@@ -1,5 +1,5 @@
-//! Tests of the parameters of registered policies.
-//! Their declarations are valid and resolve as declared.
+//! Tests of the parameters of registered policies. Their declarations are valid and
+//! resolve as declared.
 
 use bufferlab_core::{POLICIES, ParamInfo, ParamValue, Params, Profile, find_policy};
 use bufferlab_params::ResolveError;

@@ -1,6 +1,6 @@
-//! Tests of Plasticine's figures by packets. The buffer has 60 packets, and a port sends
-//! one packet per unit of time. Each packet of the figures becomes 100 small packets,
-//! so that the resolution is as fine as the paper's numbers.
+//! Tests of Plasticine's figures by packets. The buffer has 60 packets,
+//! and a port sends one packet per unit of time. Each packet of the figures becomes 100 small
+//! packets, so that the resolution is as fine as the paper's numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -191,7 +191,7 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
     // Erratum E-PLA-1: the text states about 17 in the steady state, 9 less.
-    // The right value is 15, 7 less.
+    // The right value is 15, which is 7 less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -250,8 +250,8 @@ fn figure_6b_and_6c_as_drawn_have_one_of_the_two_factors_6_each_and_24_stored() 
 #[test]
 fn an_alpha_of_equation_7_absorbs_its_burst_and_a_smaller_one_does_not() {
     // Example of docs/concepts/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2,
-    // rate 5. A burst of .3 B needs alpha_H > .4932, and a burst of .8 B needs 3.4286.
-    // In this test B is 400 packets: arrivals of .3 B take 24 units of time, those of .8 B take 64.
+    // rate 5. A burst of .3 B needs alpha_H > .4932, and a burst of .8 B needs 3.4286. B is 400
+    // packets in the test: arrivals of .3 B take 24 units of time, arrivals of .8 B take 64.
     for (duration, needed) in [(24, 0.4932), (64, 3.4286)] {
         for (alpha, absorbed) in [(needed * 1.03, true), (needed * 0.97, false)] {
             let params = [alphas(&[alpha, 0.5]), prompt()];

@@ -1,5 +1,5 @@
-//! Tests of Plasticine on a programmable switch.
-//! They measure by packets what shifts and stale registers cost.
+//! Tests of Plasticine on a programmable switch. They measure by packets what shifts and
+//! stale registers cost.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::*;
@@ -45,8 +45,8 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts in two comparisons. One compares registers with
-/// Plasticine's current threshold, the other this threshold with and without shift.
+/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
+/// threshold, and Plasticine's current threshold with and without a shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
@@ -130,8 +130,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
         advance(&mut switch, now);
         for port in 0..PORTS as u16 {
             let _ = switch.poll_transmit(now, port, &mut ());
-            // Up to three packets per packet time and port arrive,
-            // so that the buffer fills at times.
+            // Up to three packets per packet time and port arrive, so that the buffer
+            // fills at times.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
                 let packet = Packet {

@@ -16,7 +16,7 @@ const WHOLE_ROUNDS: Time = Time::from_us(1_008);
 struct Overload {
     queues_per_port: usize,
     congested: Vec<usize>,
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<f64>,
 }
 
@@ -196,8 +196,7 @@ fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
     }
 }
 
-/// Checks that the test above can fail: the formula of one policy does not describe
-/// the other policy.
+/// Checks that the test above can fail: the formula of a policy does not describe another policy.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {
     let load = Overload::spread(16, 4, 0.5);

@@ -102,7 +102,7 @@ impl ClosedLoops {
                 ack_path: None,
                 node: FlowSpec::NO_NODE,
             };
-            // Requests that arrive at the same time are answered in the order of the query.
+            // Requests that arrive at one time are answered in the order of the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }

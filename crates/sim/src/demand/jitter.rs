@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 /// Largest number of flows that wait in memory between their random draw and their start.
 pub(crate) const WAITING_MAX: usize = 1 << 20;
 
-/// Delays the start of every flow by a draw from [0, bound], and returns flows in the order of
-/// their new starts.
+/// Delays the start of every flow by a draw from [0, bound], and returns flows in the order
+/// of their new starts.
 #[derive(Debug)]
 pub(crate) struct Jitter {
     bound: Time,
@@ -69,8 +69,8 @@ impl Jitter {
         }
     }
 
-    /// Returns the next flow by its new start. Before it returns a flow,
-    /// it calls `note` for every flow of `source` with an earlier or equal start.
+    /// Returns the next flow by its new start. Before it returns a flow, it
+    /// calls `note` for every flow of `source` with an earlier or equal start.
     /// So all flows of a query are known before the first of them starts.
     pub(crate) fn next_flow(
         &mut self,

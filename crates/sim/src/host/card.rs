@@ -16,7 +16,7 @@ pub(crate) struct Card {
     head: FlowSlot,
     tail: FlowSlot,
     /// Bit p: the NIC must not send priority p (PFC). Bit [`Self::SHARED`]: the NIC has `shared`.
-    /// Zero in the common case.
+    /// All bits are usually zero.
     pub(crate) paused: u64,
     /// Turn order of the separate flow queues, if these queues replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,

@@ -118,8 +118,8 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Responder of a queue pair. It is boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// Counts arrivals and sends no acknowledgements. A paced flow sends every segment once,
-    /// so the flow is complete when no segment is missing.
+    /// Counts arrivals and sends no acknowledgements.
+    /// A paced flow sends every segment once, so the flow is complete when no segment is missing.
     Counting {
         missing: u32,
     },
@@ -213,7 +213,7 @@ pub(crate) struct Flows {
     started: u64,
     peak: usize,
     /// Start times of flows since the last known end of a flow.
-    /// Only a divided network has them, because it learns of ends later.
+    /// Only a divided network stores starts, because it learns of ends later.
     starts: Option<Vec<Time>>,
 }
 

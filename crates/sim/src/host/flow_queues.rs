@@ -1,10 +1,10 @@
-//! Separate queues for the flows at a NIC. The NIC serves them in turn,
-//! so a flow's window delays only that flow.
+//! Separate queues for the flows at a NIC. The NIC serves them in turn, so a flow's window delays
+//! only that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
 //! and without its drops. A flow that has just begun to wait has one turn first.
-//! After this turn it shares the turns with all other flows. A flow without packets at the time of
-//! its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
+//! After its first turn, a flow shares the turns with all other flows. A flow without packets at
+//! the time of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;
@@ -110,7 +110,7 @@ impl FlowQueues {
             let key = *list.get(position)?;
             let line = self.lines[key.index()].as_mut().filter(|line| line.flow == key.flow);
             let Some(line) = line else {
-                // The flow of this queue has ended.
+                // The flow of the queue has ended, so the queue leaves the turn order.
                 list.remove(position);
                 continue;
             };

@@ -25,8 +25,8 @@ impl Pacing {
         Self { seed, started: vec![0; classes.len()], classes }
     }
 
-    /// Random stream of a flow. Flows are numbered within their class,
-    /// so that other classes do not affect the stream.
+    /// Random stream of a flow. Flows are numbered within their class, so that other classes do not
+    /// affect the stream.
     fn stream(&mut self, spec: &FlowSpec, spacing: Spacing) -> RandomStream {
         let class = usize::from(spec.class);
         let number = self.started[class];
@@ -150,8 +150,8 @@ impl Hosts {
         }
     }
 
-    /// Chooses the paths of a flow's packets. Every flow draws entropy, even if it does not use it,
-    /// so that the random streams of two runs stay in step.
+    /// Chooses the paths of a flow's packets. Every flow draws entropy,
+    /// even if it does not use it, so that the random streams of two runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {

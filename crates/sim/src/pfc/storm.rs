@@ -25,8 +25,8 @@ pub(super) struct Storm {
     reaction: Time,
 }
 
-/// Builds the storms of a scenario and sets the timers of their first frames. It omits priorities
-/// that are not lossless at the host's switch, because the switch ignores such frames.
+/// Builds the storms of a scenario and sets the timers of their first frames. It omits
+/// priorities that are not lossless at the host's switch, because the switch ignores such frames.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,

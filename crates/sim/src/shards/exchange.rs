@@ -22,7 +22,7 @@ pub(crate) struct Crossing {
     pub(crate) packet: Packet,
 }
 
-/// Data from one part for another at the end of a window.
+/// Data from one part for another part at the end of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<Crossing>,
@@ -74,8 +74,8 @@ pub(super) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// Content of a lock, even if the lock is poisoned: a thread that panics breaks the meeting,
-/// so no other part uses the data that the thread left.
+/// Content of a lock, even if the lock is poisoned:
+/// a thread that panics breaks the meeting, so no other part uses the data that the thread left.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -105,8 +105,8 @@ impl Exchange {
 
     /// Waits until all parts have reached the meeting.
     ///
-    /// Spins for a while, because a window is often shorter than the time to wake a thread.
-    /// Then the thread sleeps, because the late part may need this thread's core.
+    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then
+    /// the thread sleeps, because the late part may need this thread's core.
     ///
     /// # Errors
     /// If a part has stopped for good.

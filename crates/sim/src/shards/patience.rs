@@ -16,8 +16,8 @@ const CUT: u32 = 4;
 /// Budget of checks for a wait, adapted to the outcome of earlier waits.
 ///
 /// On idle cores other threads are seldom late, and spinning saves the time to wake up.
-/// Under other load, the other threads may have lost their cores.
-/// Then spinning keeps a core from the thread that this thread waits for.
+/// Under other load, the other threads may have lost their cores. Then spinning keeps a core from
+/// the thread that this thread waits for.
 ///
 /// The budget was measured on a fat tree of 1,024 hosts, with two threads on two cores
 /// at a load of 10. A fixed budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU.

@@ -62,7 +62,7 @@ impl Simulation {
     /// `scenario` must be the scenario from which this simulation was built.
     ///
     /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
-    /// There are never more threads than racks.
+    /// The number of threads is at most the number of racks.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run_while`].

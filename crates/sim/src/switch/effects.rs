@@ -2,7 +2,7 @@
 //!
 //! A switch cannot reach hosts, other switches or results. It records its effects
 //! in this module's types, and the engine settles them right after the event.
-//! The buffers are reused, so that a run allocates no memory for them.
+//! The buffers are reused, so that a run allocates no memory for effects.
 
 use super::packets::Logged;
 use crate::ids::PacketId;

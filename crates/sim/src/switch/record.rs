@@ -34,8 +34,8 @@ pub(crate) struct QueueRecord {
     /// Peak length of the queue (bytes). It includes packets that bypassed the queue only at the
     /// end of the run.
     pub(crate) max: u64,
-    /// Sum of size × time in the queue over the packets that have left (byte · ps).
-    /// It equals the sum of length × time, but needs one product per packet instead of two.
+    /// Sum of size × time in the queue over the packets that have left (byte · ps). It equals the
+    /// sum of length × time, but needs one product per packet instead of two.
     byte_time: u128,
 }
 

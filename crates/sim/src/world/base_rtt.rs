@@ -22,8 +22,8 @@ impl Paths<'_> {
     /// Longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes,
     /// along a shortest path. `None` if no host reaches another host.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
-        // Hosts of one switch with the same kind of cable are alike,
-        // so one host of each kind is enough.
+        // Hosts of one switch with the same kind of cable are alike, so one host of each
+        // kind is enough.
         let mut kinds: Vec<HostId> = Vec::new();
         for host in (0..self.hosts).map(HostId::new) {
             let alike = |&&other: &&HostId| {

@@ -1,4 +1,4 @@
-//! The event queue: a bucket calendar of 64-bit events.
+//! The event queue of the simulator: a bucket calendar of 64-bit events.
 //!
 //! An event is one `u64`: 44 bits of time and 20 bits of key, so that a comparison of events is
 //! a comparison of integers. A ring of buckets with a bitmap contains events of the near future.
@@ -54,8 +54,8 @@ pub(crate) struct Upcoming {
     event: u64,
 }
 
-/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out,
-/// so that it stays in the cache.
+/// Storage for an event that waits in a bucket. Freed storage is reused last in,
+/// first out, so that it stays in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
@@ -70,8 +70,8 @@ pub(crate) const BUCKETS: usize = 1 << 13;
 /// Index that ends a list of entries.
 const END: u32 = u32::MAX;
 
-/// Events of the open bucket, removed from the end. Slots beyond the end keep their old content,
-/// so that adding an event is one comparison and one store.
+/// Events of the open bucket, removed from the end. Slots beyond the end keep their old
+/// content, so that adding an event is one comparison and one store.
 #[derive(Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
@@ -141,8 +141,8 @@ pub(crate) struct Calendar {
     /// Events of the open bucket, latest first.
     current: Stack,
     far: BinaryHeap<Reverse<u64>>,
-    /// First bucket that needs more work than opening:
-    /// it has events in `far`, or the time base must move.
+    /// First bucket that needs more work than opening: it has events in `far`,
+    /// or the time base must move.
     special: u64,
 }
 
@@ -376,7 +376,7 @@ impl Calendar {
     }
 
     /// Orders the two or more events of one time that begin at `start`.
-    /// Returns the end of this group.
+    /// Returns the end of the group of simultaneous events.
     #[inline(never)]
     fn sort_tie(&mut self, start: usize) -> usize {
         let bits = self.tie_bits;
@@ -472,9 +472,9 @@ impl Calendar {
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves the relative time 0 to the start of the bucket that contains `base`,
-    /// so that 44 bits are always enough. It builds all buckets again.
-    /// This happens every 8.8 s of simulated time and after long silences.
+    /// Moves the relative time 0 to the start of the bucket that contains `base`, so that 44 bits
+    /// are always enough. It builds all buckets again. This happens every 8.8 s of simulated time
+    /// and after long silences.
     #[cold]
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits;

@@ -1,8 +1,8 @@
 //! Queue of a port's device: packets that have left the buffer, or a host's queues,
 //! but have not begun transmission.
 //!
-//! The order is fixed and the link has one rate, so the start of every packet is known when
-//! it arrives at the device. The link's pipe contains the packets with their arrival times.
+//! The order is fixed and the link has one rate, so the start of every packet is known when it
+//! arrives at the device. The link's pipe contains the packets with their arrival times.
 //! The device has only the start times of waiting packets.
 
 use bufferlab_units::Time;
@@ -28,8 +28,8 @@ impl Pending {
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
-    /// Time at which the transmission of each packet starts, with the packet's totals.
-    /// In sending order.
+    /// Time at which the transmission of each packet starts, with the packet's totals,
+    /// in sending order.
     waiting: VecDeque<(Time, Pending)>,
 }
 

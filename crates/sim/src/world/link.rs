@@ -156,8 +156,8 @@ impl Link {
         device.map_or(Pending::default(), |device| device.pending(now))
     }
 
-    /// Drops the packets in the device of a link that has gone down.
-    /// Then only the current transmission keeps the link busy.
+    /// Drops the packets in the device of a link that has gone down. Then only the current
+    /// transmission keeps the link busy.
     pub(crate) fn empty_device(&mut self, now: Time) {
         if let Some(end) = self.device().and_then(|device| device.empty(now)) {
             self.busy_until = end;

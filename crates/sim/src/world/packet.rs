@@ -103,8 +103,8 @@ impl Packet {
     }
 }
 
-/// A packet with the next packet of its link's pipe.
-/// It is one cache line, the only line that the packet needs on its way.
+/// A packet with the next packet of its link's pipe. It is one cache line,
+/// the only line that the packet needs on its way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {

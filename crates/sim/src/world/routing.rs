@@ -41,7 +41,7 @@ pub(crate) struct Routes {
     rack: Vec<Option<u32>>,
     racks: usize,
     /// Propagation delay of the shortest path by target rack × rack, for base round-trip times.
-    /// Among paths with the fewest hops, it is the least delay.
+    /// Among paths with the fewest hops, the least delay counts.
     delay: Vec<Time>,
 }
 

@@ -1,8 +1,8 @@
 //! Order of simultaneous events in the calendar.
 //!
-//! The fair order of two events depends only on the instant and on their links,
-//! so every part of the network can compute it alone. The order of insertion needs a count of all
-//! transmissions of the network, because the simulators that it imitates have one event queue.
+//! The fair order of two events depends only on the instant and on their links, so every part of
+//! the network can compute it alone. The order of insertion needs a count of all transmissions of
+//! the network, because the simulators that it imitates have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;
@@ -91,7 +91,7 @@ impl Instant<'_> {
     /// and no two events of a kind have equal ranks.
     ///
     /// In the fair order, the rank is a hash, which is a bijection of the link's number.
-    /// In the order of insertion, it is the start of the packet's transmission,
+    /// In the order of insertion, the rank is the start of the packet's transmission,
     /// and the end of a transmission is before the arrival. A simulator with one event queue
     /// schedules events so and handles the events of one instant in the order of insertion.
     #[inline]

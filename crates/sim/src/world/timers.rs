@@ -1,5 +1,5 @@
 //! Rare events: timers of retransmission, pacing and policies, link changes, samples.
-//! A binary heap is enough, because there are few of them.
+//! A binary heap is enough, because rare events are few.
 
 use crate::ids::{CableId, FlowSlot, LinkId, StormId, SwitchId, ThreadId};
 use crate::pfc::PauseKey;

@@ -8,13 +8,13 @@ use crate::support::{Lab, Rows, flow, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// Size of a packet on the wire (bytes). Packets have no headers,
-/// so that a flow of this size is one packet.
+/// Size of a packet on the wire (bytes). Packets have no headers, so that a flow of this size
+/// is one packet.
 const PACKET: u64 = 1_500;
 /// Time to send a packet at 1 Gb/s (us).
 const SERVICE_US: f64 = 12.0;
-/// Number of sending hosts. Each host is ten times as fast as a receiver's port,
-/// so arrivals stay Poisson.
+/// Number of sending hosts. Each host is ten times as fast as a receiver's port, so
+/// arrivals stay Poisson.
 const SENDERS: u64 = 40;
 /// Transport of flows of one packet, which a clock sends.
 const OPEN: &str =
@@ -101,8 +101,8 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
-    // The loop computes π without normalisation: π_{j+1} follows from the balance of state j,
-    // which is linear.
+    // The loop computes π without normalisation:
+    // π_{j+1} follows from the balance of state j, which is linear.
     let mut chain = vec![1.0];
     for state in 0..waiting {
         let known: f64 = (1..=state).map(|from| chain[from] * arrivals(state + 1 - from)).sum();
@@ -390,8 +390,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
 
 #[test]
 fn hpcc_settles_at_its_target_utilisation_and_the_additive_increase_above() {
-    // Li et al., SIGCOMM 2019, section 3.2: a window is steady if W η / U + W_AI = W,
-    // so U = η / (1 − W_AI / W). In this test W_AI = (1 − η) BDP / N_max and W = BDP / flows.
+    // Li et al., SIGCOMM 2019, section 3.2: a window is steady if W η / U + W_AI = W, so U = η / (1
+    // − W_AI / W). In this test W_AI = (1 − η) BDP / N_max and W = BDP / flows.
     let topology = star(5, "25 Gb/s", "5 us");
     let transport = "kind = \"rdma\"\ncongestion_control = { name = \"hpcc\", utilisation = 0.95, flows = 100 }\nsegment_bytes = \"1000 B\"";
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", transport);

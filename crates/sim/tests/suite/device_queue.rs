@@ -1,5 +1,5 @@
-//! Tests of device queues behind the buffer: the packets that they take from the buffer,
-//! their sending order, and that they lose no packet.
+//! Tests of device queues behind the buffer: the packets that they take from the buffer, their
+//! sending order, and that they lose no packet.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
@@ -39,7 +39,7 @@ fn what_a_device_holds_is_in_no_account() {
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
     // Nineteen or twenty packets wait. The device takes five of them, or all.
-    // If it takes all packets, each packet is in the buffer for zero time.
+    // If the device takes all packets, each packet is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();

@@ -6,8 +6,8 @@ use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
 /// Counts which hosts get a packet through when all hosts send to one port at the same picosecond.
-/// The port sends the first arrival at once and stores the second one in the buffer,
-/// which has space for one packet. All other packets are lost and never sent again.
+/// The port sends the first arrival at once and stores the second one in the buffer, which has
+/// space for one packet. All other packets are lost and never sent again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
     let spacing = Time::from_us(20);
     let lab = Lab::new(
@@ -122,11 +122,11 @@ fn behind_a_long_flow(nic: &str) -> Rows {
 fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     let frame = 1_163_200;
     // The path is the time from the NIC's first bit to the last bit at the receiver:
-    // two hops of serialization, and two of 1 us.
+    // two serializations of a frame, and two propagation delays of 1 us.
     let path = 2 * frame + 2_000_000;
     // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us).
-    // The short flow's first frame follows the long flow's tenth frame,
-    // which preceded it in the turn order, or all thousand frames.
+    // The short flow's first frame follows the long flow's tenth frame, which preceded it in the
+    // turn order, or all thousand frames.
     let turn = 10 * frame - 10_000_000;
     let fair = behind_a_long_flow("fair");
     assert_eq!(fair.flow(1).fct_ns, Some(Time(turn + 4 * frame + path).as_ns()));
@@ -152,7 +152,7 @@ fn flows_of_one_host_share_its_card_evenly() {
 
 #[test]
 fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
-    // All hosts begin at the same picosecond, in the order of their flows in the list.
+    // All hosts begin at one picosecond, in the order of their flows in the list.
     let hosts = 5;
     let lab = Lab::new(
         &star(hosts + 1, "10 Gb/s", "1 us"),
@@ -187,8 +187,8 @@ fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
 
 /// Simulated bursts lose no packet under TDT although real bursts
 /// do (docs/evidence/real-packets.md), and this test shows why.
-/// With links exactly as fast as the port, one of two hosts sends in step with the port.
-/// Then the port stays in evacuation, full and without a drop.
+/// With links exactly as fast as the port, one of two hosts sends in step with the port. Then the
+/// port stays in evacuation, full and without a drop.
 #[test]
 fn a_host_in_step_with_an_evacuated_port_locks_the_other_one_out_and_faster_links_end_it() {
     let (bytes, lost) = bursts_beside_overload(&[]);

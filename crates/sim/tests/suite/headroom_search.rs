@@ -28,7 +28,7 @@ const PROGRESS: u64 = 1000;
 /// Error if the engine refuses a network, which is a defect of this search.
 type Failure = Box<dyn std::error::Error>;
 
-/// Findings of a search.
+/// Findings of a search among random networks.
 #[derive(Clone, Debug, Default)]
 struct Findings {
     /// Number of networks that the search tried.
@@ -192,8 +192,9 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // These networks are regression cases. In some, repetitions that became due between a resume
-    // and a pause were omitted. In others, packets end when the sender obeys the pause.
+    // The networks of this list are regression cases.
+    // In some networks, repetitions that became due between a resume and a pause were omitted.
+    // In other networks, packets end when the sender obeys the pause.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
         let findings = search(1, number, 1).expect("the network can be built");
         assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

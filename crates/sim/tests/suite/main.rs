@@ -1,6 +1,5 @@
 //! Tests of the simulator's interface: exact times, conservation, determinism,
 //! and the claims that need a network.
-//! network.
 
 mod artifact;
 mod claims_lossless;

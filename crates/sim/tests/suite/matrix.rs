@@ -1,7 +1,6 @@
 //! Runs every policy with every hardware option, scheduler and kind of traffic,
 //! for a millisecond each. The runs check every identity after every event,
 //! and evaluate every comparison in an explanation of a loss.
-//! evaluated.
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
@@ -139,8 +138,8 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
     assert!(evaluated > 10_000, "{evaluated} comparisons");
     for reason in COMPARED {
-        // Ingress limits of lossy traffic apply only in some profiles,
-        // so their reason may be missing.
+        // Ingress limits of lossy traffic apply only in some profiles, so their reason
+        // may be missing.
         assert!(
             reasons.contains(&reason) || reason == "over-ingress-limit",
             "{reason} never bound: {reasons:?}"

@@ -60,7 +60,7 @@ fn flows_spread_evenly_over_parallel_cables_and_over_both_tiers() {
         back.push(chi_square(&acknowledgements));
         let rows = run_fast(&fat_tree("ecmp").seed(seed).flows(single_packets(800, 0, 15)));
         // The core depends on the choices of edge and aggregation switch together.
-        // If both used the same bits, two cores would idle.
+        // If edge and aggregation switches used the same bits of the hash, two cores would idle.
         cores.push(chi_square(&packets(&rows, |link| link.from.starts_with("agg0_") && link.role == "up")));
     }
     assert_even(&up, 8.0, "leaf to spines");

@@ -29,8 +29,8 @@ fn three(keys: &str) -> Vec<u64> {
 
 #[test]
 fn without_offload_flows_take_turns_packet_by_packet() {
-    // The first flow's first packet leaves before the other flows start.
-    // Then the order is 0 1 2 0 1 2 …
+    // The first flow's first packet leaves before the other flows start. Then the order is 0 1 2 0
+    // 1 2 …
     assert_eq!(three(""), [arrival(26), arrival(29), arrival(30)]);
 }
 
@@ -53,7 +53,7 @@ fn acknowledgements_wait_for_the_end_of_a_burst() {
         rows.flow(0).fct_ns.expect("finished")
     };
     // Without offload, the ACKs of the two segments (54 B each) leave between the packets.
-    // With offload they leave after the packets.
+    // With offload the ACKs leave after the packets.
     let two_acks = Time(2 * RATE.serialization(54).0).as_ns();
     assert_eq!(ack_after(""), arrival(40) + two_acks);
     assert_eq!(ack_after("lso = \"64 KB\""), arrival(40));

@@ -143,8 +143,8 @@ fn dynamic_thresholds_absorb_a_burst_as_long_as_their_closed_form_says() {
     assert!((213..=227).contains(&longest), "{longest} us");
 }
 
-/// Equation 4: at R = 2 Gb/s queues settle during the burst, so (R − C) d = aB / (1 + a (M + N)),
-/// which is 2.0 ms.
+/// Equation 4: at R = 2 Gb/s queues settle during the burst, so (R − C) d = aB / (1 + a (M +
+/// N)), which is 2.0 ms.
 #[test]
 fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
     let longest = longest_lossless_us(DT, "2 Gb/s", 24, 6_000);
@@ -152,7 +152,7 @@ fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
 }
 
 /// At its threshold, a single port occupies alpha / (1 + alpha) of the buffer:
-/// 333 packets of 12 us. With complete sharing it occupies all 666 packets.
+/// 333 packets of 12 us. With complete sharing the port occupies all 666 packets.
 /// Static thresholds (half of 1/16) would give another result.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {
@@ -263,8 +263,8 @@ fn a_slow_card_delays_an_open_loop_flow_and_loses_nothing() {
     let rows = run(&text);
     for flow in &rows.flows {
         let fct_ms = flow.fct_ns.expect("nothing is lost") as f64 * 1e-6;
-        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s.
-        // They take 8 ms, and a packet's time through the switch.
+        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s. They take 8 ms,
+        // and a packet's time through the switch.
         assert!((7.9..8.1).contains(&fct_ms), "{fct_ms} ms");
         assert!(flow.slowdown.is_some_and(|slowdown| slowdown > 1.5), "{flow:?}");
     }

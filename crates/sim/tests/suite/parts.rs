@@ -6,8 +6,8 @@ use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use std::num::NonZero;
 
-/// All rows of a run on `threads` threads, without the largest number of packets alive.
-/// Parts cannot know that number exactly.
+/// All rows of a run on `threads` threads. The largest number of packets alive is omitted,
+/// because parts cannot know it exactly.
 fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();
@@ -19,7 +19,7 @@ fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
 }
 
 /// Checks that runs with two and three threads give the rows of a run with one thread.
-/// Returns these rows.
+/// Returns the rows of the run.
 fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(simulation.needs_one_thread(scenario), None, "{what}");

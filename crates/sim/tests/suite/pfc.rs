@@ -31,8 +31,8 @@ fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
     found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
 }
 
-/// Results of the chain h0 – s0 – s1 – h1. All links have 10 Gb/s and 1 us, except the last link,
-/// which has 5 Gb/s. Packets have 1500 B. The 11th stored packet crosses the threshold.
+/// Results of the chain h0 – s0 – s1 – h1. All links have 10 Gb/s and 1 us, except the last
+/// link, which has 5 Gb/s. Packets have 1500 B. The 11th stored packet crosses the threshold.
 fn chain(pfc: &str, duration: &str) -> Rows {
     chain_with("15001 B", pfc, duration)
 }
@@ -86,8 +86,8 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
 }
 
 /// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and triggers a pause,
-/// one packet earlier. One packet leaves for every two packets that arrive,
-/// so each later pause begins two packets earlier.
+/// one packet earlier. One packet leaves for every two packets that arrive, so each later pause
+/// begins two packets earlier.
 #[test]
 fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     let rows = chain_with("15 KB", "", "1200 us");
@@ -168,8 +168,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     rows.switch_losses()
 }
 
-/// Losses at a switch whose port is never idle: h2 sends to h0 all the time,
-/// so that a pause frame waits for the packet in transmission.
+/// Losses at a switch whose port is never idle:
+/// h2 sends to h0 all the time, so that a pause frame waits for the packet in transmission.
 fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
     let delay = metres * 5;
     let topology = format!(
@@ -218,8 +218,8 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md` section 8.1).
-/// It is the sum of two packets (the packet that triggers the pause,
+/// Headroom that is needed if the frame need not wait (`docs/concepts/cited.md`
+/// section 8.1). It is the sum of two packets (the packet that triggers the pause,
 /// and the packet that the sender is sending), the frame, and the bytes that arrive during both
 /// propagation delays and the reaction time.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
@@ -284,11 +284,11 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
 }
 
-/// Three switches form a ring. h1 sends to h0 through s2, h2 to the slow h3 at s1 through s0,
-/// and h0 also sends to h3. So s1 pauses s0, s0 pauses s2, and s2 pauses s1,
-/// but no packet from s0 waits at s1 for s2. Packets of h0 to h2 through s1 follow later.
-/// They are sent while the pause of s0 is in flight over 100 us of cable,
-/// and arrive when all traffic has stopped for a long time.
+/// Three switches form a ring. h1 sends to h0 through s2,
+/// h2 to the slow h3 at s1 through s0, and h0 also sends to h3.
+/// So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0 waits at s1 for s2.
+/// Packets of h0 to h2 through s1 follow later. They are sent while the pause of s0 is in flight
+/// over 100 us of cable, and arrive when all traffic has stopped for a long time.
 #[test]
 fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
     let topology = r#"
@@ -387,12 +387,12 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
     let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
     assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
     assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
-    // The switch s1 still stores more than its threshold.
-    // Its frame leaves at once, and takes 51.2 ns and 1 us of cable.
+    // The switch s1 still stores more than its threshold. Its frame leaves at once,
+    // and takes 51.2 ns and 1 us of cable.
     assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
     assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
-    // The switch s0 also pauses the host, and resumes it when there is space again,
-    // so no sender waits forever.
+    // The switch s0 also pauses the host, and resumes it when there is space again, so no
+    // sender waits forever.
     let lost = rows.link_losses();
     assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
     let arrived = rows.link("s1", "h1").tx_packets;

@@ -58,7 +58,7 @@ fn either_rule_breaks_the_deadlock_and_the_circle_is_told_as_ended() {
         let cycle = &rows.pause_cycles[0];
         let first = rows.storms.iter().map(|storm| storm.detected_ns).min().expect("it was noticed");
         // The rule must be true in ten polls in a row.
-        // The first of these begins up to 100 us after the cycle formed for the last time.
+        // The first of the ten polls is up to 100 us after the cycle formed for the last time.
         let closed = deadlock("").pause_cycles[0].last_ns;
         assert!(
             (closed + 1_000_000..=closed + 1_100_000).contains(&first),

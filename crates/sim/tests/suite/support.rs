@@ -210,8 +210,8 @@ impl Lab {
         }
     }
 
-    /// Builds the scenario with lists of flows. Each list has its transport,
-    /// its class and its flows in the order of their starts.
+    /// Builds the scenario with lists of flows.
+    /// Each list has its transport, its class and its flows in the order of their starts.
     pub(crate) fn lists(&self, lists: Vec<(u32, &str, Vec<FlowSpec>)>) -> Scenario {
         let placeholder = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                            load_of = \"host_links\"\npattern = \"all_to_all\"";

@@ -49,8 +49,8 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Time of slow start without loss over hops of one rate (ps). Round r has W·2^r packets.
-/// It begins when the first acknowledgement of round r − 1 arrives,
+/// Time of slow start without loss over hops of one rate (ps).
+/// Round r has W·2^r packets. It begins when the first acknowledgement of round r − 1 arrives,
 /// or when that round's packets have left, whichever is later.
 /// Within a round, two packets follow every acknowledgement, so they leave back to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
@@ -218,8 +218,8 @@ fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
 
 #[test]
 fn hops_of_different_rates_are_exact_too() {
-    // At these rates, a byte takes a fractional number of picoseconds,
-    // which is rounded up for each packet.
+    // At these rates, a byte takes a fractional number of picoseconds, which is rounded up
+    // for each packet.
     for (host, fabric, down) in
         [("10 Gb/s", "40 Gb/s", 10_000), ("25 Gb/s", "10 Gb/s", 3_000), ("7 Gb/s", "3 Gb/s", 995)]
     {

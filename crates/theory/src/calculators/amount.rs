@@ -38,19 +38,19 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{} {unit}", number(value / scale))
 }
 
-/// A size in bytes, in powers of 1000.
+/// Text of a size in bytes, in powers of 1000.
 #[must_use]
 pub fn bytes(value: f64) -> String {
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
-/// A rate in bits per second.
+/// Text of a rate in bits per second.
 #[must_use]
 pub fn rate(value: f64) -> String {
     scaled(value, &[(1e12, "Tb/s"), (1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "Kb/s"), (1.0, "b/s")])
 }
 
-/// A time in seconds.
+/// Text of a time in seconds.
 #[must_use]
 pub fn seconds(value: f64) -> String {
     if value == 0.0 {

@@ -16,7 +16,7 @@ pub(super) use state::{EvenSwitch, PORTS_MAX};
 use thresholds::thresholds;
 
 /// The calculator gives the answers `lossless for`, `arrived` and `stored` for a policy.
-/// Without a policy it gives a table of all policies.
+/// Without a policy the calculator gives a table of all policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
@@ -140,7 +140,7 @@ pub(super) struct Tolerance {
     pub(super) stored_bytes: f64,
     /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
     held_before_bytes: f64,
-    /// Derivation of these values.
+    /// Derivation of the times and bytes.
     pub(super) derivation: Derivation,
 }
 

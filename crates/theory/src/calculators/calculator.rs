@@ -14,8 +14,8 @@ entry! {
         /// Calls that the documentation shows with their output:
         /// pairs of a parameter and its value as a user types it.
         pub examples: &'static [&'static [(&'static str, &'static str)]],
-        /// Computes the answer. A [`DomainError`] names a parameter,
-        /// its value in the base unit (a list's element), and the valid range.
+        /// Computes the answer. A [`DomainError`] names a parameter, its value in the base unit (a
+        /// list's element), and the valid range.
         pub run: fn(&Params) -> Domain<Derivation>,
     }
 }
@@ -94,7 +94,7 @@ fn base(value: &ParamValue) -> Option<f64> {
 }
 
 /// A rule about parameters that belong together.
-/// The defaults of these parameters are [`ParamValue::Optional`] or [`ParamValue::Computed`].
+/// The parameters of a rule have the default [`ParamValue::Optional`] or [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The user must give exactly one of these parameters.

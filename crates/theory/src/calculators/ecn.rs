@@ -7,8 +7,8 @@ use crate::forms::{Domain, check, fraction, losspass, positive};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// The calculator gives the answers `K for DCTCP` and `K for halving`.
-/// With a buffer it adds `burst with ECN` and `burst with LossPass`, with a burst `K at most`.
+/// The calculator gives the answers `K for DCTCP` and `K for halving`. With a buffer the calculator
+/// adds `burst with ECN` and `burst with LossPass`, with a burst `K at most`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
@@ -52,7 +52,7 @@ struct Marking {
     rtt_seconds: f64,
     /// Size of a packet (bytes).
     packet_bytes: f64,
-    /// Number N of long flows that send at the same time.
+    /// Number N of long flows that send at one time.
     flows: u32,
     /// Buffer of the port (bytes), if the user wants to know the space for bursts.
     buffer_bytes: Option<f64>,

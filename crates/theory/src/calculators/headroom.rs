@@ -14,9 +14,9 @@ use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
 /// The calculator gives the answers `peer stops at once`, `full-size packets` and `worst packets`.
-/// `sonic explain`, `lint`, `predict` and `what-if` compare headroom with these needs.
-/// It also gives `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`),
-/// `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`.
+/// `sonic explain`, `lint`, `predict` and `what-if` compare headroom with these needs. It
+/// also gives `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`,
+/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`.
 /// A note replaces a formula without a tabulated value for the speed.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",

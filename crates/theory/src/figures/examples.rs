@@ -1,5 +1,5 @@
-//! Plasticine's worked examples for a buffer of 60 packets.
-//! They show the occupancy per queue, and the space for a burst.
+//! Plasticine's worked examples for a buffer of 60 packets. They show the occupancy per queue,
+//! and the space for a burst.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
@@ -65,7 +65,7 @@ pub(super) fn plasticine_2() -> Result<Vec<Figure>, FluidError> {
 /// the drain rate `rate`. Returns the red queue's length and limit until the steady state.
 fn burst(count: usize, weight: f64, rate: f64, ports: usize) -> Result<Vec<Series>, FluidError> {
     // The yellow queues of a port share its rate.
-    // The fluid model gives each of them a port with its part of the rate.
+    // The fluid model gives each queue a separate port with its part of the rate.
     let mut rates = vec![rate; count];
     rates.push(1.0);
     let shape = Shape::new(BUFFER, rates, 1)?;

@@ -87,7 +87,7 @@ fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidErro
     }
     let run = fluid.run(end)?;
     let (lossless, lossy) = model.held(&run, end);
-    // Both alphas are 1, so a threshold equals the free space of its pool.
+    // The lossless and the lossy alpha are 1, so a threshold equals the free space of its pool.
     Ok(Pools { lossless, lossy, pause: INGRESS_MB - lossless - lossy, drop: LOSSY_MB - lossy })
 }
 

@@ -12,16 +12,16 @@ pub enum DrainRate {
     /// The drain rate is an equal share of the port for each of its congested queues,
     /// including the queue itself.
     Computed,
-    /// The drain rate is the rate of the last interval, if the queue was backlogged.
-    /// It is at least the port's rate / queues. The source needs [`Refresh::Every`].
+    /// The drain rate is the rate of the last interval, if the queue was backlogged. It is at least
+    /// the port's rate / queues. The source needs [`Refresh::Every`].
     Measured,
 }
 
 /// Fraction of the mark below which a queue is no longer congested, for continuous refresh.
 ///
 /// Without this band, changes would alternate endlessly at one instant.
-/// A queue at its mark that becomes congested can lower the limits of other queues on its port.
-/// These queues stop growing, and the limit of the first queue rises faster than the queue.
+/// A queue at its mark that becomes congested can lower the limits of other queues on its
+/// port. These queues stop growing, and the limit of the first queue rises faster than the queue.
 /// So the queue is no longer congested. With the band, each change takes time.
 /// Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
@@ -49,8 +49,8 @@ pub struct CongestionCount {
     /// Counting group of each queue, numbered from 0. In ABM the group is the priority,
     /// in Plasticine the group of priorities.
     pub groups: Vec<usize>,
-    /// Fraction of its limit from which a queue is congested (ABM: 0.9).
-    /// It is above 0 and at most 1.
+    /// Fraction of its limit from which a queue is congested (ABM:
+    /// 0.9). It is above 0 and at most 1.
     pub congested_share: f64,
     /// Rule for the drain rate γ of a queue.
     pub drain_rate: DrainRate,
@@ -75,7 +75,7 @@ impl CongestionCount {
     }
 
     /// The law Plasticine: the first `high` queues of all ports are one counting group,
-    /// the other queues another group.
+    /// and all further queues are a second group.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.

@@ -30,7 +30,7 @@ pub(super) trait Control {
     fn until_next(&self, view: &View<'_>) -> f64;
 
     /// Advances the law by `time` at the present rates.
-    /// The integrator calls it before it changes the lengths.
+    /// The integrator calls this method before it changes the lengths.
     fn advance(&mut self, time: f64, view: &View<'_>);
 
     /// State of the state machine of a port.

@@ -34,8 +34,8 @@ pub struct Reverie {
     pub pool: f64,
     /// Time constant τ of the filter.
     pub time_constant: f64,
-    /// Width of the band in which a queue slides.
-    /// It must be small against the limits (for example a packet).
+    /// Width of the band in which a queue slides. It must be small against the limits (for
+    /// example a packet).
     pub resolution: f64,
     /// The queues, empty at time 0.
     pub queues: Vec<ReverieQueue>,
@@ -48,8 +48,8 @@ pub struct ReveriePoint {
     pub time: f64,
     /// Length of each queue. It changes linearly until the next event.
     pub lengths: Vec<f64>,
-    /// Filtered length of each queue.
-    /// It is *not* linear until the next event ([`ReverieRun::filtered`]).
+    /// Filtered length of each queue. It is *not* linear until the
+    /// next event ([`ReverieRun::filtered`]).
     pub filtered: Vec<f64>,
     /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
     pub refused: Vec<f64>,
@@ -284,7 +284,7 @@ impl Gap {
 
     fn at(&self, time: f64) -> f64 {
         // Close to 0 the constant and the exponential cancel.
-        // The function expm1 keeps their difference.
+        // The function expm1 keeps the difference of both terms.
         self.constant
             + self.decaying
             + self.slope * time

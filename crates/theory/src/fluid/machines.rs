@@ -1,7 +1,7 @@
 //! Inputs of the state machines of EDT and TDT in a fluid model.
 //!
-//! Both policies count packets. In this model their counters are real numbers.
-//! They rise with the rates at which a port stores, sends and refuses,
+//! EDT and TDT count packets. In this model their counters are real numbers.
+//! The counters rise with the rates at which a port stores, sends and refuses,
 //! divided by the size of a packet. Two rules need a translation:
 //!
 //! * *A drop resets the count of growth*: while a port refuses anything, its count stays at 0.

@@ -3,8 +3,8 @@
 use super::rates::{Group, Limit, LimitSide, Rates, Tank};
 
 impl Tank {
-    /// Computes the rates for a full buffer with more arrivals than departures. Every arrival
-    /// that no limit refuses is admitted with one common probability, which keeps the buffer full.
+    /// Computes the rates for a full buffer with more arrivals than departures. Every arrival that
+    /// no limit refuses is admitted with one common probability, which keeps the buffer full.
     /// A group at its limit takes at most the amount that keeps it at the limit.
     /// Limits that are fractions of the free space of an exhausted pool are zero.
     ///

@@ -1,9 +1,9 @@
 //! Exact growth rates of all queues, for any set of queues at their limits.
 //!
 //! A *limited group* (a queue, or all queues of a port) has three positions.
-//! Under its limit the group takes all arrivals, over its limit none. At its limit it takes
-//! the amount that keeps it at the limit, if possible. Then its length follows the limit.
-//! This needs no more than the arrivals, and no faster drain than the port's rate.
+//! Under its limit the group takes all arrivals, over its limit none. At its limit it
+//! takes the amount that keeps it at the limit, if possible. Then its length follows the
+//! limit. This needs no more than the arrivals, and no faster drain than the port's rate.
 //! With limits `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,

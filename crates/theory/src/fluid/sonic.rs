@@ -4,8 +4,8 @@
 //! `α (b_in - q_in)` pauses the sender. The egress queue of a lossy packet counts it against the
 //! egress lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets
 //! but does not limit them. So the lossy pool is independent and the lossless queues get the rest.
-//! In this model each counted queue drains through a separate port. A pause acts at once,
-//! so that no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
+//! In this model each counted queue drains through a separate port. A pause acts at once, so that
+//! no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, LimitSide, Pool, Tank};

@@ -30,8 +30,8 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
     Ok(omega(alpha, congested, gamma)? * free(buffer, occupancy)?)
 }
 
-/// Sum of omega over the congested queues of a priority, whose normalised drain rates are `gammas`.
-/// It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq. 14),
+/// Sum of omega over the congested queues of a priority, whose normalised drain rates
+/// are `gammas`. It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq. 14),
 /// and equal to alpha iff every gamma is 1. Without queues the sum is 0.
 ///
 /// # Errors
@@ -100,8 +100,8 @@ pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congeste
     Ok(positive("buffer", buffer)? * alpha / ((1.0 + smallest) * rates))
 }
 
-/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`.
-/// It is true if all factors are equal.
+/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. It is true if all
+/// factors are equal.
 ///
 /// # Errors
 /// `buffer`, `rate` or `alpha` not positive.

@@ -3,8 +3,8 @@
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// Rate into a leaf divided by the leaf's uplink rate: `hosts·host_rate / (uplinks·uplink_rate)`.
-/// Both rates are in one unit.
+/// Rate into a leaf divided by the leaf's uplink rate:
+/// `hosts·host_rate / (uplinks·uplink_rate)`. Both rates are in one unit.
 ///
 /// # Errors
 /// A count of 0, a rate not positive.
@@ -15,6 +15,7 @@ pub fn oversubscription(hosts: u32, host_rate: f64, uplinks: u32, uplink_rate: f
 
 /// Round trip of an empty network (seconds): `links` traversals of `delay_seconds`,
 /// and the time on the wire of `serializations` packets of `packet_bytes`.
+///
 /// # Errors
 /// `rate_bps` not positive, a negative delay or size.
 pub fn base_rtt(

@@ -95,7 +95,7 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
 }
 
 /// Buffer that `congested` queues leave free: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size).
-/// The free buffer tends to 0 as their number grows.
+/// The free buffer tends to 0 as the number of queues grows.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -106,8 +106,8 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes.
-/// It is the upper bound of any queue.
+/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes. It is the
+/// upper bound of any queue.
 ///
 /// # Errors
 /// `alpha` not positive.

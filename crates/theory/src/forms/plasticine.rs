@@ -113,8 +113,8 @@ pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(if rate <= 0.0 { f64::INFINITY } else { burst.buffer_time / (rate * burst.duration) - 1.0 })
 }
 
-/// The form `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`.
-/// This alpha is sufficient, not necessary.
+/// The form `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3):
+/// `B/((r−1)·t) − 1`. This alpha is sufficient, not necessary.
 ///
 /// # Errors
 /// Returns the errors of [`alpha_low_for_burst`].

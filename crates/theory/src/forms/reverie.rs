@@ -81,8 +81,8 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
 
-/// Number of updates for which the filter still admits a queue that jumps from 0 to `ratio` times
-/// its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+/// Number of updates for which the filter still admits a queue that jumps from 0 to `ratio`
+/// times its threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `ratio` not positive.
@@ -102,7 +102,7 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
 
 /// Increase of the threshold for a falling queue, per slope of the filtered length (Property 1,
 /// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`.
-/// With it, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
+/// With this K, `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `update_period` not positive.

@@ -230,7 +230,7 @@ mod tests {
         assert!((profile.cable_bytes - 631.313).abs() < 1e-3);
         assert_eq!(profile.peer_response_bytes, 394.0 * 64.0);
         // The headroom is 1024 + 35766.5 * 1.235294 = 45206.2 -> 45 KiB.
-        // With small packets only it would be 106 KiB, so 2 KiB more are added.
+        // With small packets only, the headroom would be 106 KiB, so 2 KiB are added.
         assert!((profile.delay_bytes - (9_100.0 + 631.313 + 819.2 + 25_216.0)).abs() < 1e-3);
         assert_eq!(profile.xoff_bytes, 47.0 * KIBIBYTE);
         assert_eq!(profile.xon_bytes, 18.0 * KIBIBYTE);

@@ -142,8 +142,8 @@ impl Bursts {
 pub enum PortState {
     /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
-    /// The port absorbs a burst and is uncontrolled.
-    /// Its limit is B divided by the number of such ports.
+    /// The port absorbs a burst and is uncontrolled. Its limit is B divided by the number
+    /// of such ports.
     Absorption,
     /// The port is being evacuated (TDT only): its limit is B divided by the number of ports.
     Evacuation,

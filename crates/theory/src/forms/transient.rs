@@ -224,7 +224,7 @@ impl Trajectory {
     }
 
     /// Threshold of a queue with `omega` at the time `time` (ABM Eq. 32; size).
-    /// A queue that follows its threshold has this length (Eq. 33, first case).
+    /// The length of a queue that follows its threshold equals the threshold (Eq. 33, first case).
     #[must_use]
     pub fn threshold(&self, omega: f64, time: f64) -> f64 {
         omega * (self.free_before - self.occupancy_slope * time)
@@ -278,7 +278,7 @@ pub struct Touch {
 const ROUNDING: f64 = 1e-12;
 
 /// The first loss for any mix of old queues, exact, in pieces of constant slope.
-/// The closed forms cover only pure cases.
+/// The closed forms cover only cases in which all or no old queues follow.
 ///
 /// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`,
 /// and a queue follows iff `ω·X ≤ γ`. A lagging queue follows again when it has drained down
@@ -299,7 +299,7 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
         // The closure returns the time until a lagging queue has fallen to its threshold.
-        // A queue that just met it has 0 or, by rounding, a little less.
+        // A queue that just met its threshold has 0 or, by rounding, a little less.
         let until_join = |i: usize| {
             let closing = old[i].drain_rate - old[i].omega * slope;
             let ahead = (lengths[i] - old[i].omega * free).max(0.0);
@@ -315,8 +315,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         };
         time += step;
         free -= slope * step;
-        // All queues that reach their thresholds at this instant follow again,
-        // so that equal queues in separate groups behave as one group.
+        // All queues that reach their thresholds at this instant follow again, so that equal queues
+        // in separate groups behave as one group.
         let instant = step + ROUNDING * (time + step);
         for (i, own_step) in steps.iter().enumerate() {
             if own_step.is_some_and(|own_step| own_step <= instant) {

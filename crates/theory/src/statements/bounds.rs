@@ -1,5 +1,5 @@
-//! Tests of bounds on 100,000 random states and more. Each test reports the smallest slack,
-//! so that a bound that no state approaches is noticed.
+//! Tests of bounds on 100,000 random states and more.
+//! Each test reports the smallest slack, so that a bound that no state approaches is noticed.
 
 use super::Tested;
 use super::support::{between, some_alpha, some_count};
@@ -178,8 +178,8 @@ fn plasticine_bounds_occupancy_shares_and_free_buffer_with_mixed_alphas_in_a_pri
 
 #[cfg_attr(test, test)]
 fn the_times_for_high_priority_are_lower_bounds_whatever_the_low_queues() -> Tested {
-    // The test compares Eqs. 35 and 40, which have sums of alphas, with Eqs. 34 and 39,
-    // which have omegas.
+    // The test compares Eqs. 35 and 40, which have sums of alphas,
+    // with Eqs. 34 and 39, which have omegas.
     let mut stream = RandomStream::new(1, "lower bounds", 0);
     let mut compared = 0;
     while compared < STATES {

@@ -8,8 +8,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::RandomStream;
 
-/// Steady-state lengths in Plasticine's switch of 60 packets with frozen weights for
-/// its congested queues.
+/// Steady-state lengths in Plasticine's switch of 60 packets with frozen weights
+/// for its congested queues.
 fn settled(weights: &[f64], queues_per_port: usize) -> Vec<f64> {
     let ports = weights.len() / queues_per_port;
     let shape = Shape::new(60.0, vec![1.0; ports], queues_per_port).expect("in domain");
@@ -174,8 +174,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// Compares TDT Eq. 3 to 13 with random states. The burst exceeds twice the line rate,
-/// so it counts as a burst.
+/// Compares TDT Eq. 3 to 13 with random states.
+/// The burst exceeds twice the line rate, so it counts as a burst.
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -318,7 +318,7 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
 }
 
 /// Checks the worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB:
-/// (n, m), lossless, lossy.
+/// each case has (n, m), lossless and lossy occupancy.
 #[test]
 fn sonic_pools_have_the_worked_values() {
     for (n, m, lossless, lossy) in [

@@ -183,8 +183,8 @@ fn absorption_ends_three_packets_after_the_burst() {
     );
 }
 
-/// Under TDT, arrivals at less than half the line rate do not interrupt a row of three departures.
-/// Faster arrivals interrupt it.
+/// Under TDT, arrivals at less than half the line rate do not interrupt a row of three departures,
+/// and faster arrivals do.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {

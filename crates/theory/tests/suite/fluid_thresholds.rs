@@ -96,8 +96,8 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8.
-/// It assigns r = 3.45 to case 1, in which one queue falls behind.
+/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8. It
+/// assigns r = 3.45 to case 1, in which one queue falls behind.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -243,7 +243,7 @@ fn in_small_steps(
         }
         for port in lengths.chunks_mut(queues_per_port) {
             let mut rest = step;
-            // The loop offers shares that a short queue leaves unused again.
+            // The loop offers unused shares of short queues to the port's backlogged queues.
             for _ in 0..queues_per_port {
                 let waiting = port.iter().filter(|&&length| length > 0.0).count();
                 if waiting == 0 || rest <= 0.0 {

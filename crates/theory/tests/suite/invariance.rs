@@ -109,10 +109,10 @@ enum Grouping {
     /// An element is a sum, so splitting the element changes no answer.
     Sum,
     /// The first element's answers depend on the sum of the other elements.
-    /// So splitting another element changes none of these answers.
+    /// So splitting another element changes no answer of the first element.
     SumOfOthers,
     /// The first element's answers depend on the smallest of the other elements.
-    /// So repeating another element changes none of these answers.
+    /// So repeating another element changes no answer of the first element.
     SmallestOfOthers,
     /// Elements are independent, so repeating an element repeats its column.
     Columns,

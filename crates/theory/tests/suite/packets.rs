@@ -9,8 +9,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A.
-/// They have 4 MB, so that a limit of an 800th of it is still three packets.
+/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. They have
+/// 4 MB, so that a limit of an 800th of it is still three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
@@ -104,8 +104,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // Starts are staggered. Simultaneous packets for one port would be small bursts,
-        // which a liquid does not have.
+        // Starts are staggered. Simultaneous packets for one port would be small bursts, which a
+        // liquid does not have.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,

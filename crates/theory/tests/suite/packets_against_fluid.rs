@@ -263,8 +263,8 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
 }
 
 /// A round of the port is one packet of 12 us. With refresh intervals of whole packets,
-/// a queue is always sampled at one point of its small oscillation,
-/// so a limit of a few packets causes no error.
+/// a queue is always sampled at one point of its small oscillation, so a limit of a few packets
+/// causes no error.
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {
     let deviation = |us| {

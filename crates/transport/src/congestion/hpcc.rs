@@ -144,8 +144,8 @@ impl Controller for Hpcc {
         self.renewed_at = 0;
     }
 
-    /// Reports the smoothed utilisation U of the most loaded link:
-    /// its rate and its queue, relative to line rate and bandwidth-delay product.
+    /// Reports the smoothed utilisation U of the most loaded link: its rate and its queue,
+    /// relative to line rate and bandwidth-delay product.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("utilisation", self.utilisation);
     }

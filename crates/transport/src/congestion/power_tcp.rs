@@ -88,7 +88,7 @@ impl Weights {
 /// Fraction of the base power that is the target of the public ns-3 code.
 const ARTIFACT_TARGET: f64 = 0.95;
 /// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate.
-/// Lower rates are raised to it.
+/// The code raises lower rates to this rate.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 /// Power up to which the public ns-3 code omits the moving average.
 const ARTIFACT_EASY_POWER: f64 = 0.5;
@@ -191,8 +191,8 @@ impl PowerTcp {
         }
         let weight = f64::min(over / base, 1.0);
         self.power += weight * (most - self.power);
-        // A queue that drains faster than its link sends (packets were evicted) has negative power,
-        // which would change the sign of the window.
+        // A queue that drains faster than its link sends (packets were evicted) has negative
+        // power, which would change the sign of the window.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }

@@ -80,10 +80,10 @@ impl Swift {
         this
     }
 
-    /// Target delay: the base target, plus an amount that is larger for smaller windows. Without
-    /// it, many small flows would compete for a queue that cannot be kept short (section 3.5).
-    /// The paper's term per hop is omitted, because a path's base round trip is part of
-    /// the base target.
+    /// Target delay: the base target, plus an amount that is larger for smaller windows.
+    /// With one target for all windows, many small flows would compete for a queue that
+    /// cannot be kept short (section 3.5). The paper's term per hop is omitted,
+    /// because a path's base round trip is part of the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;

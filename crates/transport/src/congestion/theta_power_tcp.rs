@@ -1,5 +1,5 @@
-//! θ-PowerTCP: PowerTCP without help from switches.
-//! It uses the round trip and its gradient (Addanki et al., NSDI 2022).
+//! θ-PowerTCP: PowerTCP without help from switches. It uses the round trip and its gradient
+//! (Addanki et al., NSDI 2022).
 
 use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};

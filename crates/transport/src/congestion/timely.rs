@@ -81,8 +81,8 @@ struct Law {
     fast_increment: BitRate,
 }
 
-/// Weight α of a new difference of round trips (section 5, EWMA).
-/// It is 0.875 in HPCC's and ABM's code.
+/// Weight α of a new difference of round trips (section 5, EWMA). It is 0.875 in HPCC's
+/// and ABM's code.
 const NEWEST: f64 = 0.875;
 /// Multiplicative decrease β of the rate (section 5).
 const DECREASE: f64 = 0.8;

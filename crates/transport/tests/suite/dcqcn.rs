@@ -59,8 +59,8 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     flow.notify(0);
     flow.expect(0, 20.0, 40.0, 1.0);
     assert_eq!(flow.window.pacing_gap, Time::from_ns(400), "1000 B at 20 Gb/s");
-    // Fast recovery has five steps of half the distance, one step every 55 us.
-    // Alpha falls as often.
+    // Fast recovery has five steps of half the distance, one step every 55 us,
+    // and alpha falls every 55 us, too.
     flow.expect(54, 20.0, 40.0, 1.0);
     flow.expect(55, 30.0, 40.0, KEEP);
     flow.expect(110, 35.0, 40.0, KEEP * KEEP);

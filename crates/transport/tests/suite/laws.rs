@@ -85,8 +85,8 @@ impl Flow {
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// Window of a control that sets a rate (segments).
-    /// It is finer than the number of segments that the window allows.
+    /// Window of a control that sets a rate (segments). It is finer than the number of
+    /// segments that the window allows.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -180,8 +180,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip,
-        // so it is between W(t - RTT) and W(t + RTT).
+        // Eq. 1 gives W(t). The window aims at W(t + RTT) and reaches it within a round trip, so it
+        // is between W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -298,7 +298,7 @@ fn timely_follows_algorithm_1() {
     let rate = |flow: &Flow| probed(&flow.control, "rate").floor() / 1e6;
     let update = |flow: &mut Flow, rtt_us: u64| {
         flow.ack(TestAck { rtt: Time::from_us(rtt_us), new_round: true, ..TestAck::default() });
-        // A second ACK of the same round has no effect.
+        // A second ACK in one round trip has no effect.
         let before = rate(flow);
         flow.ack(TestAck { rtt: Time::from_us(5 * rtt_us), ..TestAck::default() });
         near(rate(flow), before, 0.0);
@@ -382,7 +382,7 @@ fn hpcc_follows_algorithm_1() {
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
     // The reference stays within the round trip, so an equal U gives an equal window.
-    // The shorter of two queues counts.
+    // Of two queues, the shorter one counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
@@ -396,8 +396,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(TestAck { new_round: true, telemetry: &half, ..TestAck::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still the window at the start of the first round,
-            // which is at the limit of the line rate.
+            // The reference is still the window at the start of the first round, which is at the
+            // limit of the line rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };

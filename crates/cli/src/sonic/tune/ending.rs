@@ -5,21 +5,21 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests to end the command.
+/// Requests to end the daemon.
 pub(super) struct Ending {
-    /// Flag that every signal to end sets.
+    /// Flag that every signal to end the daemon sets.
     asked: Arc<AtomicBool>,
-    /// Set by Ctrl-C only. A second Ctrl-C abandons the restoring of values. Other signals do not
-    /// count here, because they often arrive in pairs.
+    /// Flag that only Ctrl-C sets. A second Ctrl-C ends the restoring of values.
+    /// Signals of service managers do not set this flag, because they often arrive in pairs.
     pressed: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Starts to listen.
+    /// Starts to listen for signals.
     ///
     /// # Errors
-    /// A signal cannot be caught. The caller must then change nothing, because the signal would
-    /// leave the change behind.
+    /// If a signal cannot be caught. The caller must then change no value,
+    /// because the signal would leave the change in the switch.
     pub(super) fn listen() -> io::Result<Self> {
         let ending = Self { asked: Arc::default(), pressed: Arc::default() };
         ending.register()?;
@@ -51,7 +51,7 @@ impl Ending {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The flag that every signal sets.
+    /// The flag that every signal to end the daemon sets.
     pub(super) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }

@@ -9,8 +9,8 @@ use bufferlab_units::Time;
 pub struct Arrival {
     /// Time at which the packet arrives.
     pub now: Time,
-    /// Header of the packet, with the classifier's marks.
-    /// Its size is the number of bytes that the packet would occupy.
+    /// Header of the packet, with the classifier's marks. Its size is the number of bytes that the
+    /// packet would occupy.
     pub header: Header,
     /// Number of packets evicted for this arrival so far.
     /// The switch calls the policy again after each eviction.
@@ -22,7 +22,7 @@ pub struct Arrival {
     /// Ingress queue (arrival port × priority) that is charged for the packet.
     pub ingress: IngressId,
     /// Queue within the port (0 is the first), chosen by the classifier.
-    /// The classifier derived it from `header.priority`.
+    /// The classifier derived the queue from `header.priority`.
     pub priority: u8,
 }
 
@@ -33,8 +33,8 @@ pub struct Departure {
     pub now: Time,
     /// Time at which the switch stored the packet.
     pub enqueued_at: Time,
-    /// Header of the packet, as the switch stored it.
-    /// Its size is the number of bytes that the packet occupied.
+    /// Header of the packet, as the switch stored it. Its size is the number of bytes that
+    /// the packet occupied.
     pub header: Header,
     /// Queue that the packet leaves.
     pub queue: QueueId,

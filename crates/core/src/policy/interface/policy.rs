@@ -50,7 +50,7 @@ pub trait Policy: fmt::Debug + Send + Any {
     fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
 
     /// Time at which the switch must next call [`Self::handle_timeout`].
-    /// The switch reads this time when it is built and after every `handle_timeout`.
+    /// The switch reads the time when it is built and after every `handle_timeout`.
     /// While the answer is `None`, the switch also reads it after every arrival.
     /// So an arrival may start the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
@@ -68,18 +68,18 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
-    /// Demand on the sender behind `ingress`. The switch calls this method after a packet of
-    /// that ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also
+    /// Demand on the sender behind `ingress`. The switch calls this method after a packet
+    /// of that ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also
     /// calls it after a packet was refused. For an empty queue that has paused its sender,
     /// the switch calls it after every event, since no packet of that queue will leave.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
     }
 
-    /// Whether the policy divides the pools of ingress queues according
-    /// to [`SwitchShape::accounting`](super::SwitchShape::accounting).
-    /// Other policies cannot be built with slices by ingress port or with thresholds of few bits.
-    /// The rest of the accounting does not concern these policies.
+    /// Whether the policy divides the pools of ingress queues according to
+    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). A policy that does
+    /// not cannot be built with slices by ingress port or with thresholds of few bits.
+    /// The rest of the accounting does not concern such a policy.
     fn supports_accounting(&self) -> bool {
         false
     }

@@ -98,11 +98,11 @@ pub(crate) enum DrainRate {
     /// The bytes that the queue sent in the last interval, with the artifact's credits for visits
     /// to empty queues.
     Credited,
-    /// The drain rate is measured for a queue that is longer than `longer` and has sent more than
-    /// 2,048 B. The rate is relative to the queue's own port and has no upper bound: packets of an
-    /// ingress queue may leave through several ports. The last port of a switch is never measured,
-    /// because ns-3 counts ports from 1 and updates the ports whose number is below their count.
-    /// This rule is inferred: only with this rule do the pauses of spines match.
+    /// The drain rate is measured for a queue that is longer than `longer` and has sent more
+    /// than 2,048 B. The rate is relative to the queue's own port and has no upper bound:
+    /// packets of an ingress queue may leave through several ports. The last port of a switch
+    /// is never measured, because ns-3 counts ports from 1 and updates the ports whose number is
+    /// below their count. This rule is inferred: only with this rule do the pauses of spines match.
     Unbounded {
         /// Length above which the drain rate of a queue is measured (bytes).
         longer: u64,
@@ -218,7 +218,7 @@ pub(crate) struct Length {
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
-    /// Rate b of the fastest port. Drain rates are fractions of it.
+    /// Rate b of the fastest port. Drain rates are fractions of the rate b.
     fastest: BitRate,
     port_rates: Vec<BitRate>,
     queues_per_port: usize,

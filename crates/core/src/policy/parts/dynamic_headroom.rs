@@ -4,8 +4,8 @@
 //! DSH describes this idea: a port keeps headroom for one pause of all its priorities,
 //! and with that guarantee each queue takes its own headroom from the shared pool. The
 //! thresholds in this module are *reconstructed*. T is the queue's threshold and η the headroom.
-//! A queue pauses its sender beyond T − η and continues to use shared memory. The port pauses all
-//! its lossless priorities when its queues together use more than N T (N: lossless priorities),
+//! A queue pauses its sender beyond T − η and continues to use shared memory. The port pauses
+//! all its lossless priorities when its queues together use more than N T (N: lossless priorities),
 //! or when the pool has no space. Later packets use the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};

@@ -324,8 +324,8 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may use the pool.
-    /// They may not if the queue uses headroom or is paused.
+    /// Whether packets of `ingress` may use the pool. They may not if the queue uses headroom
+    /// or is paused.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
@@ -381,8 +381,8 @@ impl Lossless {
         (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
-    /// Whether a queue is paused without headroom in use, so that its length decides when
-    /// its sender resumes.
+    /// Whether a queue is paused without headroom in use, so that its length decides
+    /// when its sender resumes.
     pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
@@ -482,8 +482,8 @@ pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// Current bytes of the shared pool used by packets outside headroom.
-/// This number defines the border between pool and headroom. With an older number,
+/// Current bytes of the shared pool used by packets outside headroom. This
+/// number defines the border between pool and headroom. With an older number,
 /// packets of the pool would use memory that is reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {

@@ -169,7 +169,7 @@ impl Pools {
     }
 
     /// Bytes of a lossless ingress queue beyond its reserve, without headroom.
-    /// The queue's threshold limits these bytes.
+    /// The queue's threshold limits the bytes beyond the reserve.
     #[inline]
     pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
@@ -368,8 +368,8 @@ impl Pools {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Whether a lossy arrival may bypass its empty queue, so that all counts return to
-    /// their present values.
+    /// Whether a lossy arrival may bypass its empty queue, so that all counts return
+    /// to their present values.
     #[inline]
     pub(crate) fn can_bypass_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
@@ -396,8 +396,8 @@ impl Pools {
             && matches!(self.needs(arrival, buffer), (beyond, true) if beyond < limit)
     }
 
-    /// Whether no headroom is in use. Any departure releases headroom first,
-    /// so only then may a packet bypass its queue.
+    /// Whether no headroom is in use. Any departure releases headroom first, so only then may a
+    /// packet bypass its queue.
     #[inline]
     fn keeps_headroom(&self, buffer: &Buffer) -> bool {
         self.dynamic.is_none() && buffer.used(Account::Headroom) == 0

@@ -1,5 +1,5 @@
-//! Profiles of queues. The policies for lossless traffic have the parameter `profiles`,
-//! which this module resolves for a switch.
+//! Profiles of queues. The policies for lossless traffic have the parameter `profiles`, which this
+//! module resolves for a switch.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use crate::weight::Weight;

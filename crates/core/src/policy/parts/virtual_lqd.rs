@@ -1,5 +1,5 @@
 //! Virtual queue lengths: the lengths that Longest Queue Drop would have after the same arrivals.
-//! Counters alone track these lengths.
+//! Counters alone track the virtual lengths.
 //!
 //! Each queue has a counter. An arrival adds its bytes to the counter of its queue.
 //! If the counters exceed the buffer, the excess is taken from the largest counter.
@@ -138,8 +138,8 @@ impl VirtualLqd {
     }
 
     /// Serves the virtual queues of ports that have no real packet, in the order of priority.
-    /// A packet leaves the buffer when its transmission starts.
-    /// Its virtual bytes leave evenly while the packet before it is on the wire.
+    /// A packet leaves the buffer when its transmission starts. Its virtual bytes leave evenly
+    /// while the packet before it is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

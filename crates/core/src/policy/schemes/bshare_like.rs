@@ -91,7 +91,7 @@ struct QueueState {
 /// The policy with limits of the queueing delay.
 #[derive(Clone, Debug)]
 pub struct BshareLike {
-    /// Alpha by priority.
+    /// Alpha of the delay limit, by priority.
     alphas: Vec<Weight>,
     /// Bytes that the fastest port sends within the fixed limit of the delay. 0: no fixed limit.
     fixed: u64,

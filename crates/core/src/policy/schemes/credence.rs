@@ -4,7 +4,7 @@
 //! predictor expects Longest Queue Drop to drop the packet. While all queues are short,
 //! Credence stores the packet in any case, so that a bad predictor costs little.
 //! With perfect predictions the policy has the worst-case guarantee of Longest Queue Drop.
-//! With bad predictions it still has the guarantee of Complete Sharing.
+//! With bad predictions the policy still has the guarantee of Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -107,7 +107,7 @@ impl Credence {
     }
 
     /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not.
-    /// Beyond the list it predicts no drop. With the drops of a run of Longest Queue Drop on the
+    /// Beyond the list, no drop is predicted. With the drops of a run of Longest Queue Drop on the
     /// same arrivals, the list is the perfect oracle of the paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {

@@ -38,7 +38,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// Alpha of all priorities, if they have one alpha.
-    /// With this field, the policy needs no lookup.
+    /// If all priorities have one alpha, the policy needs no lookup.
     common: Option<Weight>,
     /// Alpha by priority. The array is always filled.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,

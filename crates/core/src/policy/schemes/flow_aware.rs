@@ -2,9 +2,9 @@
 //! first packets of every flow.
 //!
 //! A flow is short until it has sent a given number of packets or bytes,
-//! and again after some silence. The limit of packets of short flows is `α_high (B − Q)`,
-//! that of longer flows `α (B − Q)`. The scheme protects short flows and their bursts from long
-//! flows in the same queues. It ignores congestion and drain rates.
+//! and again after some silence. The limit of packets of short flows is `α_high (B − Q)`, that of
+//! longer flows `α (B − Q)`. The scheme protects short flows and their bursts from long flows in
+//! the same queues. It ignores congestion and drain rates.
 //!
 //! The scheme is reconstructed from papers that compare with it and from ABM's public artifact.
 //! Source: Apostolaki, Vanbever, Ghobadi, BS 2019.
@@ -56,7 +56,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Dynamic Thresholds with two alphas, for short and for long flows.
 #[derive(Clone, Debug)]
 pub struct FlowAwareBuffer {
-    /// Alpha by priority.
+    /// Alpha of each priority, for long flows.
     alphas: Vec<Weight>,
     short_alpha: Weight,
     /// Elephant trap of the policy, until the switch takes the trap.

@@ -260,10 +260,9 @@ pub struct IntelligentBuffer {
     updates: Updates,
     /// Number of the current interval of each port.
     intervals: Vec<u64>,
-    /// Time of the next update. Only [`Updates::Timer`] uses it.
+    /// Time of the next update, for [`Updates::Timer`].
     next_update: Time,
-    /// Start of each port's interval. Only [`Updates::Arrivals`] uses it.
-    /// `None` before the first packet.
+    /// Start of each port's interval, for [`Updates::Arrivals`]. `None` before the first packet.
     began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
@@ -331,8 +330,7 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].apply(self.pool.remaining(buffer))
     }
 
-    /// Ends the port's interval at an arrival if the interval is over.
-    /// Only [`Updates::Arrivals`] uses it.
+    /// For [`Updates::Arrivals`]: ends the port's interval at an arrival if the interval is over.
     #[inline]
     fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
         let began = &mut self.began[usize::from(port)];

@@ -73,7 +73,7 @@ struct QueueState {
 /// Dynamic Thresholds that sojourn times scale.
 #[derive(Clone, Debug)]
 pub struct L2bmLike {
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
     gain: Weight,
     least_weight: Weight,

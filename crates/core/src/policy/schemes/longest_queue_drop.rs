@@ -1,9 +1,9 @@
 //! Longest Queue Drop: accepts every packet, and drops from the longest queue when the buffer is
 //! full.
 //!
-//! Longest Queue Drop is the upper reference among practical policies. It refuses no packet
-//! while the buffer has space, and no queue keeps space at the expense of shorter queues.
-//! It must be able to evict, which few chips can. Policies that never evict are compared with it.
+//! Longest Queue Drop is the upper reference among practical policies. It refuses no packet while
+//! the buffer has space, and no queue keeps space at the expense of shorter queues. It must be able
+//! to evict, which few chips can. Policies that never evict are compared with it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{

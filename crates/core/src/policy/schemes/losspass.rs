@@ -147,7 +147,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     let (small, large) = (params.count("small_priority"), params.count("large_priority"));
     let queues = shape.queues_per_port as u64;
     // A port with one queue has no classes and no evictions.
-    // The policy interprets the defaults in this way.
+    // So the defaults of a port with one queue mean that no packet may evict another packet.
     let no_classes = queues == 1 && small == 0 && large <= 1;
     if !no_classes {
         for (param, priority) in [("small_priority", small), ("large_priority", large)] {
@@ -323,8 +323,8 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large, so the bytes of the port do not grow.
-            // This is true even if a dynamic limit has fallen below these bytes.
+            // The victim was at least as large, so the bytes of the port do not
+            // grow. This is true even if a dynamic limit has fallen below these bytes.
             // The packet is enqueued and not dropped (erratum E-LP-2).
             return Verdict::Admit(Account::Shared);
         }

@@ -1,10 +1,10 @@
 //! Occamy: generous Dynamic Thresholds for admission, and later expulsion of packets from queues
 //! with too much space.
 //!
-//! Dynamic Thresholds must keep space free for queues that become active later,
-//! because they can only wait until a long queue drains. Occamy admits with a large α, so that
-//! little space stays free, and reclaims space actively. Whenever the memory has spare bandwidth,
-//! it drops the packet at the head of a queue that is longer than its threshold, in round robin.
+//! Dynamic Thresholds must keep space free for queues that become active later, because they
+//! can only wait until a long queue drains. Occamy admits with a large α, so that little
+//! space stays free, and reclaims space actively. Whenever the memory has spare bandwidth, it
+//! drops the packet at the head of a queue that is longer than its threshold, in round robin.
 //! A token bucket in cell operations measures the spare bandwidth. The scheme helps bursts beside
 //! long queues at high utilisation. It loses packets that it had admitted.
 //!
@@ -106,7 +106,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// and an expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
     smallest_alpha: Weight,
     cell_bytes: u64,
@@ -242,8 +242,8 @@ impl Policy for Occamy {
             return None;
         }
         self.refill(now);
-        // All queues together are within the smallest threshold,
-        // so no queue is above its own threshold.
+        // All queues together are within the smallest threshold, so no queue is
+        // above its own threshold.
         let mut victim = None;
         if buffer.shared_occupancy() > self.smallest_alpha.apply(buffer.shared_free()) {
             if self.tokens < 0 {

@@ -131,7 +131,7 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
         "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence swaps the two (erratum E-PLA-7).",
     ),
     SHORT_FLOWS,
-    // The paper does not state this value.
+    // The paper does not state the number of packets up to which a flow is short.
     SHORT_PACKETS,
     SHORT_BYTES,
     FLOW_IDLE,

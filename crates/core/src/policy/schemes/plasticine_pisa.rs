@@ -137,9 +137,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 /// Entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two nearest by ratio.
 ///
-/// No logarithm is needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α,
-/// that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are equal on
-/// every machine, but logarithms may differ. `n_p` and `n_o` count as at least one.
+/// No logarithm is needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o /
+/// α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are equal
+/// on every machine, but logarithms may differ. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
@@ -196,7 +196,7 @@ pub struct PlasticinePisa {
     /// Egress registers with the length that the last packet of each queue wrote.
     egress: Vec<u64>,
     /// Queue lengths that stored packets found on arrival, by queue, oldest first.
-    /// Packets carry these lengths as metadata.
+    /// Packets carry the found lengths as metadata.
     met: Vec<VecDeque<u64>>,
     /// Queue that the SYNC packet for lengths reads next, and the sum in the packet's header.
     sync_length: (usize, u64),
@@ -302,7 +302,7 @@ impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         // The traffic manager behind the ingress pipeline has no threshold.
-        // Only the size of its memory limits it.
+        // Only the size of its memory limits the traffic manager.
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }

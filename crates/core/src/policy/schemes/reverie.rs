@@ -203,7 +203,7 @@ pub struct Reverie {
     queues: usize,
     /// Filters by slice: first of egress queues (lossy), then of ingress queues (lossless).
     filters: Vec<Filter>,
-    /// Alpha by priority.
+    /// Alpha of the thresholds, by priority.
     alphas: Vec<Weight>,
     /// Sum of the queues' levels by slice and priority.
     levels: Vec<u64>,
@@ -224,8 +224,8 @@ impl Reverie {
             let has = profile.threshold.is_some() || profile.reserved.is_some();
             has.then_some("reverie has one pool without reserves and an `alpha` of every priority: a profile may have headroom, xon and xon_offset")
         })?;
-        // A lossy queue's filter follows its egress length,
-        // which must not include lossless packets.
+        // A lossy queue's filter follows its egress length, which must not
+        // include lossless packets.
         if (0..shape.ports()).any(|port| shape.lossless_at(port) != shape.lossless) {
             let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
             return Err(BuildError { param: "headroom", message: message.to_owned() });

@@ -123,8 +123,8 @@ pub struct SonicAbm {
     pools: Pools,
     /// Trackers of the ingress queues by slice. They count only lossless queues.
     ingress: Vec<Tracker>,
-    /// Trackers of the egress queues by slice, with the queues' bytes in that slice.
-    /// They count only lossy queues.
+    /// Trackers of the egress queues by slice, with the queues' bytes in that slice. They count
+    /// only lossy queues.
     egress: Vec<Tracker>,
     /// Whether the congestion count n changes with every arrival.
     immediate: bool,

@@ -197,7 +197,7 @@ impl SonicDt {
     }
 
     /// Threshold T of an egress queue for lossy packets from `ingress` (bytes).
-    /// Beyond T, the queue drops these packets.
+    /// The queue drops such packets beyond T.
     #[must_use]
     #[inline]
     pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {

@@ -2,8 +2,8 @@
 //! packets, and changes its limit.
 //!
 //! A port is in one of three states. *Normal*: its limit is `α (B − Q)`.
-//! *Absorption*, when its queue grew by `nec` packets without a drop:
-//! its limit is `B / (ports in absorption)`, so that one burst may use the whole buffer.
+//! *Absorption*, when its queue grew by `nec` packets without a drop: its limit
+//! is `B / (ports in absorption)`, so that one burst may use the whole buffer.
 //! *Evacuation*, after `dc` drops: its limit is `B / n`, so that a port with lasting overload
 //! frees space for other ports. The scheme protects short bursts from ports with lasting overload.
 //! The policy uses no timers, only counters of packets stored, sent and dropped.
@@ -175,7 +175,7 @@ impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
         // Counts round to the nearest packet, as in the paper:
-        // 1 MB is 667 packets, a sixteenth of them 42.
+        // 1 MB is 667 packets, and a sixteenth of 667 packets is 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),

@@ -71,8 +71,8 @@ pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpe
 
 /// Attack with the worst case. The first packet leaves, and the queue fills up to its threshold.
 /// The next packet triggers a pause just after one of the largest packets has begun on the way
-/// back. The sender starts as many packets as it can before it obeys the pause, all of the size
-/// that occupies most memory per byte. The last packet that it starts is one of the largest.
+/// back. The sender starts as many packets as it can before it obeys the pause, all of the
+/// size that occupies most memory per byte. The last packet that it starts is one of the largest.
 pub(super) fn attack(network: &Network) -> Vec<FlowSpec> {
     let cable = network.cable();
     let time_of = |wire: u32| network.arrivals.serialization(u64::from(wire));

@@ -3,8 +3,8 @@
 use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
-/// Largest number of ports, or of queues of a port, in a calculation.
-/// It is above any real switch, and the product of both numbers fits a `u32`.
+/// Largest number of ports, or of queues of a port, in a calculation. It is above any real switch,
+/// and the product of both numbers fits a `u32`.
 pub(in crate::calculators) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
@@ -20,7 +20,7 @@ pub(in crate::calculators) struct CongestedGroup {
     /// Drain rate of each queue before the burst, divided by the port rate.
     pub(super) gamma_before: f64,
     /// Drain rate of each queue during the burst, divided by the port rate.
-    /// It is lower if the burst uses the queue's port.
+    /// The rate is lower if the burst uses the queue's port.
     pub(super) gamma: f64,
 }
 
