@@ -1,5 +1,5 @@
-//! Test vectors for qualification: the packets at which ports pause, lose and resume, by the rules
-//! of the chip and by a packet-level simulation.
+//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. They
+//! follow from the rules of the chip and from a packet-level simulation.
 
 mod text;
 mod yaml;

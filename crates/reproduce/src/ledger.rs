@@ -285,7 +285,7 @@ impl Ledger {
         to_csv("verdicts.csv", self.records())
     }
 
-    /// Counts the statements of a paper (`None`: of all papers) by verdict, in the order of
+    /// Counts the statements of a paper (`None` for all papers) by verdict, in the order of
     /// [`Verdict::ALL`].
     #[must_use]
     pub fn counts(&self, paper: Option<&str>) -> [usize; Verdict::COUNT] {

@@ -28,7 +28,7 @@ pub mod keys {
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
     /// Number of packets for which switch and simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Number of packets that the switch admitted, dropped or trimmed.
+    /// Number of packets that the switch made a decision about.
     pub const PACKETS: &str = "real.packets";
 }
 
@@ -100,7 +100,7 @@ pub struct RealRuns {
     pub repetitions: u64,
     /// Number of runs with real packets.
     pub runs: u64,
-    /// Number of packets that the switch admitted, dropped or trimmed, in all runs.
+    /// Number of packets that the switch made a decision about, in all runs.
     pub packets: u64,
     /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,

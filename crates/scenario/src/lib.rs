@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs
-//!   base.toml ─────┼─► merged tree ─► reader ─► checks ─► Loaded ───┼─► resolved   the same as TOML, complete
+//!   base.toml ─────┼─► merged tree ─► reader ─► checks ─► Loaded ───┼─► resolved   the scenario as TOML
 //!   --set k=v ─────┘ (with places)       │                          └─► warnings
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```

@@ -80,7 +80,7 @@ fn attempt(
 ///
 /// # Errors
 /// If the journal is invalid or of another switch, or if the database does not answer. The journal
-/// then stays, and the caller must not tune.
+/// then stays in the storage, and the caller must not tune.
 pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<DaemonEvent>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {

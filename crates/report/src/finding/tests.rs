@@ -133,8 +133,7 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // The ratio is 5.49, and the ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028
-    // apart.
+    // The ratio is 5.49. The ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028 apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
@@ -205,8 +204,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// Twenty-four tests of pure noise: without a correction seven pages of ten would report
-/// differences.
+/// The page has twenty-four tests of pure noise. Without a correction, seven of ten such pages
+/// would report differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;
