@@ -123,7 +123,7 @@ struct Open {
 struct Batch {
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// Time before all frames of later batches, except frames that were read late (ns).
+    /// Time until which later batches have no frames, except frames that were read late (ns).
     until_ns: u64,
     /// Number of the first received frame whose fate is unknown.
     settled: u64,

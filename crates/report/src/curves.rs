@@ -347,7 +347,7 @@ fn horizontal(panel: &CurvePanel) -> Axis {
 
 /// Returns the vertical axis, which includes whole intervals. A linear axis begins at zero, or
 /// below if a value is below zero. An interval that extends below zero has an open end. On a
-/// logarithmic axis, an interval below a tenth of its mean has an open end, too.
+/// logarithmic axis, an interval that extends below a tenth of its mean has an open end, too.
 fn vertical(panel: &CurvePanel) -> Axis {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);

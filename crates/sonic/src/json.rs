@@ -228,7 +228,8 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// Finder of the line of an offset. Its mark per block is small even for texts of newlines only.
+/// Finder of the line of an offset. One mark per block takes little memory, even for texts of
+/// newlines only.
 struct Lines {
     /// Number of newlines before each block of the text.
     marks: Vec<u32>,
