@@ -84,7 +84,7 @@ pub enum Request {
         dst_port: u16,
         /// Number of packets to send.
         value: u64,
-        /// Priority of the packets.
+        /// Priority of the sent packets.
         pg: u8,
     },
     /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can fill

@@ -238,7 +238,7 @@ struct Column {
     pattern: &'static str,
     /// Heading of the column; `{}` is the class of the pattern.
     heading: &'static str,
-    /// Pattern of a metric; a class with such a metric omits the column.
+    /// Pattern of a metric that replaces the column in classes with such a metric.
     unless: Option<&'static str>,
 }
 

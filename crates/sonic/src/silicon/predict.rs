@@ -76,7 +76,7 @@ pub struct Prediction {
     pub cell_bytes: u64,
     /// Number of slices of the memory.
     pub slices: u64,
-    /// Whether pools are net, with the reason.
+    /// Whether the sizes of pools exclude headroom and reserves (net pools), with the reason.
     pub accounting: String,
     /// Terms of the sum that gives `shared`.
     pub terms: Vec<Term>,
