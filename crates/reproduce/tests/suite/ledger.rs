@@ -84,8 +84,8 @@ impl Evidence {
     }
 }
 
-/// Collects the tests that declare the statement that they check. A test has the comment `///
-/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
+/// Collects the tests that declare the statement that they check.
+/// A test has the comment `/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for folder in ["crates", "dev"] {
