@@ -151,9 +151,9 @@ const THINGS: [&str; 9] =
     ["bursts", "cells", "events", "flows", "frames", "operations", "packet-hops", "packets", "queries"];
 
 /// Rewrites the amounts in a text for people. `160500 B` becomes `160.5 KB`, and `1053866 B`
-/// becomes `1,053,866 B`. `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes `12,345
-/// packets`. Every amount stays exact, and columns of a table stay aligned. Text in quotes, names,
-/// and numbers next to other signs do not change.
+/// becomes `1,053,866 B`. `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes
+/// `12,345 packets`. Every amount stays exact, and columns of a table stay aligned. Text in quotes,
+/// names, and numbers next to other signs do not change.
 #[must_use]
 pub fn readable(text: &str) -> String {
     text.split_inclusive('\n').map(readable_line).collect()

@@ -2,9 +2,9 @@
 //!
 //! *Estimate.* The effect of a condition is evaluated on the metrics' means over the seeds. So "at
 //! every load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from
-//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values `n t -
-//! (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit,
-//! because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
+//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values
+//! `n t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the
+//! unit, because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
 //!
 //! *Guards.* A PASS that could not have failed is meaningless. So a passing condition becomes
 //! INCONCLUSIVE

@@ -1,7 +1,7 @@
 //! Reads the output of `show buffer configuration`, `show buffer information` and `mmuconfig -l`.
 //!
-//! The output consists of blocks. A block has a title (`Pool: NAME`, `Profile: NAME`, `Lossless
-//! traffic pattern:`), a line of hyphens, rows of two columns, and a line of hyphens.
+//! The output consists of blocks. A block has a title (`Pool: NAME`, `Profile: NAME`,
+//! `Lossless traffic pattern:`), a line of hyphens, rows of two columns, and a line of hyphens.
 
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};

@@ -85,8 +85,9 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     list
 }
 
-/// Formats a sentence about one difference: `abm answers incast queries 1.9 times as fast as dt
-/// (1.6 to 2.3).` The argument `tail` adds the change of the 99th percentile.
+/// Formats a sentence about one difference:
+/// `abm answers incast queries 1.9 times as fast as dt (1.6 to 2.3).` The argument `tail` adds the
+/// change of the 99th percentile.
 fn difference(
     comparison: &Comparison,
     row: &MetricComparison,
@@ -152,8 +153,8 @@ fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lowe
     format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.in_sentence_with_subject())
 }
 
-/// Formats the sentence about a scheme whose value is zero, unlike the baseline's: `cs loses no
-/// packets (dt: 0.300 %).`
+/// Formats the sentence about a scheme whose value is zero, unlike the baseline's:
+/// `cs loses no packets (dt: 0.300 %).`
 fn gone(metric: &Metric, level: &str) -> String {
     match metric.kind.wording {
         Wording::Fewer(verb, what) | Wording::Less(verb, what) => {
