@@ -12,8 +12,8 @@ use crate::bench::Bench;
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of packets in one request, more than any memory can store of the smallest
-/// packets.
+/// Largest number of packets in one request, more than any memory can store of the
+/// smallest packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
 /// Event that a probe looks for.
@@ -26,8 +26,8 @@ pub enum Probe {
     IngressDrop,
     /// The switch loses a packet of a lossy queue.
     EgressDrop,
-    /// The sender resumes after `value` packets have left. The probe first fills the buffer until
-    /// the pause.
+    /// The sender resumes after `value` packets have left. The probe first fills the
+    /// buffer until the pause.
     PfcXon,
     /// The switch loses a packet because the headroom pool is full. Groups that were filled before
     /// stay filled (`drain_buffer` is false).
@@ -87,9 +87,9 @@ pub enum Request {
         /// Priority of the sent packets.
         pg: u8,
     },
-    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can fill
-    /// one group of a pool after the other. A second request for equal group and ports replaces the
-    /// first one.
+    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can
+    /// fill one group of a pool after the other. A second request for equal group and ports
+    /// replaces the first one.
     Persist {
         /// Number of the port that packets come from.
         src_port: u16,

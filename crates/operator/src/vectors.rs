@@ -204,8 +204,8 @@ impl Vectors {
     }
 }
 
-/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it is `index`
-/// itself.
+/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it
+/// is `index` itself.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(

@@ -54,8 +54,8 @@ pub fn conclude(
             result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
-        // verdicts are.
+        // Verdicts with other seeds are shown but not recorded; they show how robust the
+        // recorded verdicts are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }

@@ -92,8 +92,8 @@ impl LedgerRow {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict. Pages show them beside the deciding
-    /// record.
+    /// Returns the records that do not decide the verdict. Pages show them beside
+    /// the deciding record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))

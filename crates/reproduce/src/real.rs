@@ -1,5 +1,5 @@
-//! Results with real packets: runs of the testbed judge statements, beside simulations of an equal
-//! network.
+//! Results with real packets: runs of the testbed judge statements, beside simulations of
+//! an equal network.
 //!
 //! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
 //! with hosts executes its runs. Three tables in `claims/` record the results. `real-packets.csv`
@@ -378,8 +378,8 @@ fn experiment_markdown(
     text
 }
 
-/// Removes the criteria from a result with real packets, because the adjacent simulated result has
-/// them.
+/// Removes the criteria from a result with real packets, because the adjacent
+/// simulated result has them.
 fn without_criteria(measured: &str) -> String {
     let mut parts = measured.split(" (criterion:");
     let mut text = parts.next().unwrap_or_default().to_owned();

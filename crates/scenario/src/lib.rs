@@ -1,5 +1,5 @@
-//! Scenario files: reads the text of an experiment, checks it, and resolves it to a runnable
-//! scenario.
+//! Scenario files: reads the text of an experiment, checks it, and resolves it to a
+//! runnable scenario.
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs
@@ -66,8 +66,8 @@ pub fn format() -> &'static bufferlab_document::spec::TableSpec {
     &format::ROOT
 }
 
-/// Returns the table of a buffer profile as data. The parameter `profiles` of a policy is a list of
-/// such tables.
+/// Returns the table of a buffer profile as data. The parameter `profiles` of a policy is a
+/// list of such tables.
 #[must_use]
 pub fn profile_format() -> &'static bufferlab_document::spec::TableSpec {
     &format::PROFILE

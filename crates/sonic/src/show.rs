@@ -34,8 +34,8 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output of a command. Lines outside the blocks are recorded, except prompts, totals and
-/// empty lines.
+/// Reads the output of a command. Lines outside the blocks are recorded, except prompts,
+/// totals and empty lines.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {

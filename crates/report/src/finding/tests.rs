@@ -60,8 +60,8 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction doubles it to
-    // 0.053.
+    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction
+    // doubles it to 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
@@ -295,8 +295,8 @@ fn one_scheme_is_told_of_by_what_it_did() {
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point has no
-/// difference.
+/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point
+/// has no difference.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();
@@ -354,8 +354,8 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
 
 #[test]
 fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and 0.053 for two
-    // points.
+    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and
+    // 0.053 for two points.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let point = |name: &str| {
         let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];

@@ -1,5 +1,5 @@
-//! Headroom of NVIDIA switches: the calculation reproduces published rows, and every other row has
-//! a reason.
+//! Headroom of NVIDIA switches: the calculation reproduces published rows, and every other
+//! row has a reason.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::explain::explain;

@@ -125,8 +125,8 @@ fn subjects() -> Vec<Subject> {
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
-        // The port limit does not depend on alpha, because the printed test is not monotone in
-        // alpha.
+        // The port limit does not depend on alpha, because the printed test is not
+        // monotone in alpha.
         vec![("printed_line_4", ParamValue::Flag(true)), ("port_limit", word("static"))],
     ] {
         subjects.push(as_claimed(losspass, &params));
@@ -148,8 +148,8 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// Creates a subject for `info`, with the claims in which its scheme differs from the common
-/// claims.
+/// Creates a subject for `info`, with the claims in which its scheme differs from
+/// the common claims.
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {
