@@ -166,7 +166,7 @@ mod tests {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)
         };
-        // A single look needs no correction.
+        // A stopping rule with a single look at the seeds needs no correction.
         assert!(of(0.031).look(&comparison).expect("it can be judged").is_enough);
         let look = of(0.029).look(&comparison).expect("it can be judged");
         assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");

@@ -16,7 +16,7 @@ pub enum OnOffPartners<'a> {
     Pattern {
         /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows.
         racks: &'a [Vec<u32>],
-        /// Pattern that selects the partners.
+        /// Pattern that selects the partners of a sender.
         pattern: Pattern,
     },
 }
