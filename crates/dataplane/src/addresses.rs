@@ -62,8 +62,8 @@ pub enum Forward {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     port: u16,
-    /// Last time at which a frame had this source; `None` for a configured address, which never
-    /// expires.
+    /// Last time at which a frame had this source; `None` for a configured address,
+    /// which never expires.
     seen: Option<Time>,
 }
 

@@ -8,9 +8,9 @@
 //! The fate of a frame is known later than its arrival. So the file of the ingress port waits until
 //! the frame has left or is lost, or until too many later frames are waiting.
 //!
-//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is too
-//! slow, no batch is free, and frames are omitted and counted. So memory is bounded, and forwarding
-//! never waits.
+//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is
+//! too slow, no batch is free, and frames are omitted and counted. So memory is bounded, and
+//! forwarding never waits.
 
 mod names;
 mod writer;
@@ -32,15 +32,15 @@ const BATCH: usize = 256;
 /// Number of batches: they store some 16,000 frames, a tenth of a second at the highest rates.
 /// Whole frames need 25 MB, and 128 B of each frame need 2 MB.
 const BATCHES: usize = 64;
-/// Maximum number of received frames whose fate is unknown and for which the files wait. The number
-/// is half a second at the highest rates. A queue that its scheduler starves may store a frame
-/// forever.
+/// Maximum number of received frames whose fate is unknown and for which the files wait. The
+/// number is half a second at the highest rates. A queue that its scheduler starves may
+/// store a frame forever.
 const OPEN: usize = 32_768;
 /// Longest time that a frame waits in a batch that is not full.
 const LONGEST: Time = Time::from_ms(20);
 
-/// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with its
-/// longest options.
+/// Default number of captured bytes per frame, enough for all headers of TCP over IPv6 with
+/// its longest options.
 pub const SNAPSHOT_BYTES: u32 = 128;
 
 /// State of buffer and queue right after an event.
@@ -123,7 +123,7 @@ struct Open {
 struct Batch {
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// Time before all frames of later batches, except frames that were read late (ns).
+    /// Time until which later batches have no frames, except frames that were read late (ns).
     until_ns: u64,
     /// Number of the first received frame whose fate is unknown.
     settled: u64,
@@ -235,8 +235,8 @@ impl CaptureWriter {
         }));
     }
 
-    /// Keeps the right to rename files in a separate process, before this process gives up its
-    /// rights.
+    /// Keeps the right to rename files in a separate process, before this process
+    /// gives up its rights.
     ///
     /// # Errors
     /// If no process can be started.
@@ -400,8 +400,8 @@ impl CaptureWriter {
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            // The switch has failed and reports its error. The thread removes the files that it
-            // began.
+            // The switch has failed and reports its error. The thread removes the
+            // files that it began.
             let _ = self.join();
         }
     }

@@ -18,8 +18,8 @@ const APART: Time = Time::from_ns(1);
 pub struct Incoming {
     /// Time at which the packet's last bit arrives.
     pub at: Time,
-    /// Header of the packet. Its size is the bytes on the wire, with preamble, check sequence and
-    /// gap.
+    /// Header of the packet. Its size is the bytes on the wire, with preamble, check
+    /// sequence and gap.
     pub header: Header,
     /// Number of the packet's ingress port.
     pub ingress: u16,
@@ -45,8 +45,8 @@ pub struct Departing {
 /// The switch of `bufferlab-core` with any policy.
 pub type Core = Switch<Box<dyn Policy>>;
 
-/// Receiver of the fates of packets, in the order of time. `core` and `buffer` have the state right
-/// after the event.
+/// Receiver of the fates of packets, in the order of time. `core` and `buffer` have the state
+/// right after the event.
 pub trait PacketEvents {
     /// Packet `id` was stored in `queue`. `marked` means that it was marked on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
@@ -186,13 +186,13 @@ impl Driver {
         self.ends.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which the
-    /// packet counts as arrived. It is later than `incoming.at` if later decisions are already
-    /// final.
+    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at
+    /// which the packet counts as arrived. It is later than `incoming.at` if later decisions
+    /// are already final.
     pub fn arrive<W: PacketEvents>(&mut self, id: u32, incoming: &Incoming, events: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
-        // Arrivals at equal times are not late: they are copies of one frame, or timestamps of two
-        // ports.
+        // Arrivals at equal times are not late: they are copies of one frame, or
+        // timestamps of two ports.
         self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
         self.run(at, false, events);
         self.earliest = at + APART;

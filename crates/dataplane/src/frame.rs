@@ -122,8 +122,8 @@ fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     }
     flow.take(&packet[12..20]);
     flow.take(&packet[9..10]);
-    // All fragments of a packet belong to one flow. Only the first fragment has ports, so ports are
-    // ignored.
+    // All fragments of a packet belong to one flow. Only the first fragment has ports, so
+    // ports are ignored.
     let is_fragment = u16_at(packet, 6).is_some_and(|field| field & 0x3fff != 0);
     if !is_fragment && matches!(packet[9], TCP | UDP) {
         flow.take(packet.get(header..header + 4).unwrap_or(&[]));
@@ -180,8 +180,8 @@ pub fn mark(frame: &mut [u8]) {
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
-    // Zero would mean that a datagram has no checksum (RFC 768). For TCP, 0 and 0xffff are
-    // equivalent.
+    // Zero would mean that a datagram has no checksum (RFC 768). For TCP, 0 and
+    // 0xffff are equivalent.
     let sum = if sum == 0 { 0xffff } else { sum };
     part[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
     true
@@ -370,8 +370,8 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// Adds tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …, and numbers 7,
-    /// 8, ….
+    /// Adds tags of these types (0x81 or 0x88) to a frame, with priorities 5, 4, …,
+    /// and numbers 7, 8, ….
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

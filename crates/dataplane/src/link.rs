@@ -1,5 +1,5 @@
-//! Reads from the kernel which interfaces go down, return or are removed while the switch runs:
-//! rtnetlink(7).
+//! Reads from the kernel which interfaces go down, return or are removed while the switch
+//! runs: rtnetlink(7).
 
 use crate::error::ShellError;
 use crate::socket::{Interface, system};
@@ -36,8 +36,8 @@ impl LinkWatch {
         self.socket.as_fd()
     }
 
-    /// Returns the announced changes of `interfaces`: their numbers and states, in the order of
-    /// time.
+    /// Returns the announced changes of `interfaces`: their numbers and states, in
+    /// the order of time.
     pub(crate) fn read(&mut self, interfaces: &[Interface]) -> Vec<(usize, LinkState)> {
         let mut changes = Vec::new();
         loop {

@@ -91,8 +91,8 @@ fn answer<B>(request: &Request<B>, counters: &dyn Fn() -> String) -> Response<St
 
 /// Reason for refusing a request, as a status code and a sentence.
 fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
-    // The name of a foreign page may resolve to this machine (DNS rebinding), but its requests name
-    // another host.
+    // The name of a foreign page may resolve to this machine (DNS rebinding), but its requests
+    // name another host.
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_local = hosts.next().and_then(|host| host.to_str().ok()).is_some_and(is_loopback);
     if !is_local || hosts.next().is_some() {

@@ -301,8 +301,8 @@ impl Pipeline {
         self.driver.take_failure()
     }
 
-    /// Receives `frame` (without check sequence) on `port` at `at`. Frames must come in the order
-    /// of time.
+    /// Receives `frame` (without check sequence) on `port` at `at`. Frames must come in
+    /// the order of time.
     ///
     /// # Errors
     /// The reason for discarding the frame, which has been counted.
@@ -349,8 +349,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Priority of a frame: from its tag if the tag's priority is configured, otherwise from the
-    /// code point.
+    /// Priority of a frame: from its tag if the tag's priority is configured, otherwise
+    /// from the code point.
     fn priority(&self, headers: &Headers) -> u8 {
         let of_tag = headers.tag_priority.and_then(|tag| self.priority_of_tag[usize::from(tag)]);
         of_tag.unwrap_or(self.priority_of[usize::from(headers.code_point)])

@@ -104,8 +104,8 @@ pub struct RecordWriter {
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
-    /// Creates `folder` and a record in it, for a switch with these ports, whose file has the text
-    /// `text`.
+    /// Creates `folder` and a record in it, for a switch with these ports, whose file
+    /// has the text `text`.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.

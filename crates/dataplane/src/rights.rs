@@ -11,8 +11,8 @@ const NOBODY: u32 = 65_534;
 /// The thread also loses the right to gain rights by starting a program. Threads started later
 /// inherit this state.
 pub(crate) fn give_up() {
-    // Shrinking this set needs a capability, so it goes first. A thread without the capability has
-    // nothing to lose.
+    // Shrinking this set needs a capability, so it goes first. A thread without the capability
+    // has nothing to lose.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -21,8 +21,8 @@ pub(crate) fn give_up() {
 }
 
 /// Changes the user of a process that is root's to the caller of sudo(8), or to `nobody`. Then
-/// gives up all capabilities. The process must have only one thread: other threads would keep their
-/// capabilities.
+/// gives up all capabilities. The process must have only one thread: other threads would keep
+/// their capabilities.
 ///
 /// # Errors
 /// If the user cannot be changed. In a user namespace without other users, root has only the rights

@@ -40,8 +40,8 @@ pub struct RunOptions<'a> {
     pub record: Option<RecordWriter>,
     /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
-    /// Whether the run requests real-time priority. Without it, other programs delay frames by
-    /// milliseconds.
+    /// Whether the run requests real-time priority. Without it, other programs delay
+    /// frames by milliseconds.
     pub real_time: bool,
     /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake. A sleeping core
     /// wakes up late, on virtual machines by hundreds of microseconds.
@@ -73,8 +73,8 @@ pub struct Summary {
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
     /// Frames may be late by this time. `None` if the kernel does not report it.
     pub stolen: Option<Time>,
-    /// Number of frames that the kernel dropped because the process was too slow. The record lacks
-    /// them.
+    /// Number of frames that the kernel dropped because the process was too slow. The
+    /// record lacks them.
     pub missed: u64,
     /// Report on the capture, or its error.
     pub capture: std::io::Result<Option<CaptureReport>>,
@@ -223,8 +223,8 @@ fn stolen() -> Option<Time> {
     Some(Time::from_ms(ticks * MS_PER_TICK))
 }
 
-/// Distance of time zero before the first frame (ns): a replay needs time for the frame's way to
-/// the switch.
+/// Distance of time zero before the first frame (ns): a replay needs time for the frame's
+/// way to the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;
 
 struct Shell {
@@ -235,8 +235,8 @@ struct Shell {
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// Number of frames that the kernel dropped because its queue was full: by port, without and
-    /// with a tag.
+    /// Number of frames that the kernel dropped because its queue was full: by port,
+    /// without and with a tag.
     missed: Vec<[u32; 2]>,
     /// Arrivals of this iteration: time, port, range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,

@@ -1,8 +1,8 @@
 //! Counters and occupancy of a switch at one moment, for Prometheus and for a terminal.
 //!
-//! The forwarding thread fills a private snapshot and exchanges it with the published snapshot. The
-//! thread never waits. If a reader locks the published snapshot, the reader's version stays for a
-//! moment longer.
+//! The forwarding thread fills a private snapshot and exchanges it with the published snapshot.
+//! The thread never waits. If a reader locks the published snapshot, the reader's version stays
+//! for a moment longer.
 
 use crate::lateness::Durations;
 use crate::pipeline::Pipeline;

@@ -78,8 +78,8 @@ pub(crate) struct Reading {
 
 /// A frame that was read from a socket.
 pub(crate) struct Received<'a> {
-    /// Bytes of the frame without check sequence, truncated one byte after the longest forwarded
-    /// length.
+    /// Bytes of the frame without check sequence, truncated one byte after the longest
+    /// forwarded length.
     pub(crate) frame: &'a mut [u8],
     /// Timestamp of the frame by the system clock (ns), if the kernel set one.
     pub(crate) stamp_ns: Option<u64>,
@@ -108,8 +108,8 @@ pub(crate) fn ns_of(time: TimeSpec) -> u64 {
 }
 
 impl Interface {
-    /// Sockets of the port that receive: the socket of untagged frames, then the socket of tagged
-    /// frames.
+    /// Sockets of the port that receive: the socket of untagged frames, then the socket
+    /// of tagged frames.
     pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
         [self.data.as_fd(), self.tagged.as_fd()]
     }

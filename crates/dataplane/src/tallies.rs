@@ -57,8 +57,8 @@ pub struct Tallies {
     pub refused: u64,
     /// Number of frames that were copied to all other ports.
     pub flooded: u64,
-    /// Number of received frames whose checksum the sender left to its card and the switch
-    /// completed.
+    /// Number of received frames whose checksum the sender left to its card and the
+    /// switch completed.
     pub checksums: u64,
     /// Last announced state of the interface.
     pub link: LinkState,

@@ -99,8 +99,8 @@ impl Bench {
         self.config.port_rates.len()
     }
 
-    /// Advances the time without sending, so that a policy updates the counts that it makes at
-    /// intervals.
+    /// Advances the time without sending, so that a policy updates the counts that it
+    /// makes at intervals.
     pub fn wait(&mut self, time: Time) {
         let until = self.now + time;
         while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
@@ -110,8 +110,8 @@ impl Bench {
         self.now = until;
     }
 
-    /// Sends a packet from a port to a blocked port, and returns whether the switch stores the
-    /// packet.
+    /// Sends a packet from a port to a blocked port, and returns whether the switch
+    /// stores the packet.
     pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
         let packet = Packet {
             header: Header { size: self.size, priority, ..Header::default() },

@@ -71,8 +71,8 @@ pub struct PortModel {
     pub groups: BTreeMap<u8, GroupModel>,
     /// Lossy queues of the port by priority.
     pub lossy: BTreeMap<u8, QueueModel>,
-    /// Static limits of the port's lossless queues by priority (bytes), if the limits are below the
-    /// pool.
+    /// Static limits of the port's lossless queues by priority (bytes), if the limits
+    /// are below the pool.
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 

@@ -1,5 +1,5 @@
-//! The network around a configuration: a host behind every port, or a leaf–spine network of equal
-//! switches.
+//! The network around a configuration: a host behind every port, or a leaf–spine network
+//! of equal switches.
 
 use crate::OperatorError;
 use crate::model::{Model, PortModel};

@@ -13,8 +13,8 @@ use crate::meter::{Counters, Levels};
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of packets in one request, more than any memory can store of the smallest
-/// packets.
+/// Largest number of packets in one request, more than any memory can store of the
+/// smallest packets.
 const PACKETS_MAX: u64 = 10_000_000;
 
 /// Event that a probe looks for.
@@ -27,8 +27,8 @@ pub enum Probe {
     IngressDrop,
     /// The switch loses a packet of a lossy queue.
     EgressDrop,
-    /// The sender resumes after `value` packets have left. The probe first fills the buffer until
-    /// the pause.
+    /// The sender resumes after `value` packets have left. The probe first fills the
+    /// buffer until the pause.
     PfcXon,
     /// The switch loses a packet because the headroom pool is full. Groups that were filled before
     /// stay filled (`drain_buffer` is false).
@@ -85,12 +85,12 @@ pub enum Request {
         dst_port: u16,
         /// Number of packets to send.
         value: u64,
-        /// Priority of the packets.
+        /// Priority of the sent packets.
         pg: u8,
     },
-    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can fill
-    /// one group of a pool after the other. A second request for equal group and ports replaces the
-    /// first one.
+    /// Keeps packets of a group in the switch whenever the switch is emptied. So a tester can
+    /// fill one group of a pool after the other. A second request for equal group and ports
+    /// replaces the first one.
     Persist {
         /// Number of the port that packets come from.
         src_port: u16,

@@ -1,8 +1,8 @@
 //! A qualification run as scenarios: a blocked port, one sender, and the counts of a tester.
 //!
 //! The neighbour of the blocked port sends a storm of pauses to this port. The sender sends so
-//! slowly that a pause arrives before its next packet. So the tester counts every packet that the
-//! switch stores.
+//! slowly that a pause arrives before its next packet. So the tester counts every packet that
+//! the switch stores.
 
 use crate::OperatorError;
 use crate::model::Model;
@@ -28,8 +28,8 @@ pub enum Sender {
     /// The sender obeys pauses. The number of stored packets is the pause point. The number of
     /// packets that leave before the sender resumes is the resume point.
     Obeys,
-    /// The sender ignores pauses. The number of the first lost packet is the point of the first
-    /// loss.
+    /// The sender ignores pauses. The number of the first lost packet is the point
+    /// of the first loss.
     Ignores,
 }
 
@@ -38,8 +38,8 @@ pub enum Sender {
 pub struct Qualification {
     /// Text of the scenario file.
     pub text: String,
-    /// Names of the sending host and of the host behind the blocked port. Each host has the name of
-    /// its port.
+    /// Names of the sending host and of the host behind the blocked port. Each host has the
+    /// name of its port.
     pub hosts: [String; 2],
     /// Number of the blocked port.
     pub blocked: u16,
@@ -49,8 +49,8 @@ pub struct Qualification {
     pub serialization: f64,
     /// Time of the first packet, and time between two packets (s).
     pub first_and_gap: (f64, f64),
-    /// Time from the switch's decision to resume until the sender resumes (s), for the pause frame
-    /// and the cable.
+    /// Time from the switch's decision to resume until the sender resumes (s), for the pause
+    /// frame and the cable.
     pub way_of_a_frame: f64,
 }
 

@@ -67,8 +67,8 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// Returns the queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the first
-/// lossy queue.
+/// Returns the queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the
+/// first lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let port = model.ports.first().map(|port| PortName::new(&port.name));
     let by_dscp = port.and_then(|port| {
@@ -114,8 +114,8 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     text.push_str(&marking.toml());
 }
 
-/// Returns the value of `[switch.hardware]`: the family of the chip, or the assumptions about an
-/// unknown chip.
+/// Returns the value of `[switch.hardware]`: the family of the chip, or the assumptions
+/// about an unknown chip.
 fn hardware(model: &Model) -> String {
     if model.chip.family.is_some() {
         return format!("{{ family = {} }}", quoted(model.chip.name));
@@ -170,9 +170,9 @@ fn reaction(model: &Model) -> u64 {
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
 
-/// Returns parameters of a policy that follow from the model, as keys and TOML values. The function
-/// `limit` may change the limit of a class of queues. Its first argument is whether the queues are
-/// lossless.
+/// Returns parameters of a policy that follow from the model, as keys and TOML values. The
+/// function `limit` may change the limit of a class of queues. Its first argument is whether the
+/// queues are lossless.
 #[must_use]
 pub fn policy_parameters(
     model: &Model,

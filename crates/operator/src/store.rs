@@ -181,8 +181,8 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // The text of a server may contain terminal escapes, or the password that the server
-            // received.
+            // The text of a server may contain terminal escapes, or the password that
+            // the server received.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }
@@ -338,8 +338,8 @@ impl Store {
     /// Returns the fields of a hash; empty if the hash does not exist.
     ///
     /// # Errors
-    /// If the server gives no answer, the key is not a hash, or a value is not UTF-8 or longer than
-    /// 1 MiB.
+    /// If the server gives no answer, the key is not a hash, or a value is not UTF-8 or
+    /// longer than 1 MiB.
     pub fn fields(&mut self, database: Database, key: &str) -> Result<Fields, StoreError> {
         let answer = self.ask(database, cmd("HGETALL").arg(key))?;
         self.read_fields(database, key, answer)

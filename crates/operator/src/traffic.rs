@@ -1,5 +1,5 @@
-//! Traffic for a configuration: a few kinds that operators know, each as transports and workloads
-//! of a scenario.
+//! Traffic for a configuration: a few kinds that operators know, each as transports and
+//! workloads of a scenario.
 
 use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
@@ -135,8 +135,8 @@ impl Planned {
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star, a packet and its acknowledgement cross two links each. TCP acknowledges every
-        // second packet.
+        // In a star, a packet and its acknowledgement cross two links each. TCP acknowledges
+        // every second packet.
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
         let rdma = lossless.is_some();

@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 const EXPONENTS: (i8, i8) = (-7, 7);
 /// Fraction of its threshold above which a queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
-/// Smallest drain rate of a queue, as a fraction of the port's rate: an equal share of eight
-/// queues.
+/// Smallest drain rate of a queue, as a fraction of the port's rate: an equal share
+/// of eight queues.
 const DRAIN_MIN: f64 = 0.125;
 
 /// Limits of the tuner that an operator sets.
@@ -272,9 +272,9 @@ impl ProfileUse {
         Self { congested, drain, threshold }
     }
 
-    /// Returns the target exponent by ABM. The alpha of a lone queue at line rate is divided by the
-    /// number of congested queues and multiplied by their drain rate. The result is rounded down to
-    /// a power of two.
+    /// Returns the target exponent by ABM. The alpha of a lone queue at line rate is divided by
+    /// the number of congested queues and multiplied by their drain rate. The result is rounded
+    /// down to a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
         // Rounding must not move a whole power of two below itself.

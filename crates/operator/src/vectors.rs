@@ -1,5 +1,5 @@
-//! Test vectors for qualification: the packets at which ports pause, lose and resume, by the rules
-//! of the chip and by a packet-level simulation.
+//! Test vectors for qualification: the packets at which ports pause, lose packets and resume. They
+//! follow from the rules of the chip and from a packet-level simulation.
 
 mod text;
 mod yaml;
@@ -204,8 +204,8 @@ impl Vectors {
     }
 }
 
-/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it is `index`
-/// itself.
+/// Returns a DSCP whose class maps to `index` in the map of this kind. Without maps, it
+/// is `index` itself.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = PortName::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(

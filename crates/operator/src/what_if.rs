@@ -23,8 +23,8 @@ use std::path::Path;
 pub const TODAY: &str = "today";
 /// Label of the variant with the other configuration.
 pub const CHANGED: &str = "changed";
-/// Exponents of alpha that SONiC's chips accept. Smaller and larger exponents mean "nothing" or
-/// "everything".
+/// Exponents of alpha that SONiC's chips accept. Smaller and larger exponents mean
+/// "nothing" or "everything".
 const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
 /// Steps of the exponent of alpha, for lossless groups and for lossy queues.
 const LOSSLESS_STEPS: [i32; 3] = [-1, 1, 2];
@@ -110,8 +110,8 @@ impl WhatIf {
     }
 }
 
-/// Returns the warnings of a scenario that the user must check before trusting its numbers, in
-/// sentences.
+/// Returns the warnings of a scenario that the user must check before trusting its
+/// numbers, in sentences.
 fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
     let loaded = load_text(Path::new("what-if.toml"), text, &[]).map_err(|error| {
         let problems: Vec<_> = error.problems().iter().map(ToString::to_string).collect();
@@ -173,8 +173,8 @@ fn choice(
     Ok(Choice { label: label.to_owned(), meaning: meaning.to_owned(), reach, variant })
 }
 
-/// Returns variants of the configuration with other exponents of one class, if chips accept the
-/// exponents.
+/// Returns variants of the configuration with other exponents of one class, if chips
+/// accept the exponents.
 fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, OperatorError> {
     let class = if lossless { "lossless" } else { "lossy" };
     let mut exponents: Vec<i32> = model
@@ -213,8 +213,8 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
     Ok(choices)
 }
 
-/// Returns policies of the literature in the same memory, with equal headroom and the policies'
-/// default alphas.
+/// Returns policies of the literature in the same memory, with equal headroom and the
+/// policies' default alphas.
 fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     let mut choices = Vec::new();
     for (label, policy, meaning) in [
@@ -238,7 +238,7 @@ struct Column {
     pattern: &'static str,
     /// Heading of the column; `{}` is the class of the pattern.
     heading: &'static str,
-    /// Pattern of a metric; a class with such a metric omits the column.
+    /// Pattern of a metric that replaces the column in classes with such a metric.
     unless: Option<&'static str>,
 }
 
@@ -253,8 +253,8 @@ const COLUMNS: [Column; 8] = [
     column("pauses.paused_ms", "paused ms"),
     column("pauses.headroom_max_kb", "headroom KB"),
     column("short.slowdown_p99", "short p99 x"),
-    // For queries, the completion time of the whole query counts, not the completion times of its
-    // answers.
+    // For queries, the completion time of the whole query counts, not the completion
+    // times of its answers.
     Column { unless: Some(QUERIES), ..column("class.{}.fct_p99_us", "{} FCT p99 us") },
     column(QUERIES, "{} QCT p99 ms"),
 ];

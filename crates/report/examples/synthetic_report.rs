@@ -1,5 +1,5 @@
-//! Writes made-up results and their reports, to check changes of the page: `cargo run -p
-//! bufferlab-report --example synthetic_report -- DIR`.
+//! Writes made-up results and their reports, to check changes of the page:
+//! `cargo run -p bufferlab-report --example synthetic_report -- DIR`.
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;

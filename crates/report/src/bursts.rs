@@ -29,8 +29,8 @@ pub struct BurstGroup {
     /// Burst length that best separates absorbed bursts from bursts with losses (ns). Most bursts
     /// up to this length are absorbed.
     pub absorbed_ns: u64,
-    /// Bursts by length, in bins of 0.25 ms; the last bin has no upper limit, and empty bins are
-    /// omitted.
+    /// Bursts by length, in bins of 0.25 ms; the last bin has no upper limit, and empty
+    /// bins are omitted.
     pub bins: Vec<BurstBin>,
 }
 
@@ -134,8 +134,8 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// Carried traffic over the lesser of offered traffic and port rate. `None` if nothing was
-    /// offered.
+    /// Carried traffic over the lesser of offered traffic and port rate. `None` if
+    /// nothing was offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);

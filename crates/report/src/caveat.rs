@@ -94,8 +94,8 @@ pub enum Caveat {
     TooFewSamples {
         /// The lowest percentile with too few samples.
         percentile: Percentile,
-        /// Names of the affected groups in reports, each with the number of samples in the smallest
-        /// run.
+        /// Names of the affected groups in reports, each with the number of samples in
+        /// the smallest run.
         groups: Vec<(String, u64)>,
     },
     /// A run has too few queries for reliable statistics.

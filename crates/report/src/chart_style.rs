@@ -31,8 +31,8 @@ const BLACK: &str = "#000000";
 const GREY: &str = "#737373";
 
 /// Colours of pages. The series have the colours of Okabe and Ito, Color Universal Design (2008,
-/// jfly.uni-koeln.de/color). Dark mode has the published colours. Light mode has darker ones with a
-/// contrast of 3.
+/// jfly.uni-koeln.de/color). Dark mode has the published colours. Light mode has darker ones
+/// with a contrast of 3.
 const COLOURS: [Colour; 18] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
     colour("text", ["#1c1e21", "#e6e8eb", BLACK]),

@@ -1,5 +1,5 @@
-//! Curves on a separate page, in the style of the report: sweeps, figures of papers, and figures
-//! without runs.
+//! Curves on a separate page, in the style of the report: sweeps, figures of papers, and
+//! figures without runs.
 
 use crate::caveat::CaveatRecord;
 use crate::error::ReportError;
@@ -46,8 +46,8 @@ pub struct CurvePoint {
     pub x: f64,
     /// Vertical value of the point.
     pub y: f64,
-    /// Half-width of the interval around `y`, if known. A line with intervals has markers at its
-    /// points.
+    /// Half-width of the interval around `y`, if known. A line with intervals has
+    /// markers at its points.
     pub half_width: Option<f64>,
 }
 
@@ -118,8 +118,8 @@ pub struct CurvesPage {
     pub about: Vec<String>,
     /// Facts about the runs, as name and value.
     pub facts: Vec<(String, String)>,
-    /// Caveats of the page, each with the affected points; the text is empty if all points are
-    /// affected.
+    /// Caveats of the page, each with the affected points; the text is empty if all
+    /// points are affected.
     pub caveats: Vec<(CaveatRecord, String)>,
     /// Links to related pages: path and name.
     pub links: Vec<(String, String)>,
@@ -347,7 +347,7 @@ fn horizontal(panel: &CurvePanel) -> Axis {
 
 /// Returns the vertical axis, which includes whole intervals. A linear axis begins at zero, or
 /// below if a value is below zero. An interval that extends below zero has an open end. On a
-/// logarithmic axis, an interval below a tenth of its mean has an open end, too.
+/// logarithmic axis, an interval that extends below a tenth of its mean has an open end, too.
 fn vertical(panel: &CurvePanel) -> Axis {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);
@@ -460,8 +460,8 @@ mod tests {
         many.marks.clear();
         let html = curves_page("many", std::slice::from_ref(&many));
         assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));
-        // Every piece has the first line, and each other line is in one piece. The title of a line
-        // occurs once.
+        // Every piece has the first line, and each other line is in one piece. The title of a
+        // line occurs once.
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
         assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= crate::chart_style::STYLES));

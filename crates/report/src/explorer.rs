@@ -19,8 +19,8 @@ pub struct Explorer {
     pub schemes: Vec<String>,
     /// Metrics that the explorer can draw.
     pub metrics: Vec<ExplorerMetric>,
-    /// Index of the metric that is drawn first. `None` for the first headline metric with differing
-    /// values.
+    /// Index of the metric that is drawn first. `None` for the first headline metric with
+    /// differing values.
     pub first: Option<usize>,
     /// Cells by metric, scheme and grid point. Grid points are in the order of the axes; the last
     /// axis varies fastest.
@@ -55,8 +55,8 @@ pub struct ExplorerAxis {
     pub title: String,
     /// Axis values as written in the experiment.
     pub values: Vec<String>,
-    /// Positions of the values on the axis. `None` if the values are not numbers; they are drawn at
-    /// equal distances.
+    /// Positions of the values on the axis. `None` if the values are not numbers; they are drawn
+    /// at equal distances.
     pub positions: Option<Vec<f64>>,
 }
 
@@ -80,8 +80,8 @@ pub struct ExplorerMetric {
 pub struct ExplorerCell {
     /// Mean of the metric, and its interval over the seeds.
     pub estimate: Estimate,
-    /// Relative change against the first scheme, paired by seed; `None` if no change can be
-    /// computed.
+    /// Relative change against the first scheme, paired by seed; `None` if no
+    /// change can be computed.
     pub change: Option<Change>,
 }
 

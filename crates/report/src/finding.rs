@@ -92,8 +92,8 @@ impl Judgement {
     }
 }
 
-/// Judges every judged metric of every scheme with at least two common seeds. The most important
-/// metric is first.
+/// Judges every judged metric of every scheme with at least two common seeds. The most
+/// important metric is first.
 #[must_use]
 pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     let judged = judged(comparison);

@@ -1,7 +1,7 @@
 //! Formats numbers and texts for people.
 
-/// Formats a number with three significant digits: `0.0123`, `1.23`, `12.3`, `123`, `12,345`,
-/// `2.1e-7`.
+/// Formats a number with three significant digits: `0.0123`, `1.23`, `12.3`, `123`,
+/// `12,345`, `2.1e-7`.
 #[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -27,8 +27,8 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Splits a text into lines of at most `most` columns, between words. A longer word has a line of
-/// its own.
+/// Splits a text into lines of at most `most` columns, between words. A longer word
+/// has a separate line.
 #[must_use]
 pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -58,8 +58,8 @@ pub fn estimate(mean: f64, half_width: f64) -> String {
     }
 }
 
-/// Name for the queries of a class: `incast queries`, or `queries` if the class name contains the
-/// word.
+/// Name for the queries of a class: `incast queries`, or `queries` if the class name
+/// contains the word.
 #[must_use]
 pub fn queries_of(class: &str) -> String {
     match class {
@@ -82,8 +82,8 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// Formats a mean of whole numbers: without decimals if whole, otherwise with one decimal below
-/// 100.
+/// Formats a mean of whole numbers: without decimals if whole, otherwise with one
+/// decimal below 100.
 #[must_use]
 pub fn mean_count(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 99.95 {
@@ -135,8 +135,8 @@ pub fn tenth(value: f64) -> String {
     if value.abs() >= 99.95 { number(value) } else { format!("{value:.1}") }
 }
 
-/// Position of a value such as `10 Gb/s` (10) on an axis; `None` if the text does not begin with a
-/// number.
+/// Position of a value such as `10 Gb/s` (10) on an axis; `None` if the text does not
+/// begin with a number.
 #[must_use]
 pub fn leading_number(text: &str) -> Option<f64> {
     let text = text.trim_matches('"').trim();
@@ -151,9 +151,9 @@ const THINGS: [&str; 9] =
     ["bursts", "cells", "events", "flows", "frames", "operations", "packet-hops", "packets", "queries"];
 
 /// Rewrites the amounts in a text for people. `160500 B` becomes `160.5 KB`, and `1053866 B`
-/// becomes `1,053,866 B`. `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes `12,345
-/// packets`. Every amount stays exact, and columns of a table stay aligned. Text in quotes, names,
-/// and numbers next to other signs do not change.
+/// becomes `1,053,866 B`. `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes
+/// `12,345 packets`. Every amount stays exact, and columns of a table stay aligned. Text in quotes,
+/// names, and numbers next to other signs do not change.
 #[must_use]
 pub fn readable(text: &str) -> String {
     text.split_inclusive('\n').map(readable_line).collect()
@@ -184,8 +184,8 @@ fn readable_line(line: &str) -> String {
     out + rest
 }
 
-/// Returns the readable form of a number, and the length of the unit behind it that the form
-/// contains.
+/// Returns the readable form of a number, and the length of the unit behind it that
+/// the form contains.
 fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     let value: u64 = number.parse().ok()?;
     let is_unit = |unit: &str| {

@@ -215,8 +215,8 @@ fn what(report: &Report) -> Markup {
                 @for (number, policy) in report.comparison.policies.iter().enumerate() {
                     @if number > 0 { "; " }
                     (policy)
-                    // Many policies are listed with their titles further down, in the section of
-                    // runs.
+                    // Many policies are listed with their titles further down, in
+                    // the section of runs.
                     @if report.comparison.policies.len() > WIDE {}
                     @else if let Some(run) = report.runs_of(policy).next() {
                         @let title = &run.summary.policy.title;
@@ -362,8 +362,8 @@ mod tests {
     #[test]
     fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
         let order = |list: Vec<Section>| fill_rows(list).iter().map(|section| section.id).collect::<Vec<_>>();
-        // Without reordering, the queries would be alone in a row, before the chart over time and
-        // the occupancy.
+        // Without reordering, the queries would be alone in a row, before the chart over time
+        // and the occupancy.
         let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
         let list = list.map(|(id, charts)| section(id, charts)).into();
         assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);

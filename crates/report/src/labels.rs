@@ -58,8 +58,8 @@ pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
     short(labels).map_or_else(|| (labels.to_vec(), Vec::new()), |short| (short.labels, short.common))
 }
 
-/// Short forms of labels; `None` if the labels have no common part, or if the short forms would be
-/// equal.
+/// Short forms of labels; `None` if the labels have no common part, or if the short
+/// forms would be equal.
 pub(crate) fn short(labels: &[String]) -> Option<Short> {
     let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::parse(label)).collect();
     let [first, others @ ..] = parts.as_slice() else { return None };

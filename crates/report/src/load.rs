@@ -65,8 +65,8 @@ impl Report {
     /// Other labels follow in the order of an earlier `comparison.json`, then by name.
     ///
     /// # Errors
-    /// If the folder has no run, a run cannot be read, or runs of different content would share a
-    /// mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content
+    /// would share a mean.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
         Self::load_part(dir, order, 0, &[])
     }
@@ -75,8 +75,8 @@ impl Report {
     /// lists the omitted runs.
     ///
     /// # Errors
-    /// If the folder has no run, a run cannot be read, or runs of different content would share a
-    /// mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content
+    /// would share a mean.
     pub fn load_without(dir: &Path, order: &[String], without: &[PathBuf]) -> Result<Self, ReportError> {
         Self::load_part(dir, order, 0, without)
     }
@@ -86,8 +86,8 @@ impl Report {
     /// caveat states this.
     ///
     /// # Errors
-    /// If the folder has no run, a run cannot be read, or runs of different content would share a
-    /// mean.
+    /// If the folder has no run, a run cannot be read, or runs of different content
+    /// would share a mean.
     pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
         Self::load_part(dir, order, from_ns, &[])
     }
@@ -110,8 +110,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // The file is checked only without a given order, because a caller with an order writes
-            // the file again.
+            // The file is checked only without a given order, because a caller with an order
+            // writes the file again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -152,8 +152,8 @@ impl Report {
         self.runs.first().filter(|_| self.single)
     }
 
-    /// Returns the report for people. Labels omit the parts that all variants share, and no label
-    /// is cut.
+    /// Returns the report for people. Labels omit the parts that all variants share,
+    /// and no label is cut.
     pub(crate) fn shown(&self) -> Cow<'_, Self> {
         let (labels, common) = self.labels_for_people();
         if labels == self.comparison.policies {
@@ -290,8 +290,8 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
     Ok(summarise(result, 0)?.0)
 }
 
-/// Writes the report of a folder of results, old or new, and returns the paths of the written
-/// files.
+/// Writes the report of a folder of results, old or new, and returns the paths of
+/// the written files.
 ///
 /// # Errors
 /// Returns the errors of [`Report::load`] and [`Report::write`].

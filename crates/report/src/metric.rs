@@ -251,8 +251,8 @@ impl Metric {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))
     }
 
-    /// Rank of the metric among the metrics that findings judge, from 0; `None` if it is not
-    /// judged.
+    /// Rank of the metric among the metrics that findings judge, from 0; `None` if
+    /// it is not judged.
     pub(crate) fn importance(&self) -> Option<u8> {
         let is_short = matches!(self.subject, Subject::Short(_));
         match self.kind.judged? {

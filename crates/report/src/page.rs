@@ -1,5 +1,5 @@
-//! Common parts of all pages: the frame and the style sheet, which separate chart files also
-//! contain.
+//! Common parts of all pages: the frame and the style sheet, which separate chart
+//! files also contain.
 
 use crate::caveat::CaveatRecord;
 use crate::chart_style::{self, FigureStyle};
@@ -48,9 +48,9 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// Returns the text of a page or a part of a page. Names may come from files. So hidden characters,
-/// which could reverse the text around them, are written as escapes that JSON in a page
-/// understands.
+/// Returns the text of a page or a part of a page. Names may come from files. So hidden
+/// characters, which could reverse the text around them, are written as escapes that JSON in a
+/// page understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),
@@ -58,8 +58,8 @@ pub(crate) fn finish(page: Markup) -> String {
     }
 }
 
-/// Formats the caveats of a page. A caveat lists the points that it affects, unless it affects all
-/// points.
+/// Formats the caveats of a page. A caveat lists the points that it affects, unless it
+/// affects all points.
 pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     html! {
         aside.caveats {

@@ -14,19 +14,19 @@ pub struct Pauses {
     pub all: PauseTotal,
     /// Pauses by lossless priority, ascending.
     pub by_priority: Vec<(u8, PauseTotal)>,
-    /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in the table of
-    /// links.
+    /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in
+    /// the table of links.
     pub by_role: Vec<(String, PauseTotal)>,
     /// Number of lossless packets that switches lost, except packets that watchdogs discarded.
     pub lost_lossless_packets: u64,
-    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if the run did not
-    /// record it.
+    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if the run
+    /// did not record it.
     pub max_headroom_bytes: Option<u64>,
 }
 
 /// Number and durations of pauses. A pause is the time for which one priority of one link is
-/// silent. It lasts from the sender's reaction until the sender may resume. Repeated pause frames
-/// prolong it.
+/// silent. It lasts from the sender's reaction until the sender may resume. Repeated pause
+/// frames prolong it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PauseTotal {
     /// Number of pauses.
@@ -165,8 +165,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     let parents: Vec<Option<(usize, u64)>> = (0..links.len()).map(|at| parent(&links, at)).collect();
     let mut placed = vec![false; links.len()];
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(links.len());
-    // Roots come first. The remaining links form cycles; the longest paused link of a cycle becomes
-    // a root.
+    // Roots come first. The remaining links form cycles; the longest paused link of a
+    // cycle becomes a root.
     let roots = (0..links.len()).filter(|&at| parents[at].is_none());
     for root in roots.chain(0..links.len()).collect::<Vec<_>>() {
         let mut open = vec![(root, 0)];

@@ -1,5 +1,5 @@
-//! Charts as PDF: one page of outlines. Text consists of outlines, too, so that no font is
-//! embedded.
+//! Charts as PDF: one page of outlines. Text consists of outlines, too, so that no
+//! font is embedded.
 
 use crate::error::ReportError;
 use crate::picture;
@@ -11,8 +11,8 @@ use std::fmt::Write;
 /// Points per pixel of the drawing (1/72 inch per 1/96 inch).
 const POINTS: f32 = 0.75;
 
-/// Converts an SVG file of this crate to PDF. Equal drawings give equal bytes. Errors name the file
-/// `title`.
+/// Converts an SVG file of this crate to PDF. Equal drawings give equal bytes. Errors name
+/// the file `title`.
 pub(crate) fn pdf(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     let tree = picture::tree(svg, title)?;
     let (width, height) = (tree.size().width() * POINTS, tree.size().height() * POINTS);

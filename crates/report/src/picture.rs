@@ -1,5 +1,5 @@
-//! Renders charts as images with the program's bundled fonts, so that every machine draws identical
-//! images.
+//! Renders charts as images with the program's bundled fonts, so that every machine draws
+//! identical images.
 
 use crate::error::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};

@@ -1,5 +1,5 @@
-//! Pairs runs with real packets with simulated runs of the same scenario, and reports their
-//! differences.
+//! Pairs runs with real packets with simulated runs of the same scenario, and reports
+//! their differences.
 
 use crate::compare::{MetricComparison, relative_change};
 use crate::format;

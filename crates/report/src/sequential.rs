@@ -1,10 +1,10 @@
 //! Sequential choice of the number of seeds: adds seeds until intervals are narrow.
 //!
-//! An interval is often narrow by chance, so stopping at the first narrow interval is biased. An
-//! interval of 95 % then contains the truth in fewer than 95 % of cases. So a deciding interval has
-//! a level of `1 - 0.05 / looks` (Bonferroni). All intervals together are then right with 95 %,
-//! whichever look was the last. The number of seeds doubles from look to look, so that there are
-//! few looks.
+//! An interval is often narrow by chance, so stopping at the first narrow interval is biased.
+//! An interval of 95 % then contains the truth in fewer than 95 % of cases. So a deciding
+//! interval has a level of `1 - 0.05 / looks` (Bonferroni). All intervals together are then
+//! right with 95 %, whichever look was the last. The number of seeds doubles from look to look,
+//! so that there are few looks.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
@@ -166,7 +166,7 @@ mod tests {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)
         };
-        // A single look needs no correction.
+        // A stopping rule with a single look at the seeds needs no correction.
         assert!(of(0.031).look(&comparison).expect("it can be judged").is_enough);
         let look = of(0.029).look(&comparison).expect("it can be judged");
         assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");

@@ -71,8 +71,8 @@ impl Distribution {
         samples.sort_unstable_by(f64::total_cmp);
         Some(Self {
             count: samples.len() as u64,
-            // The samples are sorted first, so that the sum does not depend on the order of
-            // arrival.
+            // The samples are sorted first, so that the sum does not depend on the
+            // order of arrival.
             mean: samples.iter().sum::<f64>() / samples.len() as f64,
             p50: Percentile::P50.of(samples)?,
             p95: Percentile::P95.of(samples)?,
@@ -226,8 +226,8 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares / ((n - 1) * n) as f64).sqrt()
 }
 
-/// Returns the 97.5 % quantile of Student's distribution: half of a 95 % interval is on either
-/// side.
+/// Returns the 97.5 % quantile of Student's distribution: half of a 95 % interval
+/// is on either side.
 ///
 /// # Panics
 /// If there are zero degrees of freedom, which give no interval.
@@ -345,8 +345,8 @@ mod tests {
             assert!((chance - 0.05).abs() < 2e-5, "{degrees}: {chance}");
         }
         for t in [0.0_f64, 0.3, 1.0, -2.5, 40.0] {
-            // With one degree, the distribution is Cauchy's; with two, it has a closed form with a
-            // root.
+            // With one degree, the distribution is Cauchy's; with two, it has a closed
+            // form with a root.
             let cauchy = 1.0 - 2.0 * t.abs().atan() / std::f64::consts::PI;
             assert!((student_two_sided(t, 1) - cauchy).abs() < 1e-12);
             let two = 1.0 - t.abs() / (2.0 + t * t).sqrt();
@@ -452,8 +452,8 @@ mod tests {
 
     #[test]
     fn quantiles_of_any_level_are_those_of_the_tables() {
-        // The quantiles are for 99 % and 99.9 % on either side (Abramowitz and Stegun, table
-        // 26.10).
+        // The quantiles are for 99 % and 99.9 % on either side (Abramowitz and
+        // Stegun, table 26.10).
         assert!((student_quantile(0.99, 4) - 4.604).abs() < 1e-3);
         assert!((student_quantile(0.998, 9) - 4.297).abs() < 1e-3);
     }

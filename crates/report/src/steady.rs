@@ -37,8 +37,8 @@ pub struct SteadyState {
     pub series: String,
     /// Number of finished flows or queries in the series.
     pub values: usize,
-    /// Number of values in the warm-up. `None` if no steady state is visible, or with too few
-    /// values.
+    /// Number of values in the warm-up. `None` if no steady state is visible, or
+    /// with too few values.
     pub left_out: Option<usize>,
     /// Start of the first flow or query after the warm-up (ns).
     pub from_ns: u64,

@@ -205,8 +205,8 @@ pub struct SwitchOccupancy {
     pub switch: String,
     /// Size of the switch's buffer (bytes).
     pub buffer_bytes: u64,
-    /// Mean occupancy, computed from the middles of the histogram's bins. The error is at most 0.8
-    /// %.
+    /// Mean occupancy, computed from the middles of the histogram's bins. The error
+    /// is at most 0.8 %.
     pub mean_percent: f64,
     /// Occupancy not exceeded for half of the time (upper edge of the bin).
     pub p50_percent: f64,
@@ -337,8 +337,8 @@ impl Gathering {
         totals.unfinished += u64::from(row.state == FlowState::Unfinished);
         if let (Some(fct), Some(slowdown)) = (row.fct_ns, row.slowdown) {
             self.finished_bytes += row.size_bytes;
-            // An open-loop flow has a configured duration, which does not show how fast other flows
-            // complete.
+            // An open-loop flow has a configured duration, which does not show how fast
+            // other flows complete.
             if !open_loop || matches!(totals.group, GroupKey::Class { .. }) {
                 self.fcts.push(fct as f64);
                 self.slowdowns.push(slowdown);

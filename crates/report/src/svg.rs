@@ -38,8 +38,8 @@ const TITLE_LINE: f64 = 14.0;
 pub(crate) enum Mark {
     /// The series is drawn as a line.
     Line,
-    /// The series is a line. A few markers along it identify it without colour; they are not
-    /// points.
+    /// The series is a line. A few markers along it identify it without colour;
+    /// they are not points.
     Traced,
     /// The series is a line with a marker at every point.
     Points,
@@ -59,8 +59,8 @@ pub(crate) struct Point {
     pub(crate) half: Option<f64>,
     /// Whether the point has too few samples and is drawn hollow.
     pub(crate) weak: bool,
-    /// Whether no line connects the point to the previous one, because the values in between are
-    /// unknown.
+    /// Whether no line connects the point to the previous one, because the values in
+    /// between are unknown.
     pub(crate) lifted: bool,
 }
 
@@ -224,8 +224,8 @@ impl Chart {
         }
     }
 
-    /// Draws the series. Series with intervals are shifted sideways, so that no series hides
-    /// another.
+    /// Draws the series. Series with intervals are shifted sideways, so that no
+    /// series hides another.
     fn lines(&self, layout: &Layout) -> Markup {
         let Layout { left, right, top, bottom, .. } = *layout;
         let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);

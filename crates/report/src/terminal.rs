@@ -15,8 +15,8 @@ pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns are broken between words (characters).
 const HEADER_WIDTH: usize = 11;
 
-/// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole
-/// number.
+/// Text of a cell: mean and half-width in the metric's unit. A count of a single run
+/// is a whole number.
 pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     match cell.estimate {
         None => "–".into(),
@@ -61,8 +61,8 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     out
 }
 
-/// Formats findings as lines, and states how many caveats follow the numbers; empty without
-/// findings.
+/// Formats findings as lines, and states how many caveats follow the numbers; empty
+/// without findings.
 #[must_use]
 pub fn finding_text(finding: &[Sentence], caveats: usize) -> String {
     let mut out = String::new();

@@ -48,8 +48,8 @@ pub struct AblationRow {
     pub id: String,
     /// Name of the second reading: `artifact`, or the keys that the user gave.
     pub against: String,
-    /// The changed keys, joined by `and`. Empty for the paper's reading, `everything` for the
-    /// second reading.
+    /// Names of the changed keys, joined by `and`. The column is empty for the paper's reading, and
+    /// has `everything` for the second reading.
     pub changes: String,
     /// Values of the changed keys in the paper's reading.
     pub from: String,
@@ -60,7 +60,7 @@ pub struct AblationRow {
     /// Effect measured with the changed keys, as text.
     pub measured: String,
     /// Share of the difference between the two readings that the changes explain (%).
-    /// Empty if both readings have equal effects.
+    /// The share is empty if both readings have equal effects.
     pub share: String,
     /// Number of seeds per point of the plan.
     pub seeds: u64,

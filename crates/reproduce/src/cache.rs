@@ -157,8 +157,8 @@ impl Cache {
     /// # Errors
     /// If the file cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // A different experiment may have cached other statistics of this run. Equal runs agree to
-        // the last byte.
+        // A different experiment may have cached other statistics of this run. Equal runs agree
+        // to the last byte.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);
             numbers.taken.extend(before.taken);

@@ -75,8 +75,8 @@ pub fn conclude_with_sets(
         survivals.extend(of_result.into_iter().filter(|_| !of_sets.is_empty()));
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
-        // verdicts are.
+        // Verdicts with other seeds are shown but not recorded; they show how robust the
+        // recorded verdicts are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }

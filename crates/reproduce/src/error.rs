@@ -62,8 +62,8 @@ pub enum ReproduceError {
         /// The exceeded limit and the requested number of runs or seeds.
         beyond: Beyond,
     },
-    /// An analytical figure cannot be computed. This is a defect, because the figure's parameters
-    /// are built in.
+    /// An analytical figure cannot be computed. This is a defect, because the figure's
+    /// parameters are built in.
     #[error("this is a bug in bufferlab: {0}")]
     Figure(bufferlab_theory::fluid::FluidError),
     /// A chart of an experiment cannot be drawn.

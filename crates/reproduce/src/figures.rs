@@ -126,8 +126,8 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     }
 }
 
-/// Returns a paper's name in experiments from its name in the ledger: `abm` for `ABM (SIGCOMM
-/// 2022)`.
+/// Returns a paper's name in experiments from its name in the ledger: `abm` for
+/// `ABM (SIGCOMM 2022)`.
 #[must_use]
 pub fn name_of(paper: &str) -> String {
     paper.split(' ').next().unwrap_or_default().to_lowercase()

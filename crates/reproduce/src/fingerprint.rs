@@ -3,9 +3,9 @@
 //!
 //! A fingerprint covers the judged condition, and the metrics and resolved scenarios that the
 //! condition reads. It also covers the versions of the engine's rules that these scenarios use
-//! (`claims/behaviours.csv`). The version of a rule changes only if results change, so refactoring
-//! keeps every fingerprint. A fingerprint ignores the seed, names and texts, because they change no
-//! number.
+//! (`claims/behaviours.csv`). The version of a rule changes only if results change, so
+//! refactoring keeps every fingerprint. A fingerprint ignores the seed, names and texts, because
+//! they change no number.
 
 use crate::ledger::rank;
 use crate::table::{Cells, CsvRow, rows};
@@ -212,8 +212,8 @@ pub fn void_changed(ledger: &Ledger, registry: &Registry) -> Result<Vec<Record>,
     if orphans.is_empty() { Ok(records) } else { Err(orphans) }
 }
 
-/// Current fingerprints of an experiment's statements; none if the experiment lacks the scale or
-/// the reading.
+/// Current fingerprints of an experiment's statements; none if the experiment lacks the
+/// scale or the reading.
 fn fingerprints(
     registry: &Registry,
     (id, scale, profile): &(String, String, String),

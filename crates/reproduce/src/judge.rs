@@ -2,12 +2,12 @@
 //!
 //! *Estimate.* The effect of a condition is evaluated on the metrics' means over the seeds. So "at
 //! every load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from
-//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values `n t -
-//! (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit,
-//! because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
+//! the jackknife: the effect is evaluated again without each seed in turn. The pseudo-values
+//! `n t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the
+//! unit, because all schemes of a seed have equal arrivals. The rules of [`crate::verdict`] decide.
 //!
-//! *Guards.* A PASS that could not have failed is meaningless. So a passing condition becomes
-//! INCONCLUSIVE
+//! *Guards.* A PASS that could not have failed is meaningless. So a passing condition
+//! becomes INCONCLUSIVE
 //! - if the compared schemes have equal values everywhere, so that no difference was possible,
 //! - if its effect, with every seed and to the last digit, equals the effect with one scheme in
 //!   place of all schemes,
@@ -195,8 +195,8 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
             (expression::evaluate(&condition.effect, &values), expression::evaluate(&condition.effect, &one));
         Some(with_all.ok()?.to_bits() == with_one.ok()?.to_bits())
     };
-    // In an effect against "the best of the others", the best scheme may equal the scheme under
-    // test.
+    // In an effect against "the best of the others", the best scheme may equal the
+    // scheme under test.
     if condition.guard.is_none()
         && let Some(scheme) =
             schemes.iter().find(|scheme| seeds.iter().all(|&seed| alone(seed, scheme) == Some(true)))

@@ -92,8 +92,8 @@ impl LedgerRow {
         self.reason.as_ref().filter(|_| self.evidence().verdict().needs_reason())
     }
 
-    /// Returns the records that do not decide the verdict. Pages show them beside the deciding
-    /// record.
+    /// Returns the records that do not decide the verdict. Pages show them beside
+    /// the deciding record.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
@@ -285,7 +285,7 @@ impl Ledger {
         to_csv("verdicts.csv", self.records())
     }
 
-    /// Counts the statements of a paper (`None`: of all papers) by verdict, in the order of
+    /// Counts the statements of a paper (`None` for all papers) by verdict, in the order of
     /// [`Verdict::ALL`].
     #[must_use]
     pub fn counts(&self, paper: Option<&str>) -> [usize; Verdict::COUNT] {

@@ -45,7 +45,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) x: f64,
     /// Value of the metric at the mark.
     pub(crate) value: f64,
-    /// Number of the statement that the mark belongs to, and its text.
+    /// Sentence about the statement that the mark belongs to, with the paper's number.
     pub(crate) note: String,
 }
 

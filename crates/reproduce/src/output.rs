@@ -221,8 +221,8 @@ fn fingerprints(results: &Results) -> BTreeMap<String, String> {
     claims.map(|claim| (claim.id.clone(), prints.of_claim(claim))).collect()
 }
 
-/// Sums the cost of all runs, including reused runs. `None` if some runs failed, or if there are no
-/// runs.
+/// Sums the cost of all runs, including reused runs. `None` if some runs failed, or if
+/// there are no runs.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();

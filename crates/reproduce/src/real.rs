@@ -1,5 +1,5 @@
-//! Results with real packets: runs of the testbed judge statements, beside simulations of an equal
-//! network.
+//! Results with real packets: runs of the testbed judge statements, beside simulations of
+//! an equal network.
 //!
 //! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
 //! with hosts executes its runs. Three tables in `claims/` record the results. `real-packets.csv`
@@ -28,7 +28,7 @@ pub mod keys {
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
     /// Number of packets for which switch and simulator decided differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Number of packets that the switch admitted, dropped or trimmed.
+    /// Number of packets that the switch made a decision about.
     pub const PACKETS: &str = "real.packets";
 }
 
@@ -100,7 +100,7 @@ pub struct RealRuns {
     pub repetitions: u64,
     /// Number of runs with real packets.
     pub runs: u64,
-    /// Number of packets that the switch admitted, dropped or trimmed, in all runs.
+    /// Number of packets that the switch made a decision about, in all runs.
     pub packets: u64,
     /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,
@@ -378,8 +378,8 @@ fn experiment_markdown(
     text
 }
 
-/// Removes the criteria from a result with real packets, because the adjacent simulated result has
-/// them.
+/// Removes the criteria from a result with real packets, because the adjacent
+/// simulated result has them.
 fn without_criteria(measured: &str) -> String {
     let mut parts = measured.split(" (criterion:");
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! The registry of experiments: files `experiments/<paper>/<figure>.toml`, beside the scenarios
-//! that they name.
+//! The registry of experiments: files `experiments/<paper>/<figure>.toml`, beside the
+//! scenarios that they name.
 
 use crate::{Experiment, ReproduceError};
 use bufferlab_document::LoadError;

@@ -31,8 +31,8 @@ pub struct Results {
 /// The function `board` creates a watcher for the given number of runs.
 ///
 /// # Errors
-/// If the folder cannot be written. A failed run is part of the results, and the other runs
-/// continue.
+/// If the folder cannot be written. A failed run is part of the results, and the
+/// other runs continue.
 pub fn run<W: Watcher>(
     plans: Vec<Plan>,
     folder: &Path,

@@ -251,8 +251,8 @@ impl Condition {
         band.max(noticeable).max(0.0)
     }
 
-    /// Judges a claimed value, or a claim that nothing differs. The position of the whole interval
-    /// decides.
+    /// Judges a claimed value, or a claim that nothing differs. The position of the whole
+    /// interval decides.
     fn undirected(&self, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
         let (low, high) = (estimate.mean - half, estimate.mean + half);

@@ -27,8 +27,8 @@ const CARRIES: f64 = 0.5;
 /// A difference between two readings.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Key of the difference, such as `switch.policy.filter`, even if it applies to some switches
-    /// only.
+    /// Key of the difference, such as `switch.policy.filter`, even if it applies to
+    /// some switches only.
     pub key: String,
     /// Values of the key in the paper's reading and in the second reading, as TOML. They are from
     /// the first point where the values differ.
@@ -44,8 +44,8 @@ pub struct Trial {
     pub changes: Vec<usize>,
     /// Verdict and measured result with the changes of the trial.
     pub judged: Judged,
-    /// Share of the readings' difference that the trial's changes explain, in the deciding
-    /// condition.
+    /// Share of the readings' difference that the trial's changes explain, in the
+    /// deciding condition.
     pub share: Option<f64>,
 }
 
@@ -262,8 +262,8 @@ fn everywhere(key: &str) -> String {
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
 }
 
-/// Flattens a resolved scenario into values by dotted key. The keys number the entries of a list of
-/// tables.
+/// Flattens a resolved scenario into values by dotted key. The keys number the entries of
+/// a list of tables.
 pub(crate) fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     fn walk(key: &str, item: Item, into: &mut BTreeMap<String, Value>) {
         let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };

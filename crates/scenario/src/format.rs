@@ -1,8 +1,8 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
-//! The reader looks up keys in these tables, and so knows which keys exist. The JSON Schema and the
-//! reference in `docs/reference/scenarios.md` are generated from the tables, so the three cannot
-//! drift apart.
+//! The reader looks up keys in these tables, and so knows which keys exist. The JSON Schema and
+//! the reference in `docs/reference/scenarios.md` are generated from the tables, so the three
+//! cannot drift apart.
 
 mod catalogs;
 mod declare;
@@ -41,8 +41,8 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Expected, Kind, TableSpec, Variant};
 use bufferlab_document::tree::Merging;
 
-/// Rules for merging a scenario with a scenario that it extends, in addition to the declared
-/// tables.
+/// Rules for merging a scenario with a scenario that it extends, in addition to the
+/// declared tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],

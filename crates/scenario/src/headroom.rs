@@ -17,8 +17,8 @@ pub(crate) struct PausingSwitch<'a> {
     pub(crate) uncharged_bytes: u32,
 }
 
-/// Returns smallest and largest size on the wire (bytes) of the packets that a transport sends with
-/// `priority`.
+/// Returns smallest and largest size on the wire (bytes) of the packets that a transport
+/// sends with `priority`.
 fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     let levels = transport.pias_thresholds_bytes.len();
     let of_data = |&first: &u8| (first..=first.saturating_add(levels as u8)).contains(&priority);

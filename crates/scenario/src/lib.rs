@@ -1,9 +1,9 @@
-//! Scenario files: reads the text of an experiment, checks it, and resolves it to a runnable
-//! scenario.
+//! Scenario files: reads the text of an experiment, checks it, and resolves it to a
+//! runnable scenario.
 //!
 //! ```text
 //!   scenario.toml ─┐ extends                                        ┌─► Scenario   what a driver runs
-//!   base.toml ─────┼─► merged tree ─► reader ─► checks ─► Loaded ───┼─► resolved   the same as TOML, complete
+//!   base.toml ─────┼─► merged tree ─► reader ─► checks ─► Loaded ───┼─► resolved   the scenario as TOML
 //!   --set k=v ─────┘ (with places)       │                          └─► warnings
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
@@ -66,8 +66,8 @@ pub fn format() -> &'static bufferlab_document::spec::TableSpec {
     &format::ROOT
 }
 
-/// Returns the table of a buffer profile as data. The parameter `profiles` of a policy is a list of
-/// such tables.
+/// Returns the table of a buffer profile as data. The parameter `profiles` of a policy is a
+/// list of such tables.
 #[must_use]
 pub fn profile_format() -> &'static bufferlab_document::spec::TableSpec {
     &format::PROFILE

@@ -68,8 +68,8 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
     load_changed(path, None, &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario with changes, from the file or from `text` as if it were the content of the
-/// file.
+/// Loads a scenario with changes, from the file or from `text` as if it were the
+/// content of the file.
 ///
 /// # Errors
 /// In the cases of [`load`].
@@ -181,8 +181,8 @@ fn finish(
     }
 }
 
-/// Reads a file and all files that it extends, and merges them. `None` after an error, which the
-/// context records.
+/// Reads a file and all files that it extends, and merges them. `None` after an error, which
+/// the context records.
 fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> {
     let mut layers = Vec::new();
     let mut chain: Vec<(PathBuf, PathBuf)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Reads the merged file into a [`Scenario`]: section by section, with every check that needs more
-//! than one value.
+//! Reads the merged file into a [`Scenario`]: section by section, with every check that needs
+//! more than one value.
 
 mod changes;
 mod congestion;
@@ -45,8 +45,8 @@ pub(crate) struct Read {
     pub(crate) inputs: Inputs,
 }
 
-/// Largest length of a scenario's name (bytes). With a suffix, file systems still accept the name
-/// for a folder.
+/// Largest length of a scenario's name (bytes). With a suffix, file systems still accept the
+/// name for a folder.
 pub(crate) const NAME_BYTES_MAX: usize = 120;
 
 /// Complaint about the name of a scenario, which becomes the name of a folder and never a path.

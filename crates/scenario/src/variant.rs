@@ -160,8 +160,8 @@ impl Variant {
         Ok(variant)
     }
 
-    /// Name of the variant in tables and charts: the text before the colon, or the whole variant
-    /// without a colon.
+    /// Name of the variant in tables and charts: the text before the colon, or the whole
+    /// variant without a colon.
     #[must_use]
     pub fn label(&self) -> String {
         if let Some(label) = &self.named {
@@ -227,9 +227,9 @@ impl Variant {
         parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
     }
 
-    /// Returns the keys that the variant sets, for a document in which variants define the whole
-    /// policy: parameters in the scenario are ignored. All keys have the place `origin` in
-    /// `source`.
+    /// Returns the keys that the variant sets, for a document in which variants define the
+    /// whole policy: parameters in the scenario are ignored. All keys have the place
+    /// `origin` in `source`.
     #[must_use]
     pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
         let policy = Value::String(self.policy.name.to_owned());
@@ -254,8 +254,8 @@ impl Variant {
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
-            // Write a table instead of the name alone, so that no later step needs to expand the
-            // name.
+            // Write a table instead of the name alone, so that no later step needs
+            // to expand the name.
             let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
             let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
             let policy = Item { value: Value::Table(Table { entries }), origin };

@@ -313,8 +313,8 @@ pub struct Config {
     pub lookup: Vec<LookupRow>,
     /// Parts of the configuration that the reader did not understand.
     pub problems: Vec<Problem>,
-    /// Names of the tables about buffers and QoS that the files have, also of tables without
-    /// entries.
+    /// Names of the tables about buffers and QoS that the files have, also of
+    /// tables without entries.
     pub tables: BTreeSet<String>,
     /// Tables without relevance for buffers: name and number of entries.
     pub others: BTreeMap<String, usize>,

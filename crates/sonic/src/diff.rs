@@ -239,8 +239,8 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     changes.into_iter().map(change).collect()
 }
 
-/// Changes of the ways of packets by port and class, limit by limit. Ports with equal changes share
-/// an entry.
+/// Changes of the ways of packets by port and class, limit by limit. Ports with equal
+/// changes share an entry.
 fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
     let by_port = |explanation: &Explanation| {
         let mut found = BTreeMap::new();

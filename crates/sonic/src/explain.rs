@@ -160,8 +160,8 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues * times * cell, note);
 }
 
-/// Adds headroom and reserves as separate parts, because the size of a net pool does not include
-/// them.
+/// Adds headroom and reserves as separate parts, because the size of a net pool does
+/// not include them.
 fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let mut add = |name: &str, bytes: u64, note: &str| {
         parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });

@@ -15,8 +15,8 @@ pub(crate) enum Columns {
     Ports,
 }
 
-/// Detects the content of a table by its first row. A table without rows is detected by its header
-/// or name.
+/// Detects the content of a table by its first row. A table without rows is detected by
+/// its header or name.
 pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
     let Some((_, first)) = rows(text).next() else {
         let header = |mark: &str| text.lines().any(|line| line.starts_with('#') && line.contains(mark));

@@ -41,16 +41,16 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     Ok(())
 }
 
-/// Splits a flat key into table and key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key`
-/// of APPL_DB.
+/// Splits a flat key into table and key: `TABLE|key` of CONFIG_DB and STATE_DB,
+/// `TABLE_TABLE:key` of APPL_DB.
 fn flat_key(name: &str) -> Option<(String, String)> {
     let (table, key) = match (name.split_once('|'), name.split_once(':')) {
         (Some((table, key)), _) if !table.contains(':') => (table, key.to_owned()),
         (_, Some((table, key))) => (table, key.replace(':', "|")),
         _ => return None,
     };
-    // A table of the running state has the configured entries with the values that the switch
-    // computes.
+    // A table of the running state has the configured entries with the values that
+    // the switch computes.
     let running =
         table.strip_suffix("_TABLE").filter(|name| name.starts_with("BUFFER_") && tables::is_known(name));
     Some((running.unwrap_or(table).to_owned(), key))
@@ -228,7 +228,8 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// Finder of the line of an offset. Its mark per block is small even for texts of newlines only.
+/// Finder of the line of an offset. One mark per block takes little memory, even for texts
+/// of newlines only.
 struct Lines {
     /// Number of newlines before each block of the text.
     marks: Vec<u32>,

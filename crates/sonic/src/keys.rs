@@ -59,9 +59,9 @@ impl fmt::Display for PortName {
     }
 }
 
-/// Returns the name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all
-/// name `x`. The form `[BUFFER_PROFILE_TABLE:x]` of APPL_DB, in releases up to 202106, also names
-/// `x`.
+/// Returns the name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and
+/// `x` all name `x`. The form `[BUFFER_PROFILE_TABLE:x]` of APPL_DB, in releases up to
+/// 202106, also names `x`.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();

@@ -27,8 +27,8 @@ pub use output::{json, sarif, text};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The severity is an error: packets that must not be lost can be lost, or a setting has no
-    /// effect.
+    /// The severity is an error: packets that must not be lost can be lost, or a
+    /// setting has no effect.
     Error,
     /// The severity is a warning: the setting works, but probably not as its author expects.
     Warning,

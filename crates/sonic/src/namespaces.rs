@@ -5,8 +5,8 @@ use crate::place::Refusal;
 use crate::read::Reader;
 use std::collections::BTreeMap;
 
-/// Configurations of a switch by chip. A switch with one chip has a single configuration, without a
-/// name.
+/// Configurations of a switch by chip. A switch with one chip has a single
+/// configuration, without a name.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces {
     chips: BTreeMap<String, Reader>,

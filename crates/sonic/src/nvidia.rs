@@ -1,10 +1,10 @@
 //! Headroom of NVIDIA switches: compares every row of `pg_profile_lookup.ini` with the calculation
 //! of SONiC's dynamic model.
 //!
-//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and share
-//! of small packets of lossless traffic. The file does not have these values. The inputs below
-//! reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and explains
-//! the other rows.
+//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and
+//! share of small packets of lossless traffic. The file does not have these values. The inputs
+//! below reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and
+//! explains the other rows.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::PortName;
@@ -86,8 +86,8 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: None,
     },
-    // Traffic is only packets of 64 B, in two cells each: the script's factor for cells of up to
-    // 128 B.
+    // Traffic is only packets of 64 B, in two cells each: the script's factor for
+    // cells of up to 128 B.
     Inputs {
         name: "spectrum4-small",
         models: &["SN5600-V256"],
@@ -183,8 +183,8 @@ pub struct Table {
 /// hardware model, or a file name that contains one), unless `name` selects them.
 ///
 /// # Errors
-/// If the configuration has no row, the device has no inputs, or the calculation refuses an input
-/// or speed.
+/// If the configuration has no row, the device has no inputs, or the calculation refuses
+/// an input or speed.
 pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table, PredictError> {
     let error = |message: String, help: String| PredictError { message, help };
     let names = || INPUTS.iter().map(|inputs| inputs.name).collect::<Vec<_>>().join(", ");

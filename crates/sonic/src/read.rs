@@ -54,8 +54,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the configuration of all files. Its `problems` list the values that the reader did
-    /// not understand.
+    /// Returns the configuration of all files. Its `problems` list the values that the reader
+    /// did not understand.
     #[must_use]
     pub fn finish(self) -> Config {
         let Self { raw: RawTables { tables, others, mut problems, .. }, mut config } = self;

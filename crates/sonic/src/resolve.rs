@@ -39,8 +39,8 @@ impl Resolved {
 }
 
 impl Profile {
-    /// Whether the profile has headroom, so that packets beyond the limit cause a pause instead of
-    /// a loss.
+    /// Whether the profile has headroom, so that packets beyond the limit cause a pause
+    /// instead of a loss.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.xoff.is_some() || self.dynamic_headroom
@@ -60,9 +60,9 @@ impl Profile {
         self.size.as_ref().map_or(0, |size| size.value)
     }
 
-    /// Guaranteed minimum of the profile (bytes): the reserve without headroom. Without a shared
-    /// headroom pool, a profile's size includes its headroom (`size` = xon + xoff on NVIDIA
-    /// switches).
+    /// Guaranteed minimum of the profile (bytes): the reserve without headroom. Without a
+    /// shared headroom pool, a profile's size includes its headroom (`size` = xon + xoff on
+    /// NVIDIA switches).
     #[must_use]
     pub fn minimum(&self, shared_headroom: bool) -> u64 {
         let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);

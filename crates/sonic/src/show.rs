@@ -1,7 +1,7 @@
 //! Reads the output of `show buffer configuration`, `show buffer information` and `mmuconfig -l`.
 //!
-//! The output consists of blocks. A block has a title (`Pool: NAME`, `Profile: NAME`, `Lossless
-//! traffic pattern:`), a line of hyphens, rows of two columns, and a line of hyphens.
+//! The output consists of blocks. A block has a title (`Pool: NAME`, `Profile: NAME`,
+//! `Lossless traffic pattern:`), a line of hyphens, rows of two columns, and a line of hyphens.
 
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};
@@ -34,8 +34,8 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output of a command. Lines outside the blocks are recorded, except prompts, totals and
-/// empty lines.
+/// Reads the output of a command. Lines outside the blocks are recorded, except prompts,
+/// totals and empty lines.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {

@@ -15,8 +15,8 @@ pub struct Carrier {
     pub name: String,
     /// Index of the transport among the scenario's transports.
     pub index: u32,
-    /// Sending rate of a transport without congestion control; `None` if a window controls the
-    /// transport.
+    /// Sending rate of a transport without congestion control; `None` if a window
+    /// controls the transport.
     pub rate: Option<BitRate>,
     /// Payload of a full packet (bytes).
     pub segment_bytes: u32,
@@ -195,8 +195,8 @@ impl<'a> WorkloadContext<'a> {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns the recorded results: transports named in addition to the workload's own, and
-    /// warnings.
+    /// Returns the recorded results: transports named in addition to the workload's
+    /// own, and warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
         (self.used.into_inner(), self.warnings.into_inner())
@@ -219,8 +219,8 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// Returns the hosts that a parameter of names lists, each once. The name of a switch means all
-    /// of its hosts.
+    /// Returns the hosts that a parameter of names lists, each once. The name of a switch means
+    /// all of its hosts.
     ///
     /// # Errors
     /// If the list is empty, a name is unknown, or a host is named twice.

@@ -118,8 +118,8 @@ pub enum SourceError {
         /// Number of the receiving host.
         dst: u32,
     },
-    /// Bursts are impossible. No kind of burst exists, or a kind has no length, rate, weight or
-    /// pause.
+    /// Bursts are impossible. No kind of burst exists, or a kind has no length,
+    /// rate, weight or pause.
     #[error(
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]

@@ -18,9 +18,9 @@ pub struct FlowSpec {
     pub class: u16,
     /// Query that the flow answers, unique in the run; otherwise [`FlowSpec::NO_QUERY`].
     pub query: u32,
-    /// Opening time of the flow's connection: `None` for `start` (with a handshake if the transport
-    /// has one). If the time is before `start`, the connection already exists when the data
-    /// arrives.
+    /// Opening time of the flow's connection: `None` for `start` (with a handshake if the
+    /// transport has one). If the time is before `start`, the connection already exists when
+    /// the data arrives.
     pub open: Option<Time>,
     /// Explicit choices among equal paths for data packets: byte k is the choice at the k-th
     /// branching switch. `None` for the topology's rule.

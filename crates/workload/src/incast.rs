@@ -5,8 +5,8 @@ use crate::pattern::Racks;
 use crate::{FlowSource, FlowSpec, Pattern, SourceError};
 use bufferlab_units::{RandomStream, Time};
 
-/// Numbers for the queries of one source: an arithmetic sequence that no other source of the run
-/// shares.
+/// Numbers for the queries of one source: an arithmetic sequence that no other source
+/// of the run shares.
 ///
 /// Several incast sources get disjoint numbers without coordination: each takes its part of
 /// [`QueryNumbers::interleaved`]. So the numbers of a source never depend on the number of queries
@@ -57,11 +57,11 @@ impl Default for QueryNumbers {
 pub struct IncastParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the sources of a
-    /// run.
+    /// Name of the random streams, usually the class name. It must differ between the
+    /// sources of a run.
     pub label: &'a str,
-    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
-    /// are skipped.
+    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without
+    /// hosts are skipped.
     pub racks: &'a [Vec<u32>],
     /// Pattern that selects a client's servers; see [`IncastSource`].
     pub pattern: Pattern,
@@ -94,9 +94,9 @@ pub struct IncastParams<'a> {
 ///   of its hosts (the text of ABM);
 /// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
 ///
-/// Answers of a query are in the order in which the servers were drawn, so no server is always
-/// first. Random streams: `workload/<label>/arrivals` and `…/destinations`, with the client's
-/// number as index.
+/// Answers of a query are in the order in which the servers were drawn, so no server is
+/// always first. Random streams: `workload/<label>/arrivals` and `…/destinations`, with the
+/// client's number as index.
 #[derive(Clone, Debug)]
 pub struct IncastSource {
     arrivals: Arrivals,
@@ -127,9 +127,9 @@ impl IncastSource {
     /// Creates the source with its clients.
     ///
     /// # Errors
-    /// [`SourceError`] if the pattern does not fit the racks, a query would be empty, or some
-    /// client could not reach `fan_in` servers. Also if the rate is invalid, or query numbers would
-    /// run out.
+    /// [`SourceError`] if the pattern does not fit the racks, a query would be empty, or
+    /// some client could not reach `fan_in` servers. Also if the rate is invalid, or query
+    /// numbers would run out.
     pub fn new(params: IncastParams<'_>) -> Result<Self, SourceError> {
         let IncastParams { seed, label, pattern, fan_in, request_bytes, .. } = params;
         if fan_in == 0 || request_bytes == 0 {

@@ -13,8 +13,8 @@ pub struct ListSource {
 }
 
 impl ListSource {
-    /// Creates a source that returns `flows` by start. Flows with equal starts keep the given
-    /// order.
+    /// Creates a source that returns `flows` by start. Flows with equal starts keep
+    /// the given order.
     #[must_use]
     pub fn new(mut flows: Vec<FlowSpec>) -> Self {
         flows.sort_by_key(|flow| flow.start);

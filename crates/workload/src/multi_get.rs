@@ -19,18 +19,18 @@ choices! {
 pub struct MultiGetParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the workloads of
-    /// a run.
+    /// Name of the random streams, usually the class name. It must differ between the
+    /// workloads of a run.
     pub label: &'a str,
     /// Numbers of the client hosts, which ask queries.
     pub clients: &'a [u32],
-    /// Numbers of the server hosts, which answer queries. A client that is also a server never asks
-    /// itself.
+    /// Numbers of the server hosts, which answer queries. A client that is also a server
+    /// never asks itself.
     pub servers: &'a [u32],
     /// Number of closed loops per client.
     pub threads: u32,
-    /// Number of servers per query. They are drawn for every query if the workload has more
-    /// servers.
+    /// Number of servers per query. They are drawn for every query if the workload
+    /// has more servers.
     pub fan_in: u32,
     /// Number of items per query, assigned to its servers in turn; at least `fan_in`.
     pub items: u32,
@@ -221,8 +221,8 @@ mod tests {
         servers.sort_unstable();
         servers.dedup();
         assert_eq!(servers.len(), 4, "{query:?}");
-        // The next query has the next number of this workload. Thread 3 is the first thread of the
-        // second client.
+        // The next query has the next number of this workload. Thread 3 is the first thread of
+        // the second client.
         let query = gets.ask(3).expect("queries are left");
         assert_eq!((query.number, query.client), (9, 9));
         assert!(query.answers.iter().all(|answer| answer.server != 9), "nobody asks itself: {query:?}");

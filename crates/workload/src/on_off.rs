@@ -16,7 +16,7 @@ pub enum OnOffPartners<'a> {
     Pattern {
         /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows.
         racks: &'a [Vec<u32>],
-        /// Pattern that selects the partners.
+        /// Pattern that selects the partners of a sender.
         pattern: Pattern,
     },
 }
@@ -54,8 +54,8 @@ impl BurstKind {
 pub struct OnOffParams<'a> {
     /// Seed of the run.
     pub seed: u64,
-    /// Name of the random streams, usually the class name. It must differ between the sources of a
-    /// run.
+    /// Name of the random streams, usually the class name. It must differ between the
+    /// sources of a run.
     pub label: &'a str,
     /// Senders and receivers of the bursts.
     pub partners: OnOffPartners<'a>,
@@ -252,8 +252,8 @@ mod tests {
     fn bursts_have_the_mean_length_and_come_at_the_mean_rate() {
         let pairs: Vec<_> = (0..16).map(|host| (host, host + 16)).collect();
         let flows = drain(params(&pairs, vec![kind(Time::from_us(250), DurationShape::Exponential)]));
-        // A pair has 5,000 bursts. One standard deviation of the count is 0.35 %, of the load 0.5
-        // %.
+        // A pair has 5,000 bursts. One standard deviation of the count is 0.35 %,
+        // of the load 0.5 %.
         assert!((78_900..81_100).contains(&flows.len()), "{}", flows.len());
         let bytes: u64 = flows.iter().map(|flow| flow.size / 1_446 * 1_500).sum();
         // A burst has 8 Gb/s for 250 us of every 20 ms, so each source sends 100 Mb/s.

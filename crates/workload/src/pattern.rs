@@ -80,8 +80,8 @@ impl Racks {
         (self.rack_of(slot) + 1) % self.rack_count()
     }
 
-    /// Draws a uniformly random partner of the host in `slot`; every pattern takes exactly one
-    /// random number.
+    /// Draws a uniformly random partner of the host in `slot`; every pattern takes exactly
+    /// one random number.
     pub(crate) fn partner(&self, slot: usize, pattern: Pattern, stream: &mut RandomStream) -> u32 {
         let among = |slots: std::ops::Range<usize>, stream: &mut RandomStream| {
             slots.start + stream.below(slots.len() as u64) as usize

@@ -13,8 +13,8 @@ pub struct PoissonParams<'a> {
     /// Name of the random streams, usually the class name. It must differ between the sources of a
     /// run, because two sources with equal names send at equal times.
     pub label: &'a str,
-    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
-    /// are skipped.
+    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without
+    /// hosts are skipped.
     pub racks: &'a [Vec<u32>],
     /// Pattern that selects the receivers.
     pub pattern: Pattern,
@@ -61,8 +61,8 @@ impl Partners {
         }
     }
 
-    /// Draws sender and receiver of a flow of the sender in `slot`; takes exactly one random
-    /// number.
+    /// Draws sender and receiver of a flow of the sender in `slot`; takes exactly
+    /// one random number.
     fn draw(&self, slot: usize, stream: &mut RandomStream) -> (u32, u32) {
         match self {
             Self::Pattern(racks, pattern) => (racks.hosts()[slot], racks.partner(slot, *pattern, stream)),
@@ -81,8 +81,8 @@ impl PoissonSource {
     /// Creates the Poisson processes of all hosts.
     ///
     /// # Errors
-    /// [`SourceError`] if the pattern does not fit the racks, a sender has no receiver, or the rate
-    /// is invalid.
+    /// [`SourceError`] if the pattern does not fit the racks, a sender has no receiver, or
+    /// the rate is invalid.
     pub fn new(params: PoissonParams<'_>) -> Result<Self, SourceError> {
         let PoissonParams { seed, label, pattern, class, .. } = params;
         let partners = match params.between {

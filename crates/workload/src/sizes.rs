@@ -34,8 +34,8 @@ impl SizeDistribution {
     }
 
     /// Reads lines `bytes,cumulative`. Blanks may replace the comma, and percentages the
-    /// probabilities. Empty lines, text after a `#`, and a header (a first line without any number)
-    /// are ignored.
+    /// probabilities. Empty lines, text after a `#`, and a header (a first line without any
+    /// number) are ignored.
     ///
     /// # Errors
     /// Returns the errors of [`Self::from_points`]. Also fails if a line is not two numbers. The
@@ -65,8 +65,8 @@ impl SizeDistribution {
     /// tables. (LossPass states 7.12 MB for data mining, but its table gives 7.47 MB.)
     ///
     /// # Errors
-    /// [`SizeError`] if the scaled sizes are invalid, for example because `mean_bytes` is not
-    /// positive.
+    /// [`SizeError`] if the scaled sizes are invalid, for example because
+    /// `mean_bytes` is not positive.
     pub fn scaled_to_mean(&self, mean_bytes: f64) -> Result<Self, SizeError> {
         let factor = mean_bytes / self.mean();
         let points = self.points.iter().map(|&(bytes, cumulative)| (bytes * factor, cumulative)).collect();

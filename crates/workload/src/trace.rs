@@ -142,11 +142,11 @@ impl RawTrace {
 /// | `priority` | optional: queue of the packet, from 0 |
 ///
 /// A capture contains Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or
-/// packets of all interfaces of Linux (`tcpdump -i any`). Times may have any resolution, in either
-/// byte order. An incomplete last packet is omitted. Sources and destinations are IPv4 and IPv6
-/// addresses. The size of a packet is its size on the wire, even if the capture cuts the packet.
-/// The priority of a packet is the priority in its VLAN tag, or else the first three bits of the
-/// DSCP.
+/// packets of all interfaces of Linux (`tcpdump -i any`). Times may have any resolution, in
+/// either byte order. An incomplete last packet is omitted. Sources and destinations are IPv4
+/// and IPv6 addresses. The size of a packet is its size on the wire, even if the capture cuts
+/// the packet. The priority of a packet is the priority in its VLAN tag, or else the first three
+/// bits of the DSCP.
 ///
 /// # Errors
 /// [`TraceError`], with the file and the line or the number of the packet.
@@ -233,8 +233,8 @@ fn replay(
     Ok(trace)
 }
 
-/// Multiplies a time span (ps) by a factor, and rounds to nearest; exact for the factor 1. `None`
-/// beyond 64 bits.
+/// Multiplies a time span (ps) by a factor, and rounds to nearest; exact for the factor 1.
+/// `None` beyond 64 bits.
 fn stretched(span: u128, stretch: f64) -> Option<u64> {
     if stretch == 1.0 {
         return u64::try_from(span).ok();

@@ -41,8 +41,8 @@ pub struct Carriage {
     pub replay: Option<Replay>,
 }
 
-/// Replay of flows that are single packets; [`FlowSpec::size`] is the size of the packet on the
-/// wire.
+/// Replay of flows that are single packets; [`FlowSpec::size`] is the size of the
+/// packet on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// Priority of the replayed packets; `None` uses the transport's priority.
@@ -110,8 +110,8 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// Query that `thread` asks now; `None` when all queries have been asked and the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
-    /// Time of the next query of `thread`, whose last answer was complete at `now`; `None` after
-    /// its last query.
+    /// Time of the next query of `thread`, whose last answer was complete at `now`; `None`
+    /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 }
 
@@ -122,8 +122,8 @@ pub struct LoopQuery {
     pub number: u32,
     /// Number of the client host.
     pub client: u32,
-    /// Answers of the servers to the query. Their order is random, so that no server is always
-    /// first.
+    /// Answers of the servers to the query. Their order is random, so that no
+    /// server is always first.
     pub answers: Vec<Answer>,
 }
 
@@ -198,8 +198,8 @@ struct Parts {
     listed_queries: BTreeMap<u32, u32>,
     /// Smallest number above the numbers of all listed queries.
     query_base: u32,
-    /// Number of workloads that take query numbers. `asked` counts the workloads that have taken
-    /// their numbers.
+    /// Number of workloads that take query numbers. `asked` counts the workloads that have
+    /// taken their numbers.
     askers: u32,
     asked: u32,
 }
@@ -270,8 +270,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(&name, Carriage { transport: self.entry.transport, replay })
     }
 
-    /// Index of a class. A class has one carriage: the same name with another carriage is another
-    /// class.
+    /// Index of a class. A class has one carriage: the same name with another carriage
+    /// is another class.
     fn class_with(&mut self, name: &str, carriage: Carriage) -> u16 {
         let classes = &mut self.parts.classes;
         let name = match classes.iter().find(|known| known.name == name) {
@@ -303,9 +303,9 @@ impl<'a> TrafficBuilder<'a> {
         self.parts.sources.push(Box::new(source));
     }
 
-    /// Adds flows that are all known, in any order. If the flows answer queries, the workload must
-    /// return [`Queries::Listed`]. Queries are renumbered, and the flows of a query need not start
-    /// together.
+    /// Adds flows that are all known, in any order. If the flows answer queries, the workload
+    /// must return [`Queries::Listed`]. Queries are renumbered, and the flows of a query need
+    /// not start together.
     pub fn add_list(&mut self, mut flows: Vec<FlowSpec>) {
         self.parts.query_base = renumber_queries(&mut flows, self.parts.query_base);
         for flow in flows.iter().filter(|flow| flow.query != FlowSpec::NO_QUERY) {

@@ -8,8 +8,8 @@ use bufferlab_params::{Faults, ParamKind, Params, RegisterError, Registry, Word,
 use std::any::Any;
 use std::fmt;
 
-/// A workload that was checked against its network and transports, and can start in any number of
-/// runs.
+/// A workload that was checked against its network and transports, and can start in
+/// any number of runs.
 ///
 /// Each run starts the workload again. The workload then makes all draws that depend on the seed,
 /// from [`TrafficBuilder::seed`] and [`TrafficBuilder::label`].
@@ -69,9 +69,9 @@ pub enum Queries {
     Numbered,
 }
 
-/// Function that checks parameters against the workload's context, and makes the workload. It fills
-/// in computed values with [`Params::set`] and similar functions, so that the resolved scenario
-/// contains them.
+/// Function that checks parameters against the workload's context, and makes the workload. It
+/// fills in computed values with [`Params::set`] and similar functions, so that the resolved
+/// scenario contains them.
 ///
 /// # Errors
 /// Contradictions between parameters, each at the parameter that causes it.

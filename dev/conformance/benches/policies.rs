@@ -25,8 +25,8 @@ fn steps(ports: u16, queues: u8) -> Vec<Step> {
     let mut stream = RandomStream::new(1, "bench/policies", 0);
     let mut below = |bound: u64| stream.below(bound);
     let mut step = |id: usize| {
-        // Every fourth port is busy; the departures of these ports keep up with nine of ten
-        // arrivals.
+        // Every fourth port is busy; the departures of these ports keep up with
+        // nine of ten arrivals.
         let egress_port = 4 * below(u64::from(ports / 4)) as u16;
         let tags = if id.is_multiple_of(8) { Tags::UNSCHEDULED } else { Tags::NONE };
         let (size, flow) = (64 + below(1_437) as u32, below(1_000) as u32);

@@ -1,5 +1,5 @@
-//! Statements of papers, each checked by a test that carries its number, and the tables that list
-//! the findings.
+//! Statements of papers, each checked by a test that carries its number, and the tables that
+//! list the findings.
 //!
 //! [`claims!`](crate::claims!) declares a list of claims. Each claim gets a test, and an entry with
 //! the paper's statement, the published verdict and the check. A claim that *fails* is neither

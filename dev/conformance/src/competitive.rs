@@ -89,8 +89,8 @@ impl Standing {
         self.fates.lost_share() - self.lqd.lost_share()
     }
 
-    /// Sent bytes of this policy, relative to Longest Queue Drop; 1 if neither policy sends a
-    /// packet.
+    /// Sent bytes of this policy, relative to Longest Queue Drop; 1 if neither
+    /// policy sends a packet.
     #[must_use]
     pub fn sent_against_lqd(&self) -> f64 {
         match self.lqd.sent_bytes {
@@ -229,8 +229,8 @@ const SLOT: Time = Time::from_ns(1_200);
 /// Maximum number of states in the search for the optimum.
 const MOST_STATES: u64 = 1_000_000;
 
-/// Arrivals of unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10
-/// Gb/s.
+/// Arrivals of unit packets in slots: one queue per port, packets of 1500 B, slots of
+/// 1.2 µs at 10 Gb/s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slotted {
     /// Number of ports of the switch.
@@ -267,12 +267,12 @@ impl Slotted {
     }
 
     /// Largest number of packets that an offline policy can send, from an exact search over
-    /// admissions. Evictions do not help an offline policy, which can refuse the evicted packets on
-    /// arrival.
+    /// admissions. Evictions do not help an offline policy, which can refuse the evicted
+    /// packets on arrival.
     ///
     /// # Panics
-    /// If buffer and ports allow more than a million different states: the search is for tiny
-    /// instances.
+    /// If buffer and ports allow more than a million different states: the search is
+    /// for tiny instances.
     #[must_use]
     pub fn optimum(&self) -> u64 {
         // Number of ways to put at most B packets into N queues: C(B + N, N).

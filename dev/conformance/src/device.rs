@@ -25,8 +25,8 @@ pub trait Device {
     /// Handles the timers that are due, at the time given by [`Self::poll_timeout`].
     fn handle_timeout(&mut self, now: Time);
 
-    /// Returns queue and name of the packets that were removed without being sent since the last
-    /// call.
+    /// Returns queue and name of the packets that were removed without being sent
+    /// since the last call.
     fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
 
     /// Length of a queue according to the ledger (bytes).

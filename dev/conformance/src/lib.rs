@@ -16,9 +16,9 @@
 //! * [`competitive`] compares the losses of policies on fixed arrivals, with Longest Queue Drop and
 //!   with an offline optimum.
 //!
-//! [`check`] runs the whole suite for a registered policy, including custom policies, and returns a
-//! [`Report`] of every claim with any counterexample. The parts of the suite can also test other
-//! implementations:
+//! [`check`] runs the whole suite for a registered policy, including custom policies, and returns
+//! a [`Report`] of every claim with any counterexample. The parts of the suite can also test
+//! other implementations:
 //!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};

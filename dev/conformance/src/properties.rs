@@ -224,10 +224,10 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
 /// Checks that, in equal states, a larger alpha gives no smaller threshold. It must also admit
 /// every packet that the smaller alpha admits.
 ///
-/// Two devices get equal operations as long as their answers and contents are equal (a policy may
-/// expel packets according to alpha). Until then, the states of the devices differ only in alpha.
-/// The check ends at the first difference, because a packet more in one queue may cost another
-/// queue a packet.
+/// Two devices get equal operations as long as their answers and contents are equal (a policy
+/// may expel packets according to alpha). Until then, the states of the devices differ only in
+/// alpha. The check ends at the first difference, because a packet more in one queue may cost
+/// another queue a packet.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -268,9 +268,9 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q + len is
-/// within the threshold. A packet beyond the threshold is dropped, unless other packets are removed
-/// for it.
+/// Checks policies with a threshold. A packet is admitted if it fits in the buffer and q +
+/// len is within the threshold. A packet beyond the threshold is dropped, unless other
+/// packets are removed for it.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.
@@ -284,8 +284,8 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle due timers first: a timer might move the threshold between the query and the
-            // arrival.
+            // Handle due timers first: a timer might move the threshold between the
+            // query and the arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
             let free = script.config.capacity - bench.queues().map(|q| bench.expected_bytes(q)).sum::<u64>();
@@ -383,10 +383,10 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed thresholds and
-/// rounded alphas. The chip stores a packet that fits in its queue's reserve, and no port exceeds
-/// its limit. The policy never requests the impossible, and the ledger is correct after every
-/// operation.
+/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed
+/// thresholds and rounded alphas. The chip stores a packet that fits in its queue's reserve,
+/// and no port exceeds its limit. The policy never requests the impossible, and the ledger is
+/// correct after every operation.
 ///
 /// # Errors
 /// The operation at which the claim fails, and the reason.

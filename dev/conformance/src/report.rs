@@ -12,8 +12,8 @@ use std::ops::Range;
 /// Extent of the suite's tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Length n of the exhaustive scripts over a buffer of three packets. There are 5ⁿ + 4ⁿ such
-    /// scripts.
+    /// Length n of the exhaustive scripts over a buffer of three packets. There are 5ⁿ
+    /// + 4ⁿ such scripts.
     pub exhaustive_length: u32,
     /// Seeds of random scripts, each with 600 operations over a large switch.
     pub random_seeds: Range<u64>,
@@ -27,8 +27,8 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Returns a twentieth of the default effort, for a first check or for policies with slow
-    /// verdicts.
+    /// Returns a twentieth of the default effort, for a first check or for policies
+    /// with slow verdicts.
     #[must_use]
     pub fn quick() -> Self {
         Self { exhaustive_length: 4, random_seeds: 0..6 }
@@ -104,8 +104,8 @@ pub fn check_subject(subject: &Subject, effort: &Effort) -> Report {
     Report { subject: subject.name().to_owned(), checks: PROPERTIES.iter().map(check).collect() }
 }
 
-/// Searches for a violation, short scripts first: the counterexamples of short scripts are the
-/// easiest to read.
+/// Searches for a violation, short scripts first: the counterexamples of short scripts are
+/// the easiest to read.
 fn search(
     subject: &Subject,
     property: &Property,

@@ -17,8 +17,8 @@ pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation>
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
-/// Checks one property on one script. A panic of the device counts as a violation, so that its
-/// script is shown.
+/// Checks one property on one script. A panic of the device counts as a violation, so that
+/// its script is shown.
 pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {
@@ -70,8 +70,8 @@ pub(crate) fn random_script(seed: u64) -> Script {
     Script::random(seed, RANDOM_LENGTH)
 }
 
-/// Checks every property on one random script per seed: 1–32 ports × 1–8 queues, packets of 64–9216
-/// B.
+/// Checks every property on one random script per seed: 1–32 ports × 1–8 queues,
+/// packets of 64–9216 B.
 ///
 /// # Errors
 /// The first violation of a property, with the shortest script found.

@@ -71,8 +71,8 @@ impl Drop for Names {
     }
 }
 
-/// Shell process that waits for one word. Its only data are names from the command line; it sees no
-/// frames.
+/// Shell process that waits for one word. Its only data are names from the command line;
+/// it sees no frames.
 #[cfg(target_os = "linux")]
 mod keeper {
     use std::io::{self, Read, Write};

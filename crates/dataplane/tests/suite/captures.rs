@@ -188,8 +188,8 @@ fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_sam
     let report = pipeline.end_capture().expect("writable").expect("there is a capture");
     assert_eq!(report.left_out, 0);
     let seen = read(&report.files[0]);
-    // The file has continued without the frame, whose fate has a separate entry without a
-    // direction.
+    // The file has continued without the frame, whose fate has a separate entry
+    // without a direction.
     let apart: Vec<_> = seen.iter().filter(|one| one.direction == 0).collect();
     assert!(apart.len() == 1 && apart[0].original == 1_400, "{apart:?}");
     assert!(apart[0].comment.starts_with("not sent: it was due at p2"), "{}", apart[0].comment);

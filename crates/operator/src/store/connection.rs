@@ -11,8 +11,8 @@ pub trait StoreConnection: Send {
     /// Sends some of the bytes within a time, and returns their number.
     ///
     /// # Errors
-    /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte could be sent
-    /// in time.
+    /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if no byte
+    /// could be sent in time.
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
 
     /// Receives some bytes within a time. Returns their number, or 0 at the end of the connection.
@@ -67,8 +67,8 @@ impl Network for System {
                 socket
             }
             Target::Unix(path) => {
-                // A server that accepts no connections must not block the program, so the socket
-                // refuses at once.
+                // A server that accepts no connections must not block the program, so the
+                // socket refuses at once.
                 let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
                 socket.set_nonblocking(true)?;
                 socket.connect(&SockAddr::unix(path)?)?;

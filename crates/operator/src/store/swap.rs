@@ -60,8 +60,8 @@ impl Store {
             };
             match outcome {
                 Ok(Some(swap)) => return Ok(swap),
-                // Another program wrote the key between the read and the write, so the write is
-                // tried again.
+                // Another program wrote the key between the read and the write, so the
+                // write is tried again.
                 Ok(None) => {}
                 Err((Trouble::Broken(_), false)) if attempt < ATTEMPTS => {}
                 Err((trouble, uncertain)) => {

@@ -83,9 +83,9 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// Reads a watermark. It counts since the switch's last poll, or else since the start of the
-/// period, or else since the user's last clear. The switch clears the first watermark at every
-/// poll.
+/// Reads a watermark. It counts since the switch's last poll, or else since the start of
+/// the period, or else since the user's last clear. The switch clears the first
+/// watermark at every poll.
 fn watermark(
     store: &mut Store,
     counters: &Fields,

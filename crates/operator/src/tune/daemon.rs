@@ -77,7 +77,7 @@ pub struct Daemon {
     /// Whether the keeper certainly has the journal.
     is_finished: bool,
     faults: Faults,
-    /// Values of each profile whose write had no answer, so that it may have happened.
+    /// Values of each profile that may have been written, because the write had no answer.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
     /// Last change reported for a profile in a dry run, so that the change is not repeated.
     said: BTreeMap<String, i8>,

@@ -38,8 +38,8 @@ pub struct Owner {
     pub database: String,
     /// Number of the database.
     pub number: u8,
-    /// Identity of the switch from its DEVICE_METADATA, because the address may belong to another
-    /// switch later.
+    /// Identity of the switch from its DEVICE_METADATA, because the address may belong to
+    /// another switch later.
     pub device: BTreeMap<String, String>,
 }
 

@@ -16,8 +16,8 @@ pub(super) fn key(profile: &str) -> String {
 /// Outcome of restoring a profile to its configured value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
-    /// The configured value was read back. `changed` means that the profile had another value
-    /// before.
+    /// The configured value was read back. `changed` means that the profile had
+    /// another value before.
     Restored { changed: bool },
     /// The profile has a value that another program wrote.
     Foreign(String),
@@ -75,12 +75,12 @@ fn attempt(
     }
 }
 
-/// Restores the profiles in the journal of a tuner that was killed, if their current values are
-/// from this tuner.
+/// Restores the profiles in the journal of a tuner that was killed, if their current values
+/// are from this tuner.
 ///
 /// # Errors
 /// If the journal is invalid or of another switch, or if the database does not answer. The journal
-/// then stays, and the caller must not tune.
+/// then stays in the storage, and the caller must not tune.
 pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<DaemonEvent>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {

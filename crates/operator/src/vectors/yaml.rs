@@ -17,8 +17,8 @@ fn family(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Formats the text of a comment. Names of profiles are keys of a database and may contain any
-/// characters.
+/// Formats the text of a comment. Names of profiles are keys of a database and may
+/// contain any characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

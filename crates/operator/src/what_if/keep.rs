@@ -1,5 +1,5 @@
-//! Protects the scenario file of an earlier what-if. Only an equal file may replace it, unless the
-//! user demands it.
+//! Protects the scenario file of an earlier what-if. Only an equal file may replace it, unless
+//! the user demands it.
 
 use crate::OperatorError;
 use bufferlab_results::{Content, describe_differences, write_sealed};

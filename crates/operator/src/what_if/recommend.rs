@@ -5,8 +5,8 @@ use crate::what_if::Choice;
 use bufferlab_report::{Comparison, Estimate, Judgement, judgements};
 use serde::Serialize;
 
-/// Text of the recommendation if the current setting loses lossless packets and no compared setting
-/// is sound.
+/// Text of the recommendation if the current setting loses lossless packets and no compared
+/// setting is sound.
 pub const NONE: &str = "none";
 
 /// Recommendation of a what-if analysis.
@@ -33,8 +33,8 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether the case is better than `other`: more important outcomes count first, then larger
-    /// changes.
+    /// Whether the case is better than `other`: more important outcomes count first,
+    /// then larger changes.
     fn beats(&self, other: Option<&Self>) -> bool {
         let key = |case: &Self| (case.gain.rank, -case.gain.size());
         other.is_none_or(|other| key(self) < key(other))

@@ -2,8 +2,8 @@
 //! has them, and the exit code distinguishes these cases.
 //!
 //! A whole session runs in this process, with a simulated Redis and clock. For every N, the N-th
-//! request fails in every way. Every call of the journal fails in every way, too. A second session
-//! then recovers.
+//! request fails in every way. Every call of the journal fails in every way, too. A second
+//! session then recovers.
 
 use crate::redis::{Redis, Session};
 use bufferlab_operator::store::{Network, Store, StoreConnection, dumps};

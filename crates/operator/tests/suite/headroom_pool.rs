@@ -1,11 +1,11 @@
 //! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and a
-//! drop point, each found in four phases, then `persist`. A flow that finds at most `step` packets
-//! of headroom ends the search. The drop point is the first packet beyond the headroom. So the
-//! framework counts one packet per group more than the pool has. The framework's last phase begins
-//! one packet above the lower end of the range. If this end is the point itself, the result is one
-//! packet late.
+//! The steps are those of `tests/saitests/probe` of sonic-mgmt. Every flow has a pause point and
+//! a drop point, each found in four phases, then `persist`. A flow that finds at most `step`
+//! packets of headroom ends the search. The drop point is the first packet beyond the headroom.
+//! So the framework counts one packet per group more than the pool has. The framework's last
+//! phase begins one packet above the lower end of the range. If this end is the point itself, the
+//! result is one packet late.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -32,8 +32,8 @@ enum End {
 
 struct Framework {
     executor: Executor,
-    /// Size of the ingress pool (packets). Upper bounds begin with this size and end at three times
-    /// this size.
+    /// Size of the ingress pool (packets). Upper bounds begin with this size and end at
+    /// three times this size.
     pool: u64,
     to: u16,
     step: u64,
@@ -67,8 +67,8 @@ impl Framework {
         self.ask(&request)["detected"] == true
     }
 
-    /// Finds the point of one probe: bounds, range, then single packets without emptying the
-    /// switch.
+    /// Finds the point of one probe: bounds, range, then single packets without
+    /// emptying the switch.
     fn point(&mut self, probe: &str, flow: (u16, u8), upper: u64, lower: Option<u64>) -> Result<u64, String> {
         self.prepare(flow.0);
         let doubled = (0..ROUNDS).map(|round| upper << round).take_while(|value| *value <= 3 * self.pool);

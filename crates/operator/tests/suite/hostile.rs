@@ -1,5 +1,5 @@
-//! Tests of hostile or faulty servers. Every question ends with an error before it uses much memory
-//! or time.
+//! Tests of hostile or faulty servers. Every question ends with an error before it uses
+//! much memory or time.
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};

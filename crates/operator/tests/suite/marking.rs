@@ -1,5 +1,5 @@
-//! The scenario has the marking and the schedulers of the switch, and names the parts that it
-//! lacks.
+//! The scenario has the marking and the schedulers of the switch, and names the
+//! parts that it lacks.
 
 use crate::support::{model, switch};
 use bufferlab_operator::{Kind, Traffic, WhatIf};

@@ -1,5 +1,5 @@
-//! Chips with one egress pool: a lossy queue is simulated with the limit and the minimum of its
-//! profile.
+//! Chips with one egress pool: a lossy queue is simulated with the limit and the
+//! minimum of its profile.
 
 use crate::support::{model, switch};
 use bufferlab_operator::probe::Executor;
@@ -102,8 +102,8 @@ fn a_lossy_queue_that_has_no_row_is_named() {
 
 #[test]
 fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
-    // The file has a lossy pool, but lossy queues use the lossless pool, as in several device
-    // files.
+    // The file has a lossy pool, but lossy queues use the lossless pool, as in
+    // several device files.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("\"pool\": \"egress_lossy_pool\"", "\"pool\": \"egress_lossless_pool\"")

@@ -29,8 +29,8 @@ impl RunSink for Readings {
     }
 }
 
-/// Numbers of packets: until the pause, until the first loss, and below the pause point at the end
-/// of the pause.
+/// Numbers of packets: until the pause, until the first loss, and below the pause point at the
+/// end of the pause.
 #[derive(Debug)]
 struct Points {
     pause: u64,

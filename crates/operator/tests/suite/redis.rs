@@ -1,5 +1,5 @@
-//! The part of Redis that SONiC's keys and the commands about them need: hashes, scans and
-//! transactions.
+//! The part of Redis that SONiC's keys and the commands about them need: hashes, scans
+//! and transactions.
 
 use std::collections::BTreeMap;
 

@@ -168,8 +168,8 @@ fn table(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-/// Formats a row for each number that the rule does not give exactly, with the term that explains
-/// it.
+/// Formats a row for each number that the rule does not give exactly, with the term
+/// that explains it.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

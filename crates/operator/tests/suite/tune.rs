@@ -136,16 +136,16 @@ impl Loop {
         }
     }
 
-    /// Number of cells that an idle queue stores of a burst while this number of ports is
-    /// congested.
+    /// Number of cells that an idle queue stores of a burst while this number of
+    /// ports is congested.
     fn absorbs(&self, ports: usize) -> u64 {
         absorbs(&mut bench(&self.server), ports)
     }
 }
 
 fn absorbs(bench: &mut Bench, ports: usize) -> u64 {
-    // Two senders keep each queue at its limit while its port sends, so that lengths follow falling
-    // limits.
+    // Two senders keep each queue at its limit while its port sends, so that lengths
+    // follow falling limits.
     for _ in 0..12_000 {
         for port in 0..ports {
             bench.release(port as u16, 1);

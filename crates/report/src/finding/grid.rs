@@ -57,8 +57,8 @@ pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     list
 }
 
-/// Formats sentences about differences: "cs ends incast queries 78–98 % sooner than dt at 6 of 9
-/// points."
+/// Formats sentences about differences: "cs ends incast queries 78–98 % sooner than dt
+/// at 6 of 9 points."
 fn differences(
     metric: &Metric,
     found: &[Found<'_>],

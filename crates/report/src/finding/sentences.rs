@@ -63,8 +63,8 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                // The difference of the scheme's mean or tail, if a sentence about one scheme
-                // states it.
+                // The difference of the scheme's mean or tail, if a sentence about one
+                // scheme states it.
                 let counterpart = |other: usize| {
                     let is_alone = !grouped && !is_grouped(holding(other, side).count());
                     holding(other, side).find(|look| is_alone && look.policy == group[0].policy)
@@ -85,8 +85,9 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     list
 }
 
-/// Formats a sentence about one difference: `abm answers incast queries 1.9 times as fast as dt
-/// (1.6 to 2.3).` The argument `tail` adds the change of the 99th percentile.
+/// Formats a sentence about one difference:
+/// `abm answers incast queries 1.9 times as fast as dt (1.6 to 2.3).` The argument `tail` adds the
+/// change of the 99th percentile.
 fn difference(
     comparison: &Comparison,
     row: &MetricComparison,
@@ -152,8 +153,8 @@ fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lowe
     format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.in_sentence_with_subject())
 }
 
-/// Formats the sentence about a scheme whose value is zero, unlike the baseline's: `cs loses no
-/// packets (dt: 0.300 %).`
+/// Formats the sentence about a scheme whose value is zero, unlike the baseline's:
+/// `cs loses no packets (dt: 0.300 %).`
 fn gone(metric: &Metric, level: &str) -> String {
     match metric.kind.wording {
         Wording::Fewer(verb, what) | Wording::Less(verb, what) => {
@@ -170,8 +171,8 @@ fn gone(metric: &Metric, level: &str) -> String {
 pub(super) struct Amount {
     /// Text of the size: "48 %", or "6.5 times".
     size: String,
-    /// Text of the interval: " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty for several
-    /// schemes.
+    /// Text of the interval: " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty
+    /// for several schemes.
     interval: String,
     /// Whether the text gives the change as a multiple.
     is_multiple: bool,
@@ -216,8 +217,8 @@ fn is_multiple(metric: &Metric, change: f64) -> bool {
     factor(metric, change) >= least
 }
 
-/// Returns the multiple that a sentence names: of the baseline's value, or of its speed if a time
-/// falls.
+/// Returns the multiple that a sentence names: of the baseline's value, or of its
+/// speed if a time falls.
 fn factor(metric: &Metric, change: f64) -> f64 {
     if metric.kind.wording == Wording::Ends && change < 0.0 { 1.0 / (1.0 + change) } else { 1.0 + change }
 }
@@ -236,8 +237,8 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     let Amount { size, interval, is_multiple } = amount;
-    // Formats a sentence about more or less of `what`; `is_much` is for uncountable nouns, such as
-    // time.
+    // Formats a sentence about more or less of `what`; `is_much` is for uncountable
+    // nouns, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);
         if *is_multiple {
@@ -440,8 +441,8 @@ fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     Some(format!("from {low} ({}) to {high} ({}){}", at(least), at(most), baseline.unwrap_or_default()))
 }
 
-/// Names the schemes that never lost more than the baseline for any seed, and lost less for some
-/// seed.
+/// Names the schemes that never lost more than the baseline for any seed, and lost
+/// less for some seed.
 fn never_more(comparison: &Comparison, row: &MetricComparison) -> String {
     let found: Vec<&str> = (1..comparison.policies.len())
         .filter(|&policy| {

@@ -6,8 +6,8 @@ use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{BUFFER_P99, LOST_PERCENT, PAUSED, Subject, UNFINISHED, Unit, Wording};
 
-/// Formats facts about the runs of one scheme. The result is empty if the comparison has several
-/// schemes.
+/// Formats facts about the runs of one scheme. The result is empty if the comparison
+/// has several schemes.
 #[must_use]
 pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() != 1 {

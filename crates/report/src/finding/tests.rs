@@ -60,8 +60,8 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction doubles it to
-    // 0.053.
+    // The chance of t = 6 with two degrees of freedom is 0.0267; the correction
+    // doubles it to 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
@@ -133,8 +133,7 @@ fn more_than_three_schemes_are_grouped() {
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // The ratio is 5.49, and the ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028
-    // apart.
+    // The ratio is 5.49. The ends of its interval are a factor exp(3.1824 * 0.00854) = 1.028 apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
     let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
@@ -205,8 +204,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// Twenty-four tests of pure noise: without a correction seven pages of ten would report
-/// differences.
+/// The page has twenty-four tests of pure noise. Without a correction, seven of ten such pages
+/// would report differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;
@@ -296,8 +295,8 @@ fn one_scheme_is_told_of_by_what_it_did() {
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
-/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point has no
-/// difference.
+/// Builds a grid of five points. Four points differ by -10 on 20, and the fifth point
+/// has no difference.
 fn grid(seeds: usize) -> Vec<(String, Comparison)> {
     let around = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * seed as f64).collect::<Vec<f64>>();
     let noise = |mean: f64| (0..seeds).map(|seed| mean + 0.01 * (seed % 2) as f64).collect::<Vec<f64>>();
@@ -355,8 +354,8 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
 
 #[test]
 fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
-    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and 0.053 for two
-    // points.
+    // The chance of t = 6 with two degrees of freedom is 0.0267 for one point, and
+    // 0.053 for two points.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let point = |name: &str| {
         let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];

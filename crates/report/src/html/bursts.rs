@@ -1,5 +1,5 @@
-//! Section on open-loop traffic: bursts without loss, queues during bursts, delays, and the ports'
-//! shares.
+//! Section on open-loop traffic: bursts without loss, queues during bursts, delays, and
+//! the ports' shares.
 
 use super::parts::{Body, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use super::queues;
@@ -214,8 +214,8 @@ fn delays(report: &Report) -> Vec<Markup> {
     classes.iter().map(chart).collect()
 }
 
-/// Computes the distribution of delays (ms) from numbers of packets by their delay's upper edge
-/// (ns).
+/// Computes the distribution of delays (ms) from numbers of packets by their
+/// delay's upper edge (ns).
 fn distribution(bins: &BTreeMap<u64, u64>) -> Vec<Point> {
     let total: u64 = bins.values().sum();
     let mut seen = 0;

@@ -12,8 +12,8 @@ use maud::{Markup, html};
 const HOLDERS: [(&str, &str); 4] =
     [("port", "Held by port"), ("queue", "by port.priority"), ("class", "by class"), ("flow", "by flow")];
 
-/// Formats the explained losses of every policy's first run with explanations; `None` if no run
-/// explains a loss.
+/// Formats the explained losses of every policy's first run with explanations; `None` if no
+/// run explains a loss.
 pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     let mut explained = Vec::new();
     for policy in &report.comparison.policies {

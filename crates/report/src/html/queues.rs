@@ -25,8 +25,8 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // Each entry has the label, the registry name of the policy, and the samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
-        // The first seeds of all policies are drawn: with common random numbers they have identical
-        // arrivals.
+        // The first seeds of all policies are drawn: with common random numbers they have
+        // identical arrivals.
         if let Some(run) = report.runs_of(policy).next()
             && let Some(sampled) = Sampled::from_run(run)?
         {
@@ -168,8 +168,8 @@ impl Sampled {
         Ok(Some(Self { from_ms, until_ms, step_ms, buffer, lines }))
     }
 
-    /// Upper end of the vertical axis: the longest queue, or the highest limit up to the buffer's
-    /// size.
+    /// Upper end of the vertical axis: the longest queue, or the highest limit up to
+    /// the buffer's size.
     fn highest(&self) -> f64 {
         let cells = self.lines.values().flat_map(|line| &line.0);
         let top = |cell: &Cell| cell.length.max(cell.limit.unwrap_or(0).min(self.buffer));
@@ -221,8 +221,8 @@ impl Sampled {
         chart.markup_with(&strips)
     }
 
-    /// Returns the corners of the steps. A value is valid for its column, and the line has a gap at
-    /// a missing value.
+    /// Returns the corners of the steps. A value is valid for its column, and the line has a gap
+    /// at a missing value.
     fn steps(&self, line: &Line, value: &dyn Fn(&Cell) -> Option<u64>) -> Vec<Point> {
         let at = |column: usize| (self.from_ms + column as f64 * self.step_ms).min(self.until_ms);
         let mut points: Vec<Point> = Vec::new();

@@ -20,8 +20,8 @@ const COLUMNS: usize = 320;
 
 /// Draws small multiples, one per policy; `None` if no switch was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // The first seeds of all policies are drawn: with common random numbers they have identical
-    // arrivals.
+    // The first seeds of all policies are drawn: with common random numbers they have
+    // identical arrivals.
     let shown: Vec<(&str, &Run)> = report
         .comparison
         .policies
@@ -121,9 +121,9 @@ struct Choice {
 }
 
 impl Choice {
-    /// Chooses the sampled switch that lost most packets in these runs. If no switch lost packets,
-    /// the switch with the highest occupancy is chosen. Of several equal switches, the first is
-    /// chosen.
+    /// Chooses the sampled switch that lost most packets in these runs. If no switch lost
+    /// packets, the switch with the highest occupancy is chosen. Of several equal switches,
+    /// the first is chosen.
     fn among(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
@@ -321,8 +321,8 @@ impl Timeline {
     }
 }
 
-/// A step function over time. A value is valid until the next one is set; `None` is unknown or
-/// missing.
+/// A step function over time. A value is valid until the next one is set; `None` is
+/// unknown or missing.
 struct Steps {
     /// Function that selects one of two values in a column.
     of_two: fn(u64, u64) -> u64,
@@ -356,8 +356,8 @@ impl Steps {
         self.merge(column, value);
     }
 
-    /// Returns the corners of the steps: the first column begins at `from`, each column has
-    /// `width`.
+    /// Returns the corners of the steps: the first column begins at `from`, each
+    /// column has `width`.
     fn points(&self, from: f64, width: f64) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         let mut before = None;

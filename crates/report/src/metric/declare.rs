@@ -86,8 +86,8 @@ pub(super) struct MetricRow<T: 'static> {
     pub(super) value: fn(&T) -> Option<f64>,
 }
 
-/// Declares the metrics. Each scope names the type from which its metrics are computed, and has one
-/// line per metric.
+/// Declares the metrics. Each scope names the type from which its metrics are computed, and has
+/// one line per metric.
 ///
 /// ```text
 /// "id": "quantity" Statistic, Unit, Better, label "in tables", shown when, judged place, said wording => value;

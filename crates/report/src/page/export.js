@@ -16,8 +16,8 @@
     return lines;
   }
 
-  // Returns a self-contained drawing: caption, chart and legend in light colours, without variables
-  // and references.
+  // Returns a self-contained drawing: caption, chart and legend in light colours, without
+  // variables and references.
   function file({ caption, box, inner, legend }) {
     const [width, height] = box;
     const lines = wrapped(caption, Math.floor(width / 8));
@@ -40,8 +40,8 @@
   const svgOf = (figure) => figure.querySelector("svg");
   const captionOf = (figure) => figure.querySelector("figcaption")?.textContent ?? figure.dataset.title ?? document.title;
 
-  // Returns the entries of the nearest legend that name a series of a chart; rows with names need
-  // no entry.
+  // Returns the entries of the nearest legend that name a series of a chart; rows with
+  // names need no entry.
   function legendOf(figure) {
     const svg = svgOf(figure);
     if (svg.querySelector("text.name")) return [];

@@ -118,8 +118,8 @@ impl Axis {
         named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
-    /// Restricts ticks to whole numbers, for counts. An axis too short for two such ticks is
-    /// unchanged.
+    /// Restricts ticks to whole numbers, for counts. An axis too short for two such
+    /// ticks is unchanged.
     pub(crate) fn with_whole_ticks(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
         if whole.len() > 1 {

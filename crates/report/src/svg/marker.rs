@@ -1,5 +1,5 @@
-//! Markers: eight outlines that distinguish eight series without colour, and their samples in
-//! legends.
+//! Markers: eight outlines that distinguish eight series without colour, and their
+//! samples in legends.
 
 use super::{Mark, coordinate};
 use maud::{Markup, html};

@@ -10,8 +10,8 @@ use bufferlab_document::tree::{Item, Origin, Value};
 use bufferlab_experiment::format::AXIS_VALUE;
 use bufferlab_report::format::leading_number;
 
-/// Reads the axes of an experiment. The reader records axes without a name as mistakes and skips
-/// them.
+/// Reads the axes of an experiment. The reader records axes without a name as
+/// mistakes and skips them.
 pub(super) fn axes(root: &mut Reader<'_>) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for reader in root.tables("axis") {

@@ -114,7 +114,7 @@ impl Claim {
         if self.paper_value.is_empty() { text } else { format!("{text}: {}", self.paper_value) }
     }
 
-    /// Whether the paper used hardware, so that our result is a simulation of it.
+    /// Whether the paper used hardware, so that our result is a simulation of the hardware.
     #[must_use]
     pub fn is_on_hardware(&self) -> bool {
         self.check_cost == "hardware"

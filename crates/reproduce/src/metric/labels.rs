@@ -15,8 +15,8 @@ impl Metric {
         }
     }
 
-    /// Label of a metric in a list, with the subject: `mean FCT (ms), web_search flows up to 100
-    /// KB`.
+    /// Label of a metric in a list, with the subject:
+    /// `mean FCT (ms), web_search flows up to 100 KB`.
     #[must_use]
     pub fn full_label(&self) -> String {
         let of = match self {

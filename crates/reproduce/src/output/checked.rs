@@ -33,8 +33,8 @@ pub fn checked(experiment: &Experiment) -> usize {
     checked_by_tests(experiment).map_or(0, |table| table.rows.len())
 }
 
-/// Formats the name of a test as words, so that a narrow column can wrap it: `file.rs: name in
-/// words`.
+/// Formats the name of a test as words, so that a narrow column can wrap it:
+/// `file.rs: name in words`.
 pub(super) fn in_words(test: &str) -> String {
     match test.split_once("::") {
         Some((file, name)) => format!("{file}: {}", name.replace('_', " ")),

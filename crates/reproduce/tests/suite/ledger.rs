@@ -1,8 +1,8 @@
 //! The ledger is up to date, and every test or record of a statement names a known statement.
 //!
-//! `cargo xtask generate reproduce` writes the derived files. The comments of the tests give
-//! `claims/tests.csv`. The tables in `claims/` give `docs/evidence/reproduction.md` and a page per
-//! paper.
+//! `cargo xtask generate reproduce` writes the derived files. The comments of the tests
+//! give `claims/tests.csv`. The tables in `claims/` give `docs/evidence/reproduction.md`
+//! and a page per paper.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file, wrapped};
@@ -84,8 +84,8 @@ impl Evidence {
     }
 }
 
-/// Collects the tests that declare the statement that they check. A test has the comment `///
-/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
+/// Collects the tests that declare the statement that they check.
+/// A test has the comment `/// Claim: ID, ID (REFUTED as printed)`, or is an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for folder in ["crates", "dev"] {
@@ -434,8 +434,8 @@ fn every_row_that_does_not_hold_has_a_reason_and_an_owner() {
     assert!(without.is_empty(), "claims/reasons.csv lacks {without:?}");
 }
 
-/// Every open reading names experiments and statements that exist. At least one point accepts the
-/// reading's key.
+/// Every open reading names experiments and statements that exist. At least one point accepts
+/// the reading's key.
 #[test]
 fn open_readings_name_what_exists() {
     let (open, registry) = (open_readings().unwrap_or_else(|why| panic!("{why}")), registry());

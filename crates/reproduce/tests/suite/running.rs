@@ -248,8 +248,8 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
     fs::write(&table, &kept).expect("writable");
-    // If a table has verdicts of another study, these verdicts stay and no costs of that study are
-    // added.
+    // If a table has verdicts of another study, these verdicts stay and no costs of
+    // that study are added.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
     fs::create_dir_all(folder.path().join("shared")).expect("writable");
@@ -341,8 +341,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         "{page}"
     );
     assert!(page.contains("\nWho shares everything absorbs more"), "{page}");
-    // Only the points of the statement have run: two schemes at one axis value, with two seeds, in
-    // five readings.
+    // Only the points of the statement have run: two schemes at one axis value, with two seeds,
+    // in five readings.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");
 }
@@ -536,8 +536,8 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
     let whole = reproduce(folder.path(), &folder.path().join("whole"));
     let wanted = outputs(&folder.path().join("whole"), &whole);
     assert!(wanted.iter().any(|(name, _)| name == "panel-1.png"));
-    // An interruption left some runs complete, one file half written, and tables of an unfinished
-    // run.
+    // An interruption left some runs complete, one file half written, and tables of
+    // an unfinished run.
     let out = folder.path().join("again");
     for round in 0..20 {
         let runs = out.join("runs");

@@ -1,6 +1,6 @@
-//! Declares a table of the format once. The declaration generates the keys for the reader, the
-//! schema and the reference. It also generates the struct that drivers use, and the reader of plain
-//! values.
+//! Declares a table of the format once. The declaration generates the keys for the reader,
+//! the schema and the reference. It also generates the struct that drivers use, and the
+//! reader of plain values.
 //!
 //! ```text
 //! table! {

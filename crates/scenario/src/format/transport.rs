@@ -169,8 +169,8 @@ table! {
         pacing: Option<Pacing>;
         /// Settings of RDMA queue pairs; `None` for TCP and open loop.
         rdma: Option<RdmaSpec>;
-        /// Connections that stay open between the messages of two hosts. `None`: every flow has a
-        /// new connection.
+        /// Connections that stay open between the messages of two hosts. `None` if every flow has
+        /// a new connection.
         persistent: Option<PersistentSpec>;
     }
 }

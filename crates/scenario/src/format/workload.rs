@@ -1,5 +1,5 @@
-//! Table `[[workload]]`: the traffic that hosts send. The registry of workloads has the keys of a
-//! kind.
+//! Table `[[workload]]`: the traffic that hosts send. The registry of workloads has
+//! the keys of a kind.
 
 use super::Kind;
 use super::declare::table;

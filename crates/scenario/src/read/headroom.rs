@@ -1,5 +1,5 @@
-//! Headroom of a switch: `"auto"` computes it from the cables, other values are compared with the
-//! cables' needs.
+//! Headroom of a switch: `"auto"` computes it from the cables, other values are compared with
+//! the cables' needs.
 
 use super::named::Chosen;
 use super::pfc::PfcChoice;
@@ -74,8 +74,8 @@ pub(super) fn computed(
         let most = &mut list[usize::from(port)];
         *most = cable.headroom().bytes().max(*most);
     }
-    // A lossy port needs no headroom, so any number that fits is valid. One number for all ports is
-    // easier to read.
+    // A lossy port needs no headroom, so any number that fits is valid. One number for all ports
+    // is easier to read.
     let least = list.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(0);
     list.iter_mut().filter(|bytes| **bytes == 0).for_each(|bytes| *bytes = least);
     let value = match list.iter().all(|bytes| *bytes == least) {

@@ -93,8 +93,8 @@ pub(crate) fn select(
 /// Whether a name matches a pattern: `*` means any characters, `?` means one character.
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // The element reached[i] is true if the pattern so far matches the first i characters of the
-    // name.
+    // The element reached[i] is true if the pattern so far matches the first i
+    // characters of the name.
     let mut reached = vec![false; name.len() + 1];
     reached[0] = true;
     for symbol in pattern {

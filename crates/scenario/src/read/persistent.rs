@@ -5,8 +5,8 @@ use crate::model::PersistentSpec;
 use crate::reader::Reader;
 use bufferlab_core::Profile;
 
-/// Reads the keys of persistent connections. `Some(None)` means that every flow has a new
-/// connection.
+/// Reads the keys of persistent connections. `Some(None)` means that every flow has
+/// a new connection.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Option<PersistentSpec>> {
     let persistent = reader.flag("persistent");
     let connections_per_pair = reader.small_count("connections_per_pair");

@@ -65,8 +65,8 @@ impl PfcChoice {
         self.spec.masks_by_port(ports)
     }
 
-    /// Returns the specification for a switch with this number of ports; the context records a
-    /// misfit.
+    /// Returns the specification for a switch with this number of ports; the context
+    /// records a misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(

@@ -11,8 +11,8 @@ use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 /// Keys of a profile's threshold; a profile has at most one of these keys.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
-/// Reads the profiles in `item`, whose path is `path`. The context records the mistakes of each
-/// profile.
+/// Reads the profiles in `item`, whose path is `path`. The context records the
+/// mistakes of each profile.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
     let wanted = Expected {

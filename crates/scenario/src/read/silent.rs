@@ -49,8 +49,8 @@ pub(super) fn warn(check: &ScenarioCheck<'_>) {
 }
 
 impl ScenarioCheck<'_> {
-    /// Returns the place of the value of a dotted key, if a file has it. Numbers select entries of
-    /// lists.
+    /// Returns the place of the value of a dotted key, if a file has it. Numbers select
+    /// entries of lists.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)
     }
@@ -116,8 +116,8 @@ impl ScenarioCheck<'_> {
         self.note(&key, message, "no timeout is as short", help);
     }
 
-    /// Returns a lower bound of every round trip: twice the delays of the two shortest access
-    /// links.
+    /// Returns a lower bound of every round trip: twice the delays of the two
+    /// shortest access links.
     fn shortest_round_trip(&self) -> Time {
         let topology = &self.scenario.topology;
         let mut delays: Vec<u64> = (0..topology.hosts.len())

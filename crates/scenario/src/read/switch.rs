@@ -50,8 +50,8 @@ pub(crate) struct Group {
     resolved: OutTable,
 }
 
-/// Reads all groups of switches. Without a network every override is read alone, so that its
-/// mistakes show.
+/// Reads all groups of switches. Without a network every override is read alone, so that
+/// its mistakes show.
 pub(crate) fn read_groups(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,
@@ -213,8 +213,8 @@ pub(crate) fn finish(
         let mut progress =
             Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
-            // A mistake of one switch of a group is probably a mistake of all switches of the
-            // group.
+            // A mistake of one switch of a group is probably a mistake of all
+            // switches of the group.
             let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }
@@ -407,8 +407,8 @@ impl Group {
         let config = SwitchConfig {
             capacity: chip.buffer_bytes / u64::from(slices),
             port_rates: rates.to_vec(),
-            // Pauses and slices by egress port exclude each other; the check of pauses reports
-            // this.
+            // Pauses and slices by egress port exclude each other; the check of
+            // pauses reports this.
             foreign_ports: if pfc.is_some() { 0 } else { chip.ports - rates.len() },
             queues_per_port: chip.queues_per_port,
             max_packet: chip.packet,

@@ -1,5 +1,5 @@
-//! Builds `[topology]`: from parameters to the network as built, and to the network after its
-//! changes.
+//! Builds `[topology]`: from parameters to the network as built, and to the network
+//! after its changes.
 
 use super::changes::changed;
 use super::files::Inputs;

@@ -34,8 +34,8 @@ struct Entry {
 }
 
 impl Transports {
-    /// Returns the specifications of all transports; `None` if one is invalid or there are no
-    /// transports.
+    /// Returns the specifications of all transports; `None` if one is invalid or there
+    /// are no transports.
     pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
         let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
         specs.filter(|specs| !specs.is_empty())
@@ -94,8 +94,8 @@ impl Transports {
         self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
     }
 
-    /// Returns the index of the entry that a workload uses: the entry called `written`, or the only
-    /// entry.
+    /// Returns the index of the entry that a workload uses: the entry called `written`,
+    /// or the only entry.
     pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>, written: Option<&str>) -> Option<u32> {
         let names = || self.entries.iter().map(|entry| entry.name.as_str());
         let index = match written {

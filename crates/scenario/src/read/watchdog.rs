@@ -41,8 +41,8 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
 }
 
 impl WatchdogChoice {
-    /// Returns the specification for a switch with this number of ports; the context records a
-    /// misfit.
+    /// Returns the specification for a switch with this number of ports; the context
+    /// records a misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
         let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);

@@ -103,8 +103,8 @@ fn bytes_of(params: &[(String, ParamValue)], name: &str) -> Vec<u64> {
 fn reverie_sets_headroom_aside_for_two_priorities_of_every_port() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/artifact-reverie.toml");
     let scenario = load(&path, &[]).expect("it loads").scenario;
-    // The headroom is two packets, 3860 B for the reaction, and the bytes that 25 Gb/s carry in two
-    // times 2 us.
+    // The headroom is two packets, 3860 B for the reaction, and the bytes that 25 Gb/s carry
+    // in two times 2 us.
     let of_queue = 2 * (1_000 + 48) + 3_860 + 2 * 25_000 * 2 / 8;
     assert_eq!(of_queue, 18_456);
     for (spec, name) in scenario.switches.iter().zip(&scenario.topology.switches) {

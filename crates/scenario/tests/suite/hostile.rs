@@ -1,5 +1,5 @@
-//! Tests that hostile files do not harm the reader of an error, and do not read files of other
-//! folders.
+//! Tests that hostile files do not harm the reader of an error, and do not read files
+//! of other folders.
 
 use crate::common::{owned, render};
 use bufferlab_scenario::{LoadError, load, load_text};
@@ -42,8 +42,8 @@ fn what_steers_a_terminal_is_refused_and_never_repeated() {
     }
 }
 
-/// A generated file may be one long line. The error shows the text near the mistake, and the right
-/// line number.
+/// A generated file may be one long line. The error shows the text near the mistake, and the
+/// right line number.
 #[test]
 fn a_mistake_in_a_line_of_any_length_is_drawn() {
     for flows in [100, 20_000] {

@@ -253,8 +253,8 @@ fn a_burst_of_a_length_is_as_many_whole_packets_as_come_nearest() {
     let loaded = crate::common::shipped_with("tdt-fig7.toml", &[]);
     let (flows, _) = traffic(&loaded.scenario);
     let of_class = |class: u16| flows.iter().filter(move |flow| flow.class == class).collect::<Vec<_>>();
-    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B, and 2 Gb/s until the end of 200 ms are
-    // 33,333.3.
+    // 8 Gb/s for 1 ms are 666.7 packets of 1,500 B, and 2 Gb/s until the end of 200
+    // ms are 33,333.3.
     assert_eq!(of_class(1)[0].size, 667 * 1_446);
     assert_eq!((of_class(0)[0].size, of_class(0)[1].dst), (33_333 * 1_446, 1));
     assert!(loaded.scenario.output.delays, "open-loop traffic is judged by its delays too");

@@ -1,5 +1,5 @@
-//! Typical mistakes in scenarios and their error messages. Every fixture in `mistakes/` has a
-//! snapshot.
+//! Typical mistakes in scenarios and their error messages. Every fixture in
+//! `mistakes/` has a snapshot.
 
 use crate::common::{SCENARIOS, owned, render, toml_files};
 use bufferlab_scenario::{LoadError, load};

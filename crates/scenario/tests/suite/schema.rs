@@ -1,5 +1,5 @@
-//! The JSON Schema accepts the files that the loader accepts, and refuses files that a schema can
-//! refuse.
+//! The JSON Schema accepts the files that the loader accepts, and refuses files that a
+//! schema can refuse.
 
 use bufferlab_core::POLICIES;
 use bufferlab_scenario::{json_schema, load};

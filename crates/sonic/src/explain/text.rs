@@ -1,5 +1,5 @@
-//! Explanation of a configuration as text: a picture of the memory, tables, and the way of each
-//! class.
+//! Explanation of a configuration as text: a picture of the memory, tables, and the
+//! way of each class.
 
 use super::{Explanation, Limit, PortKind, Way};
 use bufferlab_units::quantity::format_size;

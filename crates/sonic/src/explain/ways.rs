@@ -31,8 +31,8 @@ pub struct Limit {
 /// Headroom of a lossless group, with the need for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
-    /// slice (bytes).
+    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool
+    /// of a slice (bytes).
     pub bytes: u64,
     /// Headroom of the group's profile (bytes).
     pub asked: u64,
@@ -128,8 +128,8 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
     kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Returns the traffic classes of a port, from its maps. Without maps, each group and queue is a
-/// class.
+/// Returns the traffic classes of a port, from its maps. Without maps, each group and
+/// queue is a class.
 fn classes(config: &Config, port: &PortName) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();

@@ -12,8 +12,8 @@ const ROUND_TRIP_US: f64 = 8.0;
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// Memory of the chip, or a memory of bytes if the chip is not known. Absent if no pool has a
-    /// size.
+    /// Memory of the chip, or a memory of bytes if the chip is not known. Absent if
+    /// no pool has a size.
     pub(super) memory: Option<Memory>,
     /// Classes of lossless groups.
     pub(super) classes: Vec<Class>,

@@ -157,8 +157,8 @@ fn marking(profile: &WredProfile, findings: &mut Findings) {
         if !is_on {
             continue;
         }
-        // Marking of every colour uses the thresholds of the colour; usually only green packets are
-        // marked.
+        // Marking of every colour uses the thresholds of the colour; usually only green
+        // packets are marked.
         let severity = if has_any { Warning } else { Info };
         let needs: [Need; 3] = [
             (min, colour.min.is_some(), severity, "marking and dropping begin at the chip's default"),

@@ -2,8 +2,8 @@
 //! that must have an entry.
 //!
 //! A cell is judged if its table is present. A cell is needed by its meaning: a traffic class
-//! reaches a queue, so the queue needs a profile. A cell is also needed if most ports of the same
-//! kind have it.
+//! reaches a queue, so the queue needs a profile. A cell is also needed if most ports of the
+//! same kind have it.
 
 mod cells;
 

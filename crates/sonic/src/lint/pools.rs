@@ -44,8 +44,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
     let (severity, admits, unless) = if size.value < sure {
         (Severity::Error, sure, "")
     } else if size.value < nominal {
-        // Some chips and configurations include the reserves of queues in the ingress pool, and
-        // some do not.
+        // Some chips and configurations include the reserves of queues in the ingress
+        // pool, and some do not.
         (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
     } else {
         return;
@@ -71,8 +71,8 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
         let Some(limit) = Context::lone_limit(profile, size).filter(|_| size > 0) else { continue };
         for queue in &context.lossy_queues {
             let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
-            // VOQ systems account both sides in one pool, but a queue of this pool is one of many
-            // virtual queues.
+            // VOQ systems account both sides in one pool, but a queue of this pool is one of
+            // many virtual queues.
             let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
             let reach = reach + queue.reserve();
             if limit + profile.reserve() < reach.min(queue_size) {
@@ -212,8 +212,8 @@ fn ambiguous_pool(context: &Context<'_>, memory: &Option<(String, u64)>, finding
     }
 }
 
-/// Returns the largest memory of any chip. A pool for both sides belongs to a system with memory
-/// beside the chip.
+/// Returns the largest memory of any chip. A pool for both sides belongs to a system with
+/// memory beside the chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };

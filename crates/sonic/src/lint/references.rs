@@ -1,5 +1,5 @@
-//! Rules about names: values that the reader did not understand, dangling references, unused
-//! profiles.
+//! Rules about names: values that the reader did not understand, dangling
+//! references, unused profiles.
 
 use super::Findings;
 use super::context::Context;

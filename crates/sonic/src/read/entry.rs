@@ -102,8 +102,8 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Reads a field of names separated by commas, with brackets around each name or around the
-    /// list.
+    /// Reads a field of names separated by commas, with brackets around each name
+    /// or around the list.
     pub(super) fn references(&mut self, name: &str) -> Option<Placed<Vec<String>>> {
         self.parse(name, |text| {
             let parts: Vec<_> = text.split(',').map(|part| keys::reference(bare(part)).to_owned()).collect();

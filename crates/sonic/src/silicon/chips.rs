@@ -13,8 +13,8 @@ pub enum Rule {
     Bytes(u64),
     /// The chip counts cells in one memory; the size of a pool is its shared memory.
     OneLevel,
-    /// The chip counts cells like `OneLevel`, but the limit of a group is a share of its port's
-    /// limit.
+    /// The chip counts cells like `OneLevel`, but the limit of a group is a share of
+    /// its port's limit.
     TwoLevels,
 }
 
@@ -209,9 +209,9 @@ pub static CHIPS: &[Chip] = &[
     ),
 ];
 
-/// Parts of hardware models with a chip outside [`CHIPS`], although another part of the model may
-/// match a family. Each has the name of the chip, and its accounting according to the vendor's
-/// files.
+/// Parts of hardware models with a chip outside [`CHIPS`], although another part of the
+/// model may match a family. Each has the name of the chip, and its accounting according to
+/// the vendor's files.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("7050QX2", "Broadcom Trident 2+", "as Trident 2, with another memory"),
     ("E1031", "Broadcom Helix 4", NOT_PUBLIC),
@@ -317,8 +317,8 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     other_part(&model).is_none_or(|(other, ..)| other.len() <= part.len()).then_some(chip)
 }
 
-/// Returns name and accounting of the switch's chip if it is outside [`CHIPS`] and the hardware
-/// model is known.
+/// Returns name and accounting of the switch's chip if it is outside [`CHIPS`] and the
+/// hardware model is known.
 pub(crate) fn other_chip(config: &Config) -> Option<(&'static str, &'static str)> {
     let model = model(config)?;
     let (_, chip, accounting) = other_part(&model).filter(|_| chip_of(config).is_none())?;

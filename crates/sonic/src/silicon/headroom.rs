@@ -124,8 +124,8 @@ pub(crate) fn kinds(config: &Config, chip: Option<&Chip>) -> Vec<(String, String
     classes(config, &mut Vec::new()).into_values().filter_map(kind).collect()
 }
 
-/// Returns a sentence for each kind of lossless groups: profile, ports, and whether headroom is
-/// enough.
+/// Returns a sentence for each kind of lossless groups: profile, ports, and whether
+/// headroom is enough.
 #[must_use]
 pub fn answers(config: &Config, chip: Option<&Chip>) -> Vec<String> {
     let sentence = |(profile, ports, headroom): (String, String, GroupHeadroom)| {

@@ -24,8 +24,8 @@ pub struct Memory {
     pub chip: &'static Chip,
     /// Name of the lossless pool.
     pub pool: String,
-    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are subtracted
-    /// from the size.
+    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
+    /// subtracted from the size.
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,

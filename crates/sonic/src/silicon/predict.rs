@@ -1,5 +1,5 @@
-//! Predicts where a lone priority group pauses, drops and resumes, and how groups fill one after
-//! the other.
+//! Predicts where a lone priority group pauses, drops and resumes, and how groups fill
+//! one after the other.
 
 use super::PredictError;
 use super::chips::{Chip, Rule};
@@ -35,8 +35,8 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// Occupancy at which the group pauses the sender.
     pub pause: u64,
-    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
-    /// slice.
+    /// Headroom that one group can use: the headroom of its profile, at most the
+    /// headroom pool of a slice.
     pub headroom: u64,
     /// Headroom of the group's profile.
     pub headroom_asked: u64,
@@ -76,7 +76,7 @@ pub struct Prediction {
     pub cell_bytes: u64,
     /// Number of slices of the memory.
     pub slices: u64,
-    /// Whether pools are net, with the reason.
+    /// Whether the sizes of pools exclude headroom and reserves (net pools), with the reason.
     pub accounting: String,
     /// Terms of the sum that gives `shared`.
     pub terms: Vec<Term>,
@@ -210,10 +210,10 @@ pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Number of shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. The switch admits a packet if
-/// the queue is below α times the free memory before the packet. The rule agrees with the measured
-/// drops of Trident 3 (α = 8) and Tomahawk 2 (α = 1/2). The drops of Tomahawk 5 (α = 1) are ⌊S /
-/// 2⌋.
+/// Number of shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. The switch admits a
+/// packet if the queue is below α times the free memory before the packet. The rule agrees with
+/// the measured drops of Trident 3 (α = 8) and Tomahawk 2 (α = 1/2). The drops of Tomahawk 5 (α
+/// = 1) are ⌊S / 2⌋.
 pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     if exponent == 0 {
         return shared / 2;
@@ -262,8 +262,8 @@ impl Memory {
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        // According to the testers, a group of these switches gets twice its `xoff` if groups share
-        // headroom.
+        // According to the testers, a group of these switches gets twice its `xoff` if
+        // groups share headroom.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);

@@ -1,5 +1,5 @@
-//! Predicts where a lone lossy egress queue loses its first packet, and the shared memory of its
-//! pool.
+//! Predicts where a lone lossy egress queue loses its first packet, and the shared
+//! memory of its pool.
 
 use super::chips::Rule;
 use super::memory::Memory;

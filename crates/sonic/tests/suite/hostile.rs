@@ -107,8 +107,8 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     }
 }
 
-/// A generator for mistakes (Knuth's linear congruential generator); every run makes equal
-/// mistakes.
+/// A generator for mistakes (Knuth's linear congruential generator); every run
+/// makes equal mistakes.
 struct Dice(u64);
 
 impl Dice {

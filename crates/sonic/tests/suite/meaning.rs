@@ -21,8 +21,8 @@ fn the_memory_is_divided_without_a_rest() {
     assert_eq!(explanation.memory_bytes, Some(131_072 * 256));
     let ratio = explanation.promised_ratio.expect("a memory");
     assert!((ratio - 11_000_000.0 / 33_554_432.0).abs() < 1e-9);
-    // On an unknown chip the pool is the whole memory, and three pools promise 2.75 times this
-    // memory.
+    // On an unknown chip the pool is the whole memory, and three pools promise 2.75
+    // times this memory.
     let unknown = explain(&switch(unchanged), None);
     assert_eq!(unknown.promised_ratio, Some(2.75));
 }
@@ -49,13 +49,13 @@ fn every_kind_of_port_has_the_way_of_every_class() {
 fn the_margin_of_headroom_is_bytes_and_metres_of_cable() {
     let explanation = explain(&switch(unchanged), None);
     let headroom = explanation.kinds[1].ways[3].headroom.as_ref().expect("a lossless class");
-    // The headroom must cover 3 packets of 9,100 B, the frame, 2 x 300 m and 394 quanta at 100
-    // Gb/s.
+    // The headroom must cover 3 packets of 9,100 B, the frame, 2 x 300 m and 394
+    // quanta at 100 Gb/s.
     let cable = (2.0 * 300.0 / 198e6 * 100e9 / 8.0_f64).floor();
     let expected = 3.0 * 9_100.0 + 64.0 + cable + 394.0 * 64.0;
     assert!((headroom.standard as f64 - expected).abs() < 4.0, "{} and {expected}", headroom.standard);
-    // The headroom must cover two packets of 1,500 B, the pause frame, the frame before it, and the
-    // cable.
+    // The headroom must cover two packets of 1,500 B, the pause frame, the frame before
+    // it, and the cable.
     assert!((headroom.least as f64 - (3_000.0 + 128.0 + cable)).abs() < 4.0, "{}", headroom.least);
     assert_eq!(headroom.margin_bytes, 159_744 - i64::try_from(headroom.standard).expect("small"));
     let metres = headroom.margin_bytes as f64 * 8.0 * 198e6 / 2.0 / 100e9;

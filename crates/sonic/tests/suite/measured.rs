@@ -24,8 +24,8 @@ pub(crate) struct Entry {
     /// Number of ports with lossy queues only.
     pub(crate) service: usize,
     pub(crate) rows: Rows,
-    /// Size and xoff of the lossless pool, as rendered for the role (bytes), if `devices.csv` lacks
-    /// the pool.
+    /// Size and xoff of the lossless pool, as rendered for the role (bytes), if
+    /// `devices.csv` lacks the pool.
     pub(crate) pool: Option<(u64, u64)>,
     /// Whether the entry's headroom was measured with these rows.
     pub(crate) headroom: bool,
@@ -40,8 +40,8 @@ pub(crate) struct Entry {
 pub(crate) enum Rows {
     /// Rows come from the file of the corpus whose path contains this text.
     File(&'static str),
-    /// Rows have values from sonic-buildimage for all ports: size, xon, xoff, threshold and
-    /// xon_offset.
+    /// Rows have values from sonic-buildimage for all ports: size, xon, xoff,
+    /// threshold and xon_offset.
     Given(&'static str),
 }
 
@@ -49,8 +49,8 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // Reserve and offset are from other rows of the platform. No file of the corpus has the
-    // headroom.
+    // Reserve and offset are from other rows of the platform. No file of the corpus
+    // has the headroom.
     Entry {
         headroom: false,
         ..th5(

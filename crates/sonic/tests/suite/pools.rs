@@ -1,5 +1,5 @@
-//! The parts of a memory fit into it: headroom inside `size`, egress pools of every size, printed
-//! sums.
+//! The parts of a memory fit into it: headroom inside `size`, egress pools of every
+//! size, printed sums.
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
@@ -246,8 +246,8 @@ fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
         let found = found.into_iter().filter(|finding| of.contains(&finding.rule.code));
         found.map(|finding| (finding.rule.code.to_owned(), finding.message)).collect()
     };
-    // A file for Trident 3 has cells of Tomahawk 5 (254 B): size and xoff are not multiples of 256
-    // B.
+    // A file for Trident 3 has cells of Tomahawk 5 (254 B): size and xoff are not
+    // multiples of 256 B.
     let other = pools(254 * 15_001, 254 * 3_001, 254 * 11_001, false);
     assert_eq!(codes(&other, Some("trident3")).iter().filter(|(code, _)| code == "SB020").count(), 2);
     assert!(codes(&other, Some("tomahawk5")).is_empty());

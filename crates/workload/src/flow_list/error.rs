@@ -196,8 +196,8 @@ pub enum CellProblem {
 /// Names of the columns that every flow list has, for messages.
 const REQUIRED: &str = "src,dst,size_bytes,start_ns";
 
-/// Advice for a header without a required column. The header lacks commas, is missing, or has a
-/// wrong name.
+/// Advice for a header without a required column. The header lacks commas, is missing, or
+/// has a wrong name.
 fn header_advice(found: &[String]) -> String {
     if let [only] = found
         && only.contains([';', '\t'])

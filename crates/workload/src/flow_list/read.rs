@@ -38,8 +38,9 @@ pub struct FlowList {
 ///
 /// Other columns are ignored and reported. Lines that begin with `#` are comments.
 ///
-/// `hosts` is the number of hosts of the topology and `host_names` their names; it may be empty if
-/// hosts have only numbers. Gzip is recognised by content, not by file name.
+/// `hosts` is the number of hosts of the topology, and `host_names` are their names. The list of
+/// names may be empty if hosts have only numbers. The content decides whether a file is gzipped,
+/// not the file name.
 ///
 /// # Errors
 /// [`FlowListError`], with file, line, column, the expected value and advice.
@@ -118,8 +119,8 @@ impl Columns {
             src: find("src").ok_or_else(|| missing("src"))?,
             dst: find("dst").ok_or_else(|| missing("dst"))?,
             size: find("size_bytes").ok_or_else(|| missing("size_bytes"))?,
-            // If several columns give one time, the most precise is used; the others count as
-            // ignored.
+            // If several columns give one time, the most precise column is used. The other columns
+            // count as ignored.
             start: (find("start_ps").map(ps))
                 .or_else(|| find("start_ns").map(ns))
                 .ok_or_else(|| missing("start_ns"))?,
@@ -160,8 +161,8 @@ impl<'a> Reader<'a> {
     fn read(mut self, most: usize) -> Result<FlowList, FlowListError> {
         let path = self.path;
         let text = open(self.content);
-        // The reader is `flexible`, so that a wrong number of fields is reported below, with
-        // advice.
+        // The reader is `flexible`, so that a wrong number of fields is reported
+        // below, with advice.
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(COMMENT))
             .trim(csv::Trim::All)

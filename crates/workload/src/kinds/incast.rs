@@ -97,8 +97,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         offered_bps,
         words,
     };
-    // The source is built on trial: its errors are reported here, at the parameter that causes
-    // them.
+    // The source is built on trial: its errors are reported here, at the parameter
+    // that causes them.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
     trial.map_err(|error| refused(&error, "queries_per_second_per_host"))?;

@@ -1,5 +1,5 @@
-//! Parameters that several workloads share: patterns, durations, and bursts over a transport with a
-//! rate.
+//! Parameters that several workloads share: patterns, durations, and bursts over a
+//! transport with a rate.
 
 use crate::context::{Carrier, WorkloadContext};
 use crate::{BurstKind, DurationShape, Durations, Pattern};
@@ -109,8 +109,8 @@ pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> Burst
     }
 }
 
-/// Warns if the link of a source's host is slower than its bursts, because the source then sends at
-/// the link's rate.
+/// Warns if the link of a source's host is slower than its bursts, because the source then sends
+/// at the link's rate.
 pub(super) fn warn_about_uplinks(
     context: &WorkloadContext<'_>,
     carrier: &Carrier,

@@ -85,8 +85,8 @@ pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     BuiltinSizes {
         name: "data_mining",
         summary: "Data mining, fine-grained table with flows up to 1 GB",
-        // The probability 0.874 at 100,001 B is an artefact of the public table; other copies have
-        // 0.85 to 0.9.
+        // The probability 0.874 at 100,001 B is an artefact of the public table; other copies
+        // have 0.85 to 0.9.
         source: "VL2 (SIGCOMM 2009), Fig. 2; the table that circulates among public simulators",
         points: &[
             (100.0, 0.0),

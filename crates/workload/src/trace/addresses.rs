@@ -14,8 +14,8 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// Creates a rule. `address` is any name in the trace, or a range of IP addresses such as
-    /// `10.0.3.0/24`.
+    /// Creates a rule. `address` is any name in the trace, or a range of IP addresses such
+    /// as `10.0.3.0/24`.
     ///
     /// # Errors
     /// A sentence, if `address` looks like a range but is none.

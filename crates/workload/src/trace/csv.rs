@@ -21,8 +21,8 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends. The reader adds an end to the last line, unless the line is
-    // empty.
+    // Lines are counted by their ends. The reader adds an end to the last line, unless
+    // the line is empty.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))

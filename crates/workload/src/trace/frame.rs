@@ -51,8 +51,8 @@ impl Link {
     pub(super) fn new(number: u32) -> Result<Self, &'static str> {
         match number {
             1 => Ok(Self::Ethernet),
-            // Some systems use other numbers for raw IP. IPv4 alone and IPv6 alone have separate
-            // numbers.
+            // Some systems use other numbers for raw IP. IPv4 alone and IPv6 alone have
+            // separate numbers.
             12 | 14 | 101 | 228 | 229 => Ok(Self::Ip),
             0 | 108 => Ok(Self::Loopback),
             113 => Ok(Self::Cooked),
@@ -165,8 +165,8 @@ mod tests {
         [&[0_u8; 12], types, payload].concat()
     }
 
-    /// Parses a packet after `header` on this link. The packet is `more` bytes longer than
-    /// captured.
+    /// Parses a packet after `header` on this link. The packet is `more` bytes
+    /// longer than captured.
     fn parsed(link: u32, header: &[u8], packet: &[u8]) -> Option<(String, String, u8, u32)> {
         let bytes = [header, packet].concat();
         let link = Link::new(link).expect("it is read");

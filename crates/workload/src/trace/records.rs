@@ -307,8 +307,8 @@ fn half(bytes: &[u8], is_big: bool) -> u16 {
 /// An interface of a pcapng section.
 struct Interface {
     link: u32,
-    /// Value of the interface's option `if_tsresol`: a power of ten, or of two if the highest bit
-    /// is set.
+    /// Value of the interface's option `if_tsresol`: a power of ten, or of two if the
+    /// highest bit is set.
     resolution: u8,
     /// Seconds to add to the interface's time stamps: the option `if_tsoffset`.
     offset: i64,
@@ -355,8 +355,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Time units have 64 bits, so their product with a second fits. An absurd resolution gives
-        // time zero.
+        // Time units have 64 bits, so their product with a second fits. An absurd
+        // resolution gives time zero.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

@@ -1,5 +1,5 @@
-//! The reader accepts captures of other tools, links and machines, and refuses broken captures with
-//! the right place.
+//! The reader accepts captures of other tools, links and machines, and refuses broken captures
+//! with the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -204,8 +204,8 @@ fn damage_is_refused_at_its_packet() {
     assert!(captured.contains("packet 2: 2147483647 B of it were captured, expected at most"), "{captured}");
     let length = with(86, 7, classic(1));
     assert!(length.contains("packet 2: it claims a length of 7 B, of which 34 B"), "{length}");
-    // The second packet's block begins at 124: kind, length, interface, time, captured, length,
-    // data, length.
+    // The second packet's block begins at 124: kind, length, interface, time, captured,
+    // length, data, length.
     let big = |at: usize, value: u32| with(at, value.swap_bytes(), blocks_of_three());
     for (error, wanted) in [
         (big(128, 67), "packet 2: a block of 67 B, expected a multiple of 4"),

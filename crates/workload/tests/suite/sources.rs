@@ -84,8 +84,8 @@ fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
 fn poisson_hosts_start_as_many_flows_as_their_rate_says() {
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
-    // The expectation is 12 hosts × 1000 flows; the tolerance is five standard deviations of the
-    // Poisson count.
+    // The expectation is 12 hosts × 1000 flows; the tolerance is five standard deviations of
+    // the Poisson count.
     assert!((flows.len() as f64 - 12_000.0).abs() < 5.0 * 12_000.0_f64.sqrt(), "{}", flows.len());
     for host in 0..12 {
         let count = flows.iter().filter(|flow| flow.src == host).count() as f64;
@@ -144,8 +144,8 @@ fn the_offered_load_is_the_one_asked_for() {
     };
     let bytes: u64 = poisson_flows(params).iter().map(|flow| flow.size).sum();
     let load = bytes as f64 * 8.0 / (12.0 * capacity_bps * 10.0);
-    // About 52,000 flows have sizes that vary by 2.2 means, so the standard error is 1 % of the
-    // load.
+    // About 52,000 flows have sizes that vary by 2.2 means, so the standard error
+    // is 1 % of the load.
     assert!((load / 0.6 - 1.0).abs() < 0.04, "{load}");
 }
 

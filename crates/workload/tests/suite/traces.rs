@@ -32,8 +32,8 @@ const LIST: &str = "time_ns,src,dst,size_bytes,priority\n1000.5,h0,h1,64,1\n2000
 #[test]
 fn a_csv_trace_is_its_packets_relative_to_the_first() {
     let trace = read(LIST.as_bytes()).expect("readable");
-    // 192.0.2.9 is the first unknown address and maps to h0. So the packet goes from h0 to itself
-    // and is omitted.
+    // 192.0.2.9 is the first unknown address and maps to h0. So the packet goes from h0 to
+    // itself and is omitted.
     assert_eq!(packets(&trace), [(0, 0, 1, 64), (999_500, 2, 3, 1_500)]);
     assert_eq!((trace.stayed, trace.priorities), (1, vec![None]));
 }
@@ -114,8 +114,8 @@ fn captures_of_either_byte_order_and_resolution_hold_the_same_packets() {
             found.push(packets(&trace));
         }
     }
-    // Unknown addresses map to hosts in turn: 192.0.2.1 to h0, 192.0.2.2 to h1. A rule maps 10/8 to
-    // h3.
+    // Unknown addresses map to hosts in turn: 192.0.2.1 to h0, 192.0.2.2 to h1. A
+    // rule maps 10/8 to h3.
     assert_eq!(found[0], [(0, 0, 3, 1_400), (1_000_000_000_000 - 7_000_000, 3, 1, 90)]);
     assert!(found.iter().all(|packets| *packets == found[0]));
 }
@@ -227,8 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // The merged file has every packet once, from one of the two files above, in microseconds or in
-    // nanoseconds.
+    // The merged file has every packet once, from one of the two files above, in microseconds
+    // or in nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]

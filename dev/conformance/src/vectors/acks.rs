@@ -44,8 +44,8 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A TCP receiver in any implementation. The methods mirror [`Receiver`], whose documentation
-/// applies here.
+/// A TCP receiver in any implementation. The methods mirror [`Receiver`], whose
+/// documentation applies here.
 pub trait TcpReceiver {
     /// Handles the arrival of a data segment.
     fn handle_data(

@@ -60,8 +60,8 @@ use toml::Spanned;
 /// Tolerance of windows and thresholds, which are floats here and exact in the RFCs.
 const TOLERANCE: f64 = 1e-9;
 
-/// A TCP sender in any implementation. The methods mirror [`Sender`], whose documentation applies
-/// here.
+/// A TCP sender in any implementation. The methods mirror [`Sender`], whose
+/// documentation applies here.
 pub trait TcpSender {
     /// Returns the next segment that the sender sends.
     fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment>;
@@ -153,8 +153,8 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum RecoveryInput {
     None,
-    /// A sequence of ACKs arrives: first and last cumulative ACK, SACK block, mark, round-trip
-    /// time.
+    /// A sequence of ACKs arrives: first and last cumulative ACK, SACK block, mark,
+    /// round-trip time.
     Acks(u32, u32, (u32, u32), bool, Time),
     /// A SYN-ACK arrives, with its round-trip time.
     SynAck(Time),

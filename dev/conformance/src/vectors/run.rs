@@ -9,8 +9,8 @@ use bufferlab_units::Time;
 /// Tolerance of probes, which are floats but mostly whole numbers.
 const PROBE_TOLERANCE: f64 = 1e-6;
 
-/// An elementary operation of a case with its answer, for replay by test benches in other
-/// languages.
+/// An elementary operation of a case with its answer, for replay by test benches in
+/// other languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
     /// Time of the elementary operation.

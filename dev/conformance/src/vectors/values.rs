@@ -27,8 +27,8 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     }
 }
 
-/// Reads the parameters that a file gives for `entry`, in their order. Error messages begin with
-/// `prefix`.
+/// Reads the parameters that a file gives for `entry`, in their order. Error messages
+/// begin with `prefix`.
 pub(super) fn given(
     prefix: &str,
     (entry, params): (&str, &[ParamInfo]),

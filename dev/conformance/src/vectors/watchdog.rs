@@ -95,8 +95,8 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum WatchdogInput {
-    /// Polls of the queue: their number, the events before each poll, and the result of the last
-    /// poll.
+    /// Polls of the queue: their number, the events before each poll, and the result
+    /// of the last poll.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
 }

@@ -69,8 +69,8 @@ fn a_policy_that_evicts_from_an_empty_queue_is_caught() {
     assert_eq!(caught(&subject).claim, "stays within the buffer");
 }
 
-/// A policy that evicts the tail of the first nonempty queue until the arriving packet fits, up to
-/// a limit.
+/// A policy that evicts the tail of the first nonempty queue until the arriving packet
+/// fits, up to a limit.
 #[derive(Debug)]
 struct Evicts {
     evicted: usize,

@@ -48,8 +48,8 @@ fn packet(priority: u8, size: u32) -> Packet {
     Packet { header: Header { size, priority, ..Header::default() }, ..Packet::default() }
 }
 
-/// Offers `count` packets at one time to a port that sends no packet, and returns the number of
-/// stored packets.
+/// Offers `count` packets at one time to a port that sends no packet, and returns the number
+/// of stored packets.
 fn pour(switch: &mut Switch<Box<dyn Policy>>, priority: u8, count: u64) -> u64 {
     let stored = (0..count).filter(|_| {
         let stored = switch.handle_arrival(Time::ZERO, &packet(priority, MTU), &mut ());

@@ -92,8 +92,8 @@ enum Scheme {
 }
 
 /// Sends a 5:1 burst to the red queue of port 1, while port 0 has five yellow queues. Returns
-/// yellow's length before the burst, time and length at the first drop, and the final lengths of
-/// red and yellow.
+/// yellow's length before the burst, time and length at the first drop, and the final lengths
+/// of red and yellow.
 fn five_to_one(scheme: Scheme) -> [f64; 5] {
     let mut figure = Figure::new(scheme, 2, 6);
     (1..6).for_each(|queue| figure.load(queue, 1));

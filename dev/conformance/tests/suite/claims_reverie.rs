@@ -25,8 +25,8 @@ struct ReportLedger {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
-    /// Lossless ingress queues, if only some ports are lossless, and bytes of lossy packets by
-    /// egress queue.
+    /// Lossless ingress queues, if only some ports are lossless, and bytes of lossy
+    /// packets by egress queue.
     is_lossless: [bool; QUEUES],
     lossy_egress: [u64; QUEUES],
     headroom_before: u64,
@@ -92,8 +92,8 @@ struct Found {
     stored: u64,
 }
 
-/// Runs random events. Priority 0 is lossy, priority 1 is lossless, and senders react late to
-/// pauses.
+/// Runs random events. Priority 0 is lossy, priority 1 is lossless, and senders
+/// react late to pauses.
 fn fuzz(policy: &str, identities: impl Fn(&ReportLedger, &Buffer, &dyn Policy) -> bool) -> Found {
     fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
 }
@@ -302,8 +302,8 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
     drawn
 }
 
-/// Whether Equations 7 to 9 hold with reserves beside the pools. A packet has the class of its
-/// ingress port.
+/// Whether Equations 7 to 9 hold with reserves beside the pools. A packet has the class of
+/// its ingress port.
 fn counted_twice_with(drawn: &Drawn, books: &ReportLedger, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()

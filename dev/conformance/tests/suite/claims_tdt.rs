@@ -35,8 +35,8 @@ fn bench(policy: &str, params: &[(&str, ParamValue)], sources: &[Source]) -> Ope
     OpenLoop::new(&config, policy, params, sources).expect("it fits")
 }
 
-/// Overloads the first `n` ports with 2 Gb/s from time 0, and sends a burst to each of the next `m`
-/// ports.
+/// Overloads the first `n` ports with 2 Gb/s from time 0, and sends a burst to each of
+/// the next `m` ports.
 fn overloads_and_bursts(n: u16, m: u16, mbps: u64, duration: Time) -> Vec<Source> {
     let mut sources: Vec<_> = (0..n).map(|port| overload(port, 2_000)).collect();
     sources.extend((n..n + m).map(|port| source(port, mbps, BURST, BURST + duration)));
@@ -87,8 +87,8 @@ impl Load {
         self.a * self.b / ((1.0 + self.a * self.n) * drain)
     }
 
-    /// Time of the first loss under EDT with a slow burst (Eq. 5 and 6), which is also the ideal
-    /// value.
+    /// Time of the first loss under EDT with a slow burst (Eq. 5 and 6), which is
+    /// also the ideal value.
     fn edt_slow(&self) -> f64 {
         self.b / (self.m * (self.r - self.c))
     }
@@ -147,8 +147,8 @@ fn send(bench: &mut OpenLoop, port: u16, packets: u64) {
     }
 }
 
-/// Returns the time at which a port under constant load first enters `state`; `None` if this takes
-/// more than 20 ms.
+/// Returns the time at which a port under constant load first enters `state`; `None` if this
+/// takes more than 20 ms.
 fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time> {
     let mut bench = bench("tdt", params, &[overload(0, mbps)]);
     while bench.step(Time::from_ms(20)) {
@@ -309,8 +309,8 @@ claims! {
         let mut bench_oc2 = bench("tdt", TDT, &[]);
         pour(&mut bench_oc2, 0, 42);
         let oc2 = (1..3_000).find(|_| { pour(&mut bench_oc2, 0, 1); send(&mut bench_oc2, 0, 1); state(&bench_oc2) == 0.0 }).unwrap_or(0);
-        // The test measures DC: the losses until evacuation, counted from the overflow that ends
-        // absorption.
+        // The test measures DC: the losses until evacuation, counted from the overflow
+        // that ends absorption.
         let mut bench_dc = bench("tdt", TDT, &[]);
         pour(&mut bench_dc, 0, 666);
         let dc = (1..1_000).find(|_| { pour(&mut bench_dc, 0, 1); state(&bench_dc) == 2.0 }).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Policies against an offline optimum, on tiny instances of unit packets, and against Longest
-//! Queue Drop.
+//! Policies against an offline optimum, on tiny instances of unit packets, and against
+//! Longest Queue Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};
@@ -46,8 +46,8 @@ fn all_small(capacity_packets: u64, slots: u32, most: u32) -> impl Iterator<Item
     })
 }
 
-/// Draws random bursts to two to four ports, with a buffer of two to eight packets and up to twelve
-/// slots.
+/// Draws random bursts to two to four ports, with a buffer of two to eight packets and
+/// up to twelve slots.
 fn random(seed: u64) -> Slotted {
     let mut stream = RandomStream::new(seed, "test/competitive", 0);
     let ports = 2 + stream.below(3) as usize;
@@ -128,8 +128,8 @@ fn thresholds_of_followlqd_are_the_queues_of_longest_queue_drop() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// Runs Credence with the fates under Longest Queue Drop as predictions. Every `flip`-th prediction
-/// is inverted.
+/// Runs Credence with the fates under Longest Queue Drop as predictions. Every `flip`-th
+/// prediction is inverted.
 fn credence(arrivals: &Slotted, flip: Option<usize>) -> u64 {
     let fates = arrivals.run(&mut device(arrivals, "lqd", &[]).expect("it fits"));
     let mut drops = fates.drops();

@@ -155,8 +155,8 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// A control with other parameters fails some of its cases: a case sets each parameter and checks
-/// its effect.
+/// A control with other parameters fails some of its cases: a case sets each parameter and
+/// checks its effect.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
     // DCQCN has a published set with all values; the transport's tests compare the sets.

@@ -207,8 +207,8 @@ impl WalkThrough {
     }
 }
 
-/// Formats the counts of added things: "one source file", "two lines". A count of zero gives the
-/// noun alone.
+/// Formats the counts of added things: "one source file", "two lines". A count of zero
+/// gives the noun alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -299,9 +299,9 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies third-party libraries, which are already built for this test, into the build folder of
-/// the copy. Cargo compares versions, features and profile, and rebuilds a library that does not
-/// match.
+/// Copies third-party libraries, which are already built for this test, into the build
+/// folder of the copy. Cargo compares versions, features and profile, and rebuilds a library
+/// that does not match.
 fn take_libraries(to: &Path) {
     let program = std::env::current_exe().expect("this test");
     let from = program.ancestors().nth(2).expect("a test lies in deps/");
@@ -323,8 +323,8 @@ fn take_libraries(to: &Path) {
             .filter(|name| !to.join(part).join(name).exists())
             .map(|name| from.join(part).join(name))
             .collect();
-        // Copy the files with their times: cargo rebuilds a crate if its files are younger than its
-        // build.
+        // Copy the files with their times: cargo rebuilds a crate if its files are
+        // younger than its build.
         for some in missing.chunks(100) {
             let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
             assert!(
@@ -467,8 +467,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
         let (files, lines) = match walk.subject.as_str() {
             // The theory has no packets, so the replay of an answer is a file of another crate.
             "a calculator" => (2, 4),
-            // The four lines are the field, its column, and the two places where they get their
-            // values.
+            // The four lines are the field, its column, and the two places where they
+            // get their values.
             "a header field" => (0, 4),
             _ => (1, 2),
         };

@@ -115,8 +115,8 @@ struct Error {
     /// current threshold. The ratio is the larger divided by the smaller.
     median: f64,
     p90: f64,
-    /// Fraction of thresholds whose error is at most one packet or a factor of √2, the error of the
-    /// shift.
+    /// Fraction of thresholds whose error is at most one packet or a factor of √2, the
+    /// error of the shift.
     within_shift: f64,
 }
 
@@ -156,12 +156,12 @@ fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     panic!("the burst is never refused");
 }
 
-/// Pass period for the freshest registers: a round of 24 queues takes 24 ns, and a packet time has
-/// 50 rounds.
+/// Pass period for the freshest registers: a round of 24 queues takes 24 ns, and a packet
+/// time has 50 rounds.
 const FRESH: Time = Time::from_ns(1);
 
-/// `weight` and the policy `plasticine` give equal thresholds, so later tests compare with this
-/// policy.
+/// `weight` and the policy `plasticine` give equal thresholds, so later tests compare
+/// with this policy.
 #[test]
 fn the_yardstick_is_the_policy_plasticine() {
     let mut switch = ideal();
@@ -189,8 +189,8 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
         assert!(pair[1].p90 <= pair[0].p90 * 1.02, "{decades:#?}");
     }
     let fresh = threshold_error(FRESH, "dequeue");
-    // The remaining errors are due to the shift, and to queues whose last packet left some packet
-    // times ago.
+    // The remaining errors are due to the shift, and to queues whose last packet left some
+    // packet times ago.
     assert!(fresh.p90 <= 2.0_f64.sqrt() && fresh.median < 1.05 && fresh.within_shift > 0.9, "{fresh:?}");
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }

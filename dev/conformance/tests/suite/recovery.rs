@@ -1,5 +1,5 @@
-//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch wrong
-//! implementations.
+//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch
+//! wrong implementations.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;

@@ -125,8 +125,8 @@ fn subjects() -> Vec<Subject> {
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
-        // The port limit does not depend on alpha, because the printed test is not monotone in
-        // alpha.
+        // The port limit does not depend on alpha, because the printed test is not
+        // monotone in alpha.
         vec![("printed_line_4", ParamValue::Flag(true)), ("port_limit", word("static"))],
     ] {
         subjects.push(as_claimed(losspass, &params));

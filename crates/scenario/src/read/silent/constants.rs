@@ -12,8 +12,8 @@ use bufferlab_transport::find_congestion_control;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Number of base round trips above which a delay threshold keeps a rate far below the link's for
-/// long.
+/// Number of base round trips above which a delay threshold keeps a rate far below
+/// the link's for long.
 const ROUND_TRIPS_MAX: u64 = 3;
 /// Largest factor between `base_rtt` in the file and the network's base round trip.
 const BASE_RTT_FACTOR: u64 = 2;
@@ -64,8 +64,8 @@ fn refers_to_round_trip(transport: &TransportSpec) -> bool {
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))
 }
 
-/// Warns of delays that a control compares with round trips, if they are far from the round trips
-/// of this network.
+/// Warns of delays that a control compares with round trips, if they are far from the round
+/// trips of this network.
 fn warn_about_delays(check: &ScenarioCheck<'_>, index: usize, transport: &TransportSpec, base: Time) {
     let time = |name: &str| match transport.control_params.iter().find(|(key, _)| key == name) {
         Some((_, ParamValue::Time(time))) => Some(*time),

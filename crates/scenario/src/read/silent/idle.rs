@@ -39,8 +39,8 @@ fn bit(priority: u32) -> u32 {
     1u32.checked_shl(priority).unwrap_or(0)
 }
 
-/// Whether packets may have priorities that no transport names: packets of traces and of custom
-/// workloads.
+/// Whether packets may have priorities that no transport names: packets of traces and of
+/// custom workloads.
 pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
     let custom = WORKLOADS.custom();
     let is_custom = |kind: &str| kind.is_empty() || custom.iter().any(|info| info.name == kind);

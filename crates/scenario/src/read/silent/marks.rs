@@ -90,9 +90,9 @@ fn warn_about_reach(check: &ScenarioCheck<'_>, sent: u32) {
     }
 }
 
-/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor full
-/// queues at every port ever mark a packet. `None` if marks occur, or if a trial would take too
-/// long.
+/// Returns the length at which the policy drops (bytes), if neither a lone full queue nor
+/// full queues at every port ever mark a packet. `None` if marks occur, or if a trial
+/// would take too long.
 fn longest_unmarked(
     check: &ScenarioCheck<'_>,
     switch: &SwitchSpec,

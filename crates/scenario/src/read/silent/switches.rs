@@ -162,8 +162,8 @@ fn says(table: &Item, key: &str) -> bool {
     find(table, key).is_some() || above.into_iter().any(is_value)
 }
 
-/// Returns the path of a key of a switch: in the last override that has the key, else in
-/// `[switch]`.
+/// Returns the path of a key of a switch: in the last override that has the key,
+/// else in `[switch]`.
 pub(super) fn key_at(check: &ScenarioCheck<'_>, switch: usize, key: &str) -> String {
     let name = &check.scenario.topology.switches[switch];
     let entries = overrides(check);
