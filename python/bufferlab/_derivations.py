@@ -8,7 +8,7 @@ from typing import Any, Union
 from . import _arguments, _bufferlab
 
 Quantity = Union[str, float]
-"""Text with a unit, or a number in the base unit."""
+"""A quantity: text with a unit, or a number in the base unit."""
 
 
 @dataclass(frozen=True)

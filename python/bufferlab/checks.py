@@ -82,7 +82,7 @@ def conformance(
         picoseconds.
     effort
         ``"full"`` runs the checks that every built-in policy must pass, in a second or two;
-        ``"quick"`` runs a twentieth of them.
+        ``"quick"`` runs a twentieth of these checks.
     other_limits
         Whether the policy has reasons to admit or drop other than its ``threshold`` and the size of
         the buffer.

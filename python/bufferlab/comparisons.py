@@ -36,9 +36,9 @@ class Estimate:
     """A mean over seeds with its 95 % confidence interval (Student)."""
 
     seeds: int
-    """Number of seeds."""
+    """Number of seeds over which the mean is computed."""
     mean: float
-    """Mean over the seeds, in the unit of the metric."""
+    """Mean of the metric over the seeds, in the unit of the metric."""
     half_width: float | None
     """Half the width of the interval, in the metric's unit; ``None`` with a single seed."""
 
@@ -90,7 +90,7 @@ class Caveat:
     message: str
     """Description of the problem."""
     advice: str
-    """Advice to the user."""
+    """Advice to the user about the problem."""
 
 
 class Comparison:

@@ -53,7 +53,7 @@ class Switch:
     """The properties of a switch that a policy sees when the switch is built."""
 
     capacity: int
-    """The shared buffer B (bytes)."""
+    """Size of the shared buffer B (bytes)."""
     port_rates: tuple[int, ...]
     """Rate of every port of the switch (bits per second)."""
     queues_per_port: int
@@ -169,7 +169,7 @@ class Policy(Custom):
     def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
         """The queue (from 0) of the egress port that a packet joins; by default its priority.
 
-        Called before :meth:`admit`.
+        The method is called before :meth:`admit`.
         """
         return priority
 

@@ -1,4 +1,4 @@
-"""Single runs: scenarios in, tables and numbers out."""
+"""Executes single runs, and gives access to their tables and numbers."""
 
 from __future__ import annotations
 

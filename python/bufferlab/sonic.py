@@ -63,7 +63,7 @@ class Finding:
     name: str
     """Name of the rule."""
     severity: str
-    """``error``, ``warning`` or ``info``."""
+    """Severity of the finding: ``error``, ``warning`` or ``info``."""
     message: str
     """Description of the problem, with numbers."""
     place: Mapping[str, Any]
@@ -428,9 +428,9 @@ class Configuration:
         Parameters
         ----------
         against
-            Another configuration of the same ports.
+            Another configuration to compare, for equal ports.
         traffic
-            ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
+            Kind of traffic: ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
         leaves
             Number of leaf switches of a leaf–spine network with half as many spines; every switch
             has this configuration. By default, the network is one switch with a host at every port.

@@ -66,7 +66,7 @@ REFUSED = {"Ack", "Arrival", "Buffer", "Departure", "Hop", "Markable", "Probe", 
 """Classes that cannot be pickled: they show a moment of a run, or have a chip or a connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""Protocols that users implement."""
+"""Protocols, which users implement."""
 
 
 def public_classes() -> dict[str, type]:

@@ -212,8 +212,8 @@ fn doc() -> Result<(), String> {
 
 /// Uses the program as a user would: prints help, runs twice with all checks, compares the results.
 ///
-/// The steps of a change use the program that the tests have built: the release build alone would
-/// take as long as all tests.
+/// The CI steps of a change use the program that the tests have built. The release build alone
+/// would take as long as all tests.
 ///
 /// # Errors
 /// Describes the program's wrong answer.

@@ -1,8 +1,8 @@
 //! Profile-guided builds: the program and the wheel, compiled with the profile of a training run.
 //!
 //! The training covers typical runs, not only those of benchmarks: several policies and transports,
-//! losses, marks, flow control, queries. Code that it does not cover is compiled for size, so
-//! unusual scenarios can become slower.
+//! losses, marks, flow control, queries. Code that the training does not cover is compiled for
+//! size, so unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;

@@ -2,7 +2,8 @@
 //!
 //! Instructions do not depend on the machine's load, so a change of a few per cent is visible
 //! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
-//! simulated durations. The cost of starting cancels out in the difference. The recorded figures
+//! simulated durations. The difference of the two runs is free of the cost of starting. The
+//! recorded
 //! belong to one version of the compiler, which the file names.
 
 use crate::python::Build;
@@ -38,7 +39,7 @@ struct Measured {
     durations: [String; 2],
     /// Further settings of the run, in the syntax of `--set`.
     settings: Vec<String>,
-    /// Instructions per packet-hop of the release build.
+    /// Number of instructions per packet-hop of the release build.
     per_hop: f64,
     /// Instructions per packet-hop of the tests' build, which has assertions.
     per_hop_in_tests: f64,
@@ -199,7 +200,7 @@ fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
-/// Instructions and packet-hops of one run.
+/// Number of instructions and of packet-hops of one run.
 fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u64), String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg("bench");

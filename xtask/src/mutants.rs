@@ -52,11 +52,11 @@ const BATCH: usize = 10;
 /// Options of a run of mutation tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of mutants, selected by `seed`; `None` means all.
+    /// Number of mutants, which `seed` selects; `None` means all mutants.
     pub sample: Option<usize>,
     /// Seed that selects the sample of mutants.
     pub seed: u64,
-    /// Packages to mutate; empty means all pure crates except the theory.
+    /// Packages to mutate; empty means all pure crates except the theory crate.
     pub packages: Vec<String>,
     /// Whether to keep the outcomes of earlier runs and run only the missing mutants.
     pub resume: bool,

@@ -1,4 +1,4 @@
-//! Checks the language of comments and pages by rules, with a ratchet.
+//! Checks the language of comments and pages by rules. The number of violations may only decrease.
 //!
 //! `xtask/prose.csv` lists the number of violations of each rule in each part of the repository. A
 //! part may have fewer violations than recorded, but never more. `cargo xtask prose --record`
@@ -17,7 +17,7 @@ use text::Passage;
 
 pub use sample::{sample, show};
 
-/// File of the recorded numbers of violations.
+/// File with the recorded numbers of violations.
 const FILE: &str = "xtask/prose.csv";
 /// Header line of the file of violations.
 const HEADER: &str = "rule,part,broken\n";

@@ -46,7 +46,7 @@ pub fn check(build: Build) -> Result<(), String> {
     let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;
-    // A test checks that both front ends give the same bytes for a scenario.
+    // A Python test checks that the two front ends give equal bytes for a scenario.
     let profile = build.profile();
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli", "--profile", profile]))?;
     let program = format!("bufferlab{}", std::env::consts::EXE_SUFFIX);
@@ -59,7 +59,7 @@ pub fn check(build: Build) -> Result<(), String> {
     skips::listen(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
 }
 
-/// A virtual environment.
+/// A Python virtual environment for checks.
 pub(crate) struct Environment {
     folder: PathBuf,
     python: PathBuf,
@@ -154,7 +154,7 @@ impl Environment {
     }
 }
 
-/// Sets the date of every file below a folder to now.
+/// Sets the date of every file below a folder to the present time.
 fn make_new(folder: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let now = std::time::SystemTime::now();

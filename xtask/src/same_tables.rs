@@ -36,7 +36,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario with listed flows refuses a duration that would skip some, so it runs in full.
+        // A scenario with listed flows refuses a duration that would skip a flow, so it runs in
+        // full.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }

@@ -24,7 +24,7 @@ const SOURCES: &[&str] = &[
     "xtask/instructions.toml",
 ];
 
-/// Menu and appearance of the site.
+/// File with the menu and the appearance of the site.
 const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 
 /// Builds the site in `target/site/html`.

@@ -68,7 +68,7 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) {
     let Some(from) = from else { return };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        // A closed output must not stop the command.
+        // If the output is closed, the command must continue.
         let _ = to.write_all(&line);
         if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
             remember(what);
@@ -80,9 +80,9 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) {
 /// Outcome of a CI step without failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The step ran, except for the parts that [`take`] lists.
+    /// The CI step ran, except for the parts that [`take`] lists.
     Passed,
-    /// This machine lacks the requirements of the step, so the step was skipped.
+    /// The step was skipped, because this machine lacks its requirements.
     Skipped,
 }
 

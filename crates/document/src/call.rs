@@ -33,7 +33,7 @@ impl<'a> Part<'a> {
 /// One assignment `key=value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
-    /// Key that gets a value.
+    /// Key to which the value is assigned.
     pub key: Part<'a>,
     /// Value assigned to the key; never empty.
     pub value: Part<'a>,
@@ -44,7 +44,7 @@ pub struct Assignment<'a> {
 pub struct Call<'a> {
     /// Name before the parameters; may be empty.
     pub name: Part<'a>,
-    /// The parameters, in the order of the text.
+    /// Parameters of the call, in the order of the text.
     pub parameters: Vec<Assignment<'a>>,
 }
 

@@ -45,7 +45,7 @@ pub struct MovedKey {
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
-    /// Every table of the document, to find the table that an unknown key belongs to.
+    /// Every table of the document, to find the table to which an unknown key belongs.
     tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
@@ -77,7 +77,7 @@ pub struct Mark {
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
-    /// Headline of the problem, without the key.
+    /// Headline of the complaint, without the key.
     pub message: String,
     /// Text shown at the place of the problem in the file.
     pub label: String,

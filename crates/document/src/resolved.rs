@@ -14,9 +14,9 @@ pub struct OutTable {
 pub enum OutValue {
     /// A value as TOML text.
     Text(String),
-    /// A nested table.
+    /// A value that is a nested table.
     Table(OutTable),
-    /// A list of tables.
+    /// A value that is a list of tables.
     Tables(Vec<OutTable>),
 }
 

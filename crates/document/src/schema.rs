@@ -77,7 +77,7 @@ impl Schema {
         }
     }
 
-    /// The schema of a table of parameters.
+    /// The JSON Schema of a table of parameters.
     fn param_table(&self, info: &'static TableInfo) -> Value {
         let mut schema = json!({
             "type": "object",
@@ -127,7 +127,7 @@ impl Schema {
         schema
     }
 
-    /// The schema of a value.
+    /// The JSON Schema of a value of this kind.
     #[must_use]
     pub fn value(&self, kind: &Kind, complete: bool) -> Value {
         let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
@@ -198,7 +198,7 @@ impl Schema {
         }
     }
 
-    /// The schema of a value whose kind or keys the file chooses.
+    /// The JSON Schema of a value whose kind or keys the document chooses.
     fn free_value(&self, kind: &Kind, complete: bool) -> Value {
         match *kind {
             Kind::Values { or } => {

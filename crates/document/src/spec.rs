@@ -19,7 +19,7 @@ pub struct TableSpec {
     pub variants: &'static [Variant],
 }
 
-/// A value of `kind`, and the keys that only this kind has.
+/// A value of the key `kind`, and the keys that only tables of this kind have.
 #[derive(Debug)]
 pub struct Variant {
     /// Value of the key `kind`.
@@ -88,14 +88,14 @@ pub enum Presence {
     Computed(&'static str),
 }
 
-/// The kind of a value.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any string.
     Text,
     /// A time with its unit.
     Time {
-        /// Whether 0 is allowed.
+        /// Whether the time may be 0.
         zero: bool,
     },
     /// A size with its unit.
@@ -105,7 +105,7 @@ pub enum Kind {
         /// Largest accepted size (bytes).
         max: u64,
     },
-    /// One size, or a list with one per port.
+    /// One size, or a list with one size per port.
     SizePerPort {
         /// Smallest accepted size (bytes).
         min: u64,
@@ -128,7 +128,7 @@ pub enum Kind {
         /// Whether the number `min` itself is refused.
         open: bool,
     },
-    /// One ratio, or a list with one per priority.
+    /// One ratio, or a list with one ratio per priority.
     Ratios {
         /// Smallest.
         min: f64,
@@ -171,9 +171,9 @@ pub enum Kind {
     ParamTables(&'static TableInfo),
     /// A string or a list of strings.
     Texts,
-    /// A number of things, or a list of their names.
+    /// A number of objects, or a list of the objects' names.
     CountOrNames {
-        /// Noun for the things in messages: "nodes".
+        /// Noun for the objects in messages: "nodes".
         of: &'static str,
     },
     /// A list of whole numbers.

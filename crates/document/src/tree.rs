@@ -34,7 +34,7 @@ pub struct Item {
     pub origin: Origin,
 }
 
-/// A TOML value.
+/// A TOML value without its place.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// Text in quotes.

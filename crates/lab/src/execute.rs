@@ -254,7 +254,8 @@ fn attempt_caught(
 struct RunResources {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
-    /// Maximum number of threads by memory; every thread of a run copies the whole network.
+    /// Maximum number of threads for which memory suffices; every thread of a run copies the
+    /// network.
     most_threads: NonZero<usize>,
     verify: bool,
 }

@@ -26,61 +26,61 @@ pub const AUTO: &str = "auto";
 pub enum ParamKind {
     /// A dimensionless number in `min..=max`.
     Ratio {
-        /// Smallest accepted value.
+        /// Smallest accepted value of the parameter.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
     /// A dimensionless number greater than `min` and at most `max`.
     RatioAbove {
         /// Lower bound of the number, which is not accepted itself.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
     /// A number in `min..=max` of a unit that has no separate kind: metres, percent, bit times.
     Measure {
         /// Name of the unit in the plural, for documentation and messages.
         unit: &'static str,
-        /// Smallest accepted value.
+        /// Smallest accepted value of the parameter.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
     /// One ratio for every priority, or a list with one ratio per priority (the last entry
     /// repeats).
     RatioPerPriority {
-        /// Smallest accepted value.
+        /// Smallest accepted ratio of a priority.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted ratio of a priority.
         max: f64,
     },
     /// A number of bytes, at least `min`.
     Bytes {
-        /// Smallest accepted value (bytes).
+        /// Smallest accepted number of bytes.
         min: u64,
     },
     /// A number of bytes for every port, or a list with one number per port (the last entry
     /// repeats). The word [`AUTO`] means that the caller derives the value from cable lengths.
     BytesPerPort {
-        /// Smallest accepted value (bytes).
+        /// Smallest accepted number of bytes for a port.
         min: u64,
     },
     /// A span of time of at least `min`.
     Time {
-        /// Smallest accepted value.
+        /// Smallest accepted time of the parameter.
         min: Time,
     },
     /// A bit rate of at least `min`.
     Rate {
-        /// Smallest accepted value.
+        /// Smallest accepted rate of the parameter.
         min: BitRate,
     },
     /// A whole number in `min..=max`.
     Count {
-        /// Smallest accepted value.
+        /// Smallest accepted count of the parameter.
         min: u64,
-        /// Largest accepted value.
+        /// Largest accepted count of the parameter.
         max: u64,
     },
     /// `true` or `false`.

@@ -118,7 +118,7 @@ impl Params {
     /// Whether the parameter `name` has a value: given, default or computed.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         !self.get(name).is_absent()
@@ -127,7 +127,7 @@ impl Params {
     /// Sets the parameter `name` to a computed value of the declared kind.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     pub fn set(&mut self, name: &str, value: ParamValue) {
         let position = self.position(name);
         self.values[position].1 = value;
@@ -136,7 +136,7 @@ impl Params {
     /// Removes the value of the parameter `name`, as if it had not been given.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     pub fn unset(&mut self, name: &str) {
         let position = self.position(name);
         self.values[position].1 = self.absent[position].clone();

@@ -227,9 +227,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`.
-    /// This is meant for interactive work in which an entry is edited repeatedly. Built-in entries
-    /// cannot be replaced. Objects built from the old entry continue to work.
+    /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`. Use
+    /// it for interactive work in which an entry is edited repeatedly. Built-in entries cannot be
+    /// replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`]. Also fails if a different entry has one of the
@@ -373,7 +373,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 pub enum RegisterError {
     /// A name of the entry is invalid.
     Name {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
         /// Name of the entry that was refused.
         name: String,
@@ -382,7 +382,7 @@ pub enum RegisterError {
     },
     /// A name of the entry belongs to another entry.
     Taken {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
         /// Name that the other entry already has.
         name: String,
@@ -391,18 +391,18 @@ pub enum RegisterError {
     },
     /// A text of the entry is empty or has several lines.
     Text {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
-        /// Name of the entry.
+        /// Name of the refused entry.
         entry: String,
         /// Name of the wrong text, such as a title or a summary.
         what: &'static str,
     },
     /// A parameter of the entry is declared incorrectly.
     Parameter {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
-        /// Name of the entry.
+        /// Name of the refused entry.
         entry: String,
         /// Name of the incorrectly declared parameter.
         parameter: String,

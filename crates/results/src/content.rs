@@ -193,7 +193,7 @@ impl fmt::Display for Mixture {
 
 /// Finds two runs that must not share a mean or a paired difference. Runs of one label may differ
 /// only in the seed. Runs of labels that name policies may differ only in policy and seed. A label
-/// chosen by the user may stand for any change.
+/// chosen by the user may mean any change.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.

@@ -87,7 +87,7 @@ pub enum ResultsError {
     DuplicateName {
         /// Kind of the name: `classes`, `switches` or `hosts`.
         kind: &'static str,
-        /// The duplicate name.
+        /// The name that two classes, switches or hosts have.
         name: String,
     },
     /// A table cannot be read or written.
@@ -100,7 +100,7 @@ pub enum ResultsError {
     },
 }
 
-/// Error of a table.
+/// Error about a table of results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -139,7 +139,7 @@ pub enum TableError {
     /// A table names a class, switch or host that the run did not have.
     #[error("the manifest does not know the name `{name}`")]
     UnknownName {
-        /// The unknown name.
+        /// Name that the run does not have.
         name: String,
     },
     /// A text column has more distinct words than any intact file, so the file is damaged.
@@ -148,7 +148,7 @@ pub enum TableError {
 }
 
 impl ResultsError {
-    /// Advice to the user, as a sentence.
+    /// Advice to the user about the error, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

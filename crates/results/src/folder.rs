@@ -1,5 +1,4 @@
-//! Result folders that appear all at once: a run fills a hidden folder, and renames it when
-//! complete.
+//! Writes a result folder as a whole: a run fills a hidden folder, and renames it when complete.
 //!
 //! While a run is written, two hidden entries exist beside the target `NAME`. The folder
 //! `.NAME.partial` has the files of the run and a marker file. The file `.NAME.writing` is the
@@ -79,8 +78,8 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker file only now. Without the marker, nobody could know that a run created
-        // the hidden folder.
+        // Remove the marker file only now. Without the marker, no command could know that a run
+        // created the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
@@ -99,8 +98,8 @@ impl Drop for Staging {
     }
 }
 
-/// Clears a folder of several runs whose command was killed before its first run was complete. The
-/// leftover lock file shows such a folder.
+/// Clears a folder of several runs whose command was killed before its first run was complete. Such
+/// a folder still has the lock file.
 ///
 /// # Errors
 /// If another process writes into the folder.

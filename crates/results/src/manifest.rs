@@ -105,7 +105,7 @@ pub struct RunCaveat {
     pub id: String,
     /// Description of the problem with the run.
     pub message: String,
-    /// Advice to the reader.
+    /// Advice to the reader of the results.
     pub advice: String,
 }
 
@@ -127,7 +127,7 @@ pub struct Manifest {
     /// SHA-256 of `scenario.toml` and the files to which it refers, in hexadecimal
     /// ([`scenario_hash`]).
     pub scenario_sha256: String,
-    /// Files that `scenario.toml` refers to, stored beside it.
+    /// Names of the files to which `scenario.toml` refers; they are stored beside it.
     #[serde(default)]
     pub inputs: Vec<String>,
     /// Profile of the scenario: `paper` or `artifact`.
@@ -229,9 +229,9 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Number of events that the simulator processed.
     pub events: u64,
-    /// Largest number of packets in the network at once.
+    /// Largest number of packets in the network at one time.
     pub peak_packets: u64,
-    /// Largest number of unfinished flows at once.
+    /// Largest number of unfinished flows at one time.
     pub peak_flows: u64,
     /// Buffer size of every switch, in the order of the switch names.
     pub buffer_bytes: Vec<u64>,

@@ -274,15 +274,15 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with a required column.
+        /// A row like [`ResetRow`], but with a required column.
         OtherRow => "resets" {
-            /// Duration of the reset; required here.
+            /// Duration of the reset, which is required.
             outage_ns: u64,
         }
     }
 
     record! {
-        /// Like [`ResetRow`], but with a column of another type.
+        /// A row like [`ResetRow`], but with a column of another type.
         TypeRow => "resets" {
             /// Start of the reset as text instead of a number.
             time_ns: String,
@@ -290,15 +290,15 @@ mod tests {
     }
 
     record! {
-        /// Row like [`ResetRow`], but with an enumeration in place of free text.
+        /// A row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// Reason for the reset; must be a scope here.
+            /// Reason for the reset, which must be a scope.
             reason: Scope,
         }
     }
 
     record! {
-        /// Row like [`ResetRow`], but with a column that the file lacks.
+        /// A row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
             /// Column that no test file has.
             more: u64,

@@ -22,12 +22,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Rows collected before they are encoded: one or two megabytes for the widest table.
+/// Number of rows that are collected before encoding: one or two megabytes for the widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Rows per row group. An encoded group stays in memory, some megabytes, until it goes to disk.
+/// Number of rows per row group. An encoded group takes some megabytes of memory until it is
+/// written.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Rows per row group of the packet table. Small groups let readers of a short period read little
-/// more than they need.
+/// Number of rows per row group of the packet table. With small groups, readers of a short period
+/// read little more than they need.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
@@ -35,13 +36,13 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 /// Dropping it without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHeader,
-    /// Files that are already complete.
+    /// Files of the run that are already complete.
     files: Vec<FileInfo>,
-    /// Writers in the order of [`Table::ALL`]. `None`: an optional table that has no row yet.
+    /// Writers in the order of [`Table::ALL`]. `None` means an optional table without rows.
     tables: Vec<Option<TableWriter>>,
     names: NameArrays,
     explanations: Vec<ExplanationRecord>,
-    /// The last field, so that files are closed before the folder is removed.
+    /// Hidden folder of the run. It is the last field, so that files are closed before its removal.
     staging: Staging,
 }
 
@@ -73,7 +74,7 @@ impl RunWriter {
     /// Closes the tables, writes the manifest, moves the folder to its path and returns the path.
     ///
     /// # Errors
-    /// If writing fails, or the target has changed into something else during the run.
+    /// If writing fails, or other files have appeared in the target during the run.
     ///
     /// # Panics
     /// If `totals` has other classes, switches or hosts than the head, since rows would be labelled
@@ -135,8 +136,8 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Stores the files of a run that finished elsewhere in the folder `dir`, like
-/// [`RunWriter::finish`]: atomically, and replacing nothing but an earlier run.
+/// Stores the files of a run from another machine in the folder `dir`. Like [`RunWriter::finish`],
+/// stores them atomically, and replaces only an earlier run.
 ///
 /// # Errors
 /// If the files do not belong to a finished run, `dir` contains something else, another process is

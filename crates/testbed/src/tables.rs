@@ -523,7 +523,7 @@ mod tests {
         assert_eq!((sample.time_ns, sample.flow_id, sample.delivered_bytes), (105 * MS, 0, 1_448));
         let query = &sink.queries[0];
         assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
-        // 5 ms without queues, and 4,000 B at 100 Mb/s.
+        // The ideal time is 5 ms without queues, plus 4,000 B at 100 Mb/s.
         assert_eq!(query.ideal_ns, 5e6 + 320e3);
         let queue = sink.queues.iter().find(|row| (row.port, row.priority) == (0, 1)).expect("there is one");
         let counted = [

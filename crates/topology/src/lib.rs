@@ -186,7 +186,7 @@ impl Topology {
     /// Returns the rate at which `host` can send.
     ///
     /// # Panics
-    /// Panics like [`Self::host_link`].
+    /// If the host has no cable, which a loaded scenario excludes.
     #[must_use]
     pub fn host_rate(&self, host: u32) -> BitRate {
         let link = &self.links[self.host_link(host) as usize];

@@ -78,7 +78,7 @@ impl View {
         &self.run
     }
 
-    /// The first instant with data (ps).
+    /// The first instant for which the view has data (ps).
     pub(crate) fn begin(&self) -> u64 {
         match &self.source {
             Source::Memory(samples) => samples.first().map_or(0, |sample| sample.time_ps),

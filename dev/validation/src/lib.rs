@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees, so nobody can
-//! loosen a tolerance without a change of the list.
+//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees. So a looser
+//! tolerance needs a change of the list.
 
 pub mod by_size;
 mod cases;

@@ -62,7 +62,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Number of packets at all ports of leaves and spines.
+    /// Number of packets at every port of leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// File that lists mutants without observable effect, with reasons.
 pub(super) const EQUIVALENTS: &str = "testdata/mutants.toml";
 
-/// One small change of the source.
+/// A mutant: one small change of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mutant {
     /// Name of the mutant as cargo-mutants prints it: file, line, column, replacement.
@@ -18,7 +18,7 @@ pub(super) struct Mutant {
     /// Name of the mutant without line and column, with the text of the changed line. Changes
     /// elsewhere in the file do not affect the key. Equal keys are numbered.
     pub(super) key: String,
-    /// Changed line of the source, trimmed.
+    /// Changed line of the source, without blanks at its ends.
     pub(super) line: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Mutant {
 pub(super) struct Equivalent {
     /// Key of the equivalent mutant, as in [`Mutant::key`].
     mutant: String,
-    /// Reason for which the mutant has no effect.
+    /// Reason why the mutant has no observable effect.
     reason: String,
 }
 

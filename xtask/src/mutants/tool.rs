@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Version of cargo-mutants to install.
+/// Version of cargo-mutants that is installed.
 const VERSION: &str = "27.1.0";
 
 /// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
@@ -17,7 +17,7 @@ const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_stalen
 /// tests together, so they run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
-/// Tests to run on mutants.
+/// Selection of tests to run on mutants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests<'a> {
     /// Packages whose tests run.

@@ -7,7 +7,7 @@ use super::text::{Kind, Line, Passage};
 pub(super) struct Rule {
     /// Name of the rule in `xtask/prose.csv`.
     pub(super) name: &'static str,
-    /// Advice to the author.
+    /// Advice to the author of a line that breaks the rule.
     pub(super) advice: &'static str,
     /// Function that finds the lines that break the rule.
     broken: fn(&Passage) -> Vec<Line>,

@@ -5,7 +5,7 @@
 pub(super) enum Kind {
     /// A doc comment or a docstring.
     Doc,
-    /// The help text of the command line.
+    /// A help text of the command line.
     Help,
     /// A comment that is not a doc comment.
     Comment,

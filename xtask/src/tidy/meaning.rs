@@ -27,7 +27,7 @@ const LOOKS: &[&str] = &[
 /// Names of fields and methods that return texts for people.
 const WRITTEN: &[&str] = &["heading", "id", "label", "message", "title", "to_string", "verdict", "words"];
 
-/// A file that may parse texts, with the reason.
+/// A file that may parse texts for people, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
     pub(super) path: &'static str,

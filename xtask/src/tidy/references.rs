@@ -199,8 +199,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether the text of `file` declares `name`: as a function, as an entry of `claims!` (`Holds "ID"
-/// name (`), or as a case of vectors.
+/// Whether the text of `file` declares `name`. A declaration is a function, an entry of `claims!`
+/// (`Holds "ID" name (`), or a case of vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));

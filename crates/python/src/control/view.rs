@@ -116,7 +116,7 @@ impl Window {
     }
 }
 
-/// The contents of an ACK.
+/// The contents of an ACK that a flow received.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Ack {
     now: Time,
@@ -184,7 +184,7 @@ impl Ack {
         self.next
     }
 
-    /// Segments in the network before the ACK arrived.
+    /// Number of segments in the network before the ACK arrived.
     #[getter]
     fn in_flight(&self) -> u32 {
         self.in_flight
@@ -238,7 +238,7 @@ impl Hop {
         self.0.sent_bytes
     }
 
-    /// Time of the report (ps).
+    /// Time at which the switch made the report (ps).
     #[getter]
     fn at_ps(&self) -> u64 {
         self.0.at.0

@@ -26,7 +26,7 @@ macro_rules! packet_class {
                 Err($crate::errors::not_pickled(py, stringify!($Class)))
             }
 
-            /// Time of the event (ps).
+            /// Time of the packet's arrival or departure (ps).
             #[getter]
             fn now_ps(&self) -> u64 {
                 self.0.now.0
@@ -38,13 +38,13 @@ macro_rules! packet_class {
                 self.0.queue.0
             }
 
-            /// Egress port of the queue.
+            /// Egress port of the packet.
             #[getter]
             fn port(&self) -> u16 {
                 self.0.port
             }
 
-            /// Priority: index of the queue at its port, from 0.
+            /// Priority of the packet: the index of its queue at the egress port, from 0.
             #[getter]
             fn priority(&self) -> u8 {
                 self.0.priority
@@ -220,13 +220,13 @@ impl Buffer {
         read(core::Buffer::shared_free)
     }
 
-    /// Number of ports.
+    /// Number of the switch's ports.
     #[getter]
     fn ports(&self) -> PyResult<u16> {
         read(core::Buffer::ports)
     }
 
-    /// Queues per port.
+    /// Number of queues per port of the switch.
     #[getter]
     fn queues_per_port(&self) -> PyResult<u16> {
         read(core::Buffer::queues_per_port)

@@ -1,4 +1,4 @@
-//! Changed files are detected, by every reader and by `inspect`.
+//! Tests that every reader and `inspect` detect changed files.
 
 use crate::folder::write;
 use bufferlab_metrics::FlowRow;
@@ -139,7 +139,7 @@ fn a_run_with_the_half_of_a_page_that_a_killed_command_left_is_replaced() {
     fs::write(dir.join(".report.html.2005-0.partial"), "half").unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // A partial file of an unknown name is a foreign file.
+    // A partial file whose name no run uses is a foreign file.
     fs::write(dir.join(".notes.txt.2005-0.partial"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);
     assert!(matches!(refused, Err(ResultsError::ForeignFolder { .. })), "{refused:?}");

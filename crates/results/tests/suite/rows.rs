@@ -15,7 +15,7 @@ pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
 
-/// Names that rows refer to.
+/// Names to which the rows of the tests refer.
 pub(crate) fn names() -> NameTables {
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
     NameTables {
@@ -31,7 +31,7 @@ pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }
 
-/// Generates one row.
+/// Generates the row `number` of a table.
 pub(crate) fn row<R: Record>(number: u64) -> R {
     let mut cells = Filler { columns: R::COLUMNS, row: number, next: 0, text: String::new() };
     let row = R::read(&mut cells).expect("cells of the columns' own kinds");

@@ -1,4 +1,4 @@
-//! Tests of the playground's sentences against the simulator.
+//! Tests the playground's sentences against the simulator.
 
 use super::*;
 
