@@ -8,7 +8,6 @@
 //! these bytes arrive one cable delay later. Between the first and the last of these packets, the
 //! sender cannot exceed its rate. Each packet is rounded up to whole cells separately, so small
 //! packets may need more memory than bytes on the wire.
-//! memory than bytes on the wire.
 //!
 //! A frame waits for one packet or one other frame, whichever is longer. If a demand changes while
 //! a frame waits, the frame changes, so two frames never wait at one time.
