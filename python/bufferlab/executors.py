@@ -469,8 +469,8 @@ class _Courier:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is not an `Exception`. A scheduler may cancel units without a
-            # request.
+            # `CancelledError` is not an `Exception`.
+            # A scheduler may cancel units without a request.
             return error
         return None
 

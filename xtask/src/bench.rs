@@ -1,8 +1,8 @@
 //! Runs a repeatable benchmark: a fixed set of runs, whose results are a page and a data file.
 //!
-//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. The run
-//! appends lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the
-//! machine and its load: compare only lines of one command.
+//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine.
+//! The run appends lines to the data (`xtask/bench.csv`), so earlier measurements stay.
+//! Times depend on the machine and its load: compare only lines of one command.
 
 use crate::python::Build;
 use crate::{ci, output, read, root};

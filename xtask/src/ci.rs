@@ -63,8 +63,8 @@ pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step of CI, and stops at the first failure. At the end, lists the steps and all
-/// skipped parts.
+/// Runs every step of CI, and stops at the first failure.
+/// At the end, lists the steps and all skipped parts.
 ///
 /// # Errors
 /// Names the failed step and the command that repeats it.
@@ -168,8 +168,8 @@ fn test() -> Result<(), String> {
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))
 }
 
-/// Returns the feature `dctcp` if this machine can build it. Every step of the development build
-/// enables this feature, so that no crate is built twice.
+/// Returns the feature `dctcp` if this machine can build it.
+/// Every step of the development build enables this feature, so that no crate is built twice.
 fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
@@ -186,9 +186,9 @@ const FOR_DCTCP: [(&str, &str); 3] = [
     ("clang", "/usr/bin/clang"),
 ];
 
-/// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
-/// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
-/// the feature `dctcp`; the other steps then build without this feature.
+/// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch.
+/// The test reports missing rights and kernels without BPF. The step is skipped if this machine
+/// cannot build the feature `dctcp`; the other steps then build without this feature.
 fn dctcp() -> Result<Outcome, String> {
     let missing = dctcp_lacks();
     if !missing.is_empty() {
@@ -212,8 +212,8 @@ fn doc() -> Result<(), String> {
 
 /// Uses the program as a user would: prints help, runs twice with all checks, compares the results.
 ///
-/// The CI steps of a change use the program that the tests have built. The release build alone
-/// would take as long as all tests.
+/// The CI steps of a change use the program that the tests have built.
+/// The release build alone would take as long as all tests.
 ///
 /// # Errors
 /// Describes the program's wrong answer.
@@ -256,8 +256,8 @@ fn fuzz_step() -> Result<(), String> {
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Searches for failures in a build of this profile: "dev", which the tests have built, or
-/// "search", which is much faster.
+/// Searches for failures in a build of this profile: "dev", which the tests have built,
+/// or "search", which is much faster.
 ///
 /// # Errors
 /// If a case of the search fails.
@@ -266,8 +266,8 @@ pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     spawn(cargo(&run).args(options))
 }
 
-/// Runs all searches in turn for a given time. The program and the searches are built with the
-/// profile of searches.
+/// Runs all searches in turn for a given time.
+/// The program and the searches are built with the profile of searches.
 ///
 /// # Errors
 /// If a search finds a failure.

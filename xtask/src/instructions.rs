@@ -1,10 +1,9 @@
 //! Counts the instructions per packet-hop, and compares them with the recorded figures.
 //!
 //! Instructions do not depend on the machine's load, so a change of a few per cent is visible
-//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
-//! simulated durations. The difference of the two runs is free of the cost of starting. The
-//! recorded
-//! belong to one version of the compiler, which the file names.
+//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind,
+//! for two simulated durations. The difference of the two runs is free of the cost of starting.
+//! The recorded belong to one version of the compiler, which the file names.
 
 use crate::python::Build;
 use crate::skips::{self, Outcome};
@@ -68,8 +67,8 @@ impl Recorded {
     }
 }
 
-/// Counts instructions, and compares them with the recorded figures. With `record`, writes the
-/// recorded figures instead, and adds a line per scenario to the history.
+/// Counts instructions, and compares them with the recorded figures.
+/// With `record`, writes the recorded figures instead, and adds a line per scenario to the history.
 ///
 /// # Errors
 /// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
@@ -95,8 +94,8 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// Compares the instructions of the development build with the recorded figures. Without Valgrind
-/// this step is skipped.
+/// Compares the instructions of the development build with the recorded figures.
+/// Without Valgrind this step is skipped.
 ///
 /// # Errors
 /// Returns the errors of [`check`].
@@ -140,8 +139,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts the instructions of all scenarios with the program of a build, and replaces the recorded
-/// figures. Returns the names of the scenarios whose figures differ.
+/// Counts the instructions of all scenarios with the program of a build,
+/// and replaces the recorded figures. Returns the names of the scenarios whose figures differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -181,8 +180,8 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether an instruction count differs too much from the recorded figure. An improvement counts,
-/// too: it must be recorded, or the next loss would be hidden.
+/// Whether an instruction count differs too much from the recorded figure.
+/// An improvement counts, too: it must be recorded, or the next loss would be hidden.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }

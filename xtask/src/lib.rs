@@ -11,8 +11,8 @@
 //! * [`same_tables`]: whether results equal those of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
 //! * [`skips`]: the skipped parts of a step;
-//! * [`tidy`]: properties that no compiler checks: links, references, sizes, long functions, words,
-//!   dependencies between crates.
+//! * [`tidy`]: properties that no compiler checks: links, references, sizes,
+//!   long functions, words, dependencies between crates.
 //!
 //! Errors are sentences for people at the terminal; no code reads them.
 

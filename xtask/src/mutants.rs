@@ -1,10 +1,10 @@
 //! Mutation testing of the pure crates: checks whether the tests detect wrong code.
 //!
 //! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
-//! and runs tests on a copy of the repository. This module selects the mutants and the packages
-//! whose tests must detect them. The module compares the survivors with `testdata/mutants.toml`,
-//! the list of mutants without observable effect. Results are stored in
-//! `target/mutants/outcomes.tsv`.
+//! and runs tests on a copy of the repository.
+//! This module selects the mutants and the packages whose tests must detect them.
+//! The module compares the survivors with `testdata/mutants.toml`, the list of mutants
+//! without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
 
 mod list;
 mod tool;
@@ -16,8 +16,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests must detect its mutants. Quick packages come first,
-/// then the packages whose tests run only on surviving mutants.
+/// A pure crate and the packages whose tests must detect its mutants.
+/// Quick packages come first, then the packages whose tests run only on surviving mutants.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],

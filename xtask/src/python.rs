@@ -36,8 +36,8 @@ impl Build {
     }
 }
 
-/// Builds the package, installs it into a virtual environment and checks it: types, stub, tests,
-/// examples.
+/// Builds the package, installs it into a virtual environment and checks it:
+/// types, stub, tests, examples.
 ///
 /// # Errors
 /// If Python is missing, or a check fails.
@@ -108,8 +108,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that it can be compiled. The distribution must
-    /// contain all included files and a usable lock file.
+    /// Packs the source distribution, and checks that it can be compiled.
+    /// The distribution must contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -122,11 +122,11 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
-        // All files of a source distribution have one constant old date, so cargo would reuse
-        // crates of an earlier distribution.
+        // All files of a source distribution have one constant old date,
+        // so cargo would reuse crates of an earlier distribution.
         make_new(&unpacked)?;
-        // Reuses built dependencies. The workspace's crates are compiled, because their folder is
-        // new.
+        // Reuses built dependencies. The workspace's crates are compiled,
+        // because their folder is new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
             |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),

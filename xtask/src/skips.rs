@@ -1,8 +1,8 @@
 //! Collects the skipped parts of a step of CI.
 //!
-//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
-//! error. The line bypasses the test runner, which discards output of passing tests. Steps listen
-//! to the output of such commands, so that CI can end with a list.
+//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its
+//! standard error. The line bypasses the test runner, which discards output of passing tests.
+//! Steps listen to the output of such commands, so that CI can end with a list.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};

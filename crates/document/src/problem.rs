@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// One error or warning about a document.
 ///
-/// The [`Diagnostic`] of a problem has the source text and spans, so a graphical handler can draw
-/// the wrong line.
+/// The [`Diagnostic`] of a problem has the source text and spans,
+/// so a graphical handler can draw the wrong line.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) severity: Severity,

@@ -1,5 +1,5 @@
-//! Reads one table of a document by its declaration. The reader refuses unknown keys, converts
-//! values, fills in defaults, and writes the resolved value of every key.
+//! Reads one table of a document by its declaration. The reader refuses unknown keys,
+//! converts values, fills in defaults, and writes the resolved value of every key.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -41,8 +41,8 @@ pub fn join(path: &str, key: &str) -> String {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens `item` as a table of `spec`; an absent item is an empty table. Returns `None` if the
-    /// item is not a table, or its `kind` is missing or unknown.
+    /// Opens `item` as a table of `spec`; an absent item is an empty table.
+    /// Returns `None` if the item is not a table, or its `kind` is missing or unknown.
     pub fn open(
         context: &'a Context,
         spec: &'static TableSpec,
@@ -228,8 +228,8 @@ impl<'a> Reader<'a> {
             .unwrap_or_else(|| panic!("{} does not declare {key}", spec.title))
     }
 
-    /// The value of `key` in the document, or its default. An absent key without a default is
-    /// recorded as an error, if the key is required.
+    /// The value of `key` in the document, or its default.
+    /// An absent key without a default is recorded as an error, if the key is required.
     pub fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
         let spec = self.spec_of(key);
         if let Some(item) = self.item(key) {
@@ -598,8 +598,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends reading and returns the resolved table, in the order of the format. The caller must
-    /// have read every declared key.
+    /// Ends reading and returns the resolved table, in the order of the format.
+    /// The caller must have read every declared key.
     pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);

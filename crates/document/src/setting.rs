@@ -1,5 +1,5 @@
-//! A key of another document that this document sets: an experiment changes a scenario, for
-//! example. A mistake in the value is shown at its place in this document.
+//! A key of another document that this document sets: an experiment changes a scenario,
+//! for example. A mistake in the value is shown at its place in this document.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, command_line_value};

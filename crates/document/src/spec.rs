@@ -12,8 +12,8 @@ pub struct TableSpec {
     pub title: &'static str,
     /// Purpose of the table in one sentence.
     pub doc: &'static str,
-    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`], the
-    /// parameters of the named entry are keys, too.
+    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`],
+    /// the parameters of the named entry are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -341,8 +341,8 @@ impl TableSpec {
         })
     }
 
-    /// The entries that the table's `kind` may name, if the table has a registry. With `own`,
-    /// includes entries that a program has registered.
+    /// The entries that the table's `kind` may name, if the table has a registry.
+    /// With `own`, includes entries that a program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))

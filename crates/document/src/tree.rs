@@ -1,5 +1,5 @@
-//! A document as a tree of values with their places. Also the rules by which one document extends
-//! another document.
+//! A document as a tree of values with their places.
+//! Also the rules by which one document extends another document.
 
 use crate::call::call;
 use toml::Spanned;
@@ -39,8 +39,8 @@ pub struct Item {
 pub enum Value {
     /// Text in quotes.
     String(String),
-    /// A whole number. The type is wide enough for any number that TOML tools accept. A number out
-    /// of range becomes the largest number of the type.
+    /// A whole number. The type is wide enough for any number that TOML tools accept.
+    /// A number out of range becomes the largest number of the type.
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
@@ -197,8 +197,8 @@ pub struct Merging {
 /// Merges `over` into `base`: tables are merged key by key, all other values are replaced.
 ///
 /// A table of another kind (`kind`, or `name` below [`Merging::named`]) replaces the old table,
-/// because the new kind does not have the old parameters. A named entry may be written as its name
-/// alone.
+/// because the new kind does not have the old parameters.
+/// A named entry may be written as its name alone.
 pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     let named = rules.named.contains(&key);
     if named {
@@ -230,11 +230,11 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     }
 }
 
-/// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`. The text
-/// `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
+/// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`.
+/// The text `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
 ///
-/// A text that cannot be parsed becomes the name. No entry has such a name, so the later search for
-/// the name reports the mistake.
+/// A text that cannot be parsed becomes the name.
+/// No entry has such a name, so the later search for the name reports the mistake.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;

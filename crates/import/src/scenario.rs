@@ -17,9 +17,9 @@ const DRAIN: Time = Time::from_ms(20);
 /// Time between the last start and the end of the arrival phase, if flows are endless.
 const ENDLESS: Time = Time::from_ms(10);
 
-/// Writes a scenario that names `traffic`, a file beside it. Comments state the choices that no
-/// file
-/// made. `None` if the files describe neither a network nor traffic.
+/// Writes a scenario that names `traffic`, a file beside it.
+/// Comments state the choices that no file made.
+/// `None` if the files describe neither a network nor traffic.
 ///
 /// The scenario names a schedule in a comment, because no workload reads schedules yet.
 #[must_use]

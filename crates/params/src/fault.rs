@@ -1,5 +1,5 @@
-//! Faults in the parameters of an entry, with their places. An entry reports its faults in these
-//! types, and the reader of a file shows them at the right line.
+//! Faults in the parameters of an entry, with their places. An entry reports its faults in
+//! these types, and the reader of a file shows them at the right line.
 
 use std::fmt;
 
@@ -109,8 +109,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Faults that prevented an entry from being built. An empty list means that something is missing
-/// which was reported before.
+/// Faults that prevented an entry from being built.
+/// An empty list means that something is missing which was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);

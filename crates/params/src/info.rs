@@ -47,8 +47,8 @@ pub enum ParamKind {
         /// Largest accepted value of the parameter.
         max: f64,
     },
-    /// One ratio for every priority, or a list with one ratio per priority (the last entry
-    /// repeats).
+    /// One ratio for every priority, or a list with one ratio per priority (the
+    /// last entry repeats).
     RatioPerPriority {
         /// Smallest accepted ratio of a priority.
         min: f64,
@@ -104,11 +104,11 @@ pub enum ParamKind {
     },
     /// The name of a file, relative to the document. The value includes the file's content.
     File,
-    /// Flow sizes: the name of a known distribution, one size, or the name of a file with a
-    /// distribution.
+    /// Flow sizes: the name of a known distribution, one size, or the name of a file
+    /// with a distribution.
     FlowSizes(&'static [Word]),
-    /// Nodes: their number, or a list of their names. A number means the names `prefix0`, `prefix1`
-    /// …
+    /// Nodes: their number, or a list of their names.
+    /// A number means the names `prefix0`, `prefix1` …
     Nodes {
         /// Prefix of the names of numbered nodes.
         prefix: &'static str,
@@ -200,11 +200,11 @@ pub struct ParamInfo {
     pub kind: ParamKind,
     /// Value of the parameter if a document does not give it.
     pub default: ParamValue,
-    /// Value of the parameter in the profile `artifact` if a document does not give it. `None` if
-    /// it equals the default.
+    /// Value of the parameter in the profile `artifact` if a document does not give it.
+    /// `None` if it equals the default.
     pub artifact_default: Option<ParamValue>,
-    /// Effect of the parameter, with its symbol and source. The words of a choice have separate
-    /// descriptions.
+    /// Effect of the parameter, with its symbol and source.
+    /// The words of a choice have separate descriptions.
     pub doc: &'static str,
 }
 
@@ -254,8 +254,8 @@ impl ParamInfo {
         Self { name, kind, default, artifact_default: None, doc }
     }
 
-    /// A value in the syntax of scenarios, for documentation and messages. It is the default if the
-    /// parameter has a default.
+    /// A value in the syntax of scenarios, for documentation and messages.
+    /// It is the default if the parameter has a default.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {

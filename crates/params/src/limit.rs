@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Maximum of a quantity in the input.
 ///
-/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md` shows
-/// all of them. A test of the command line requires a case just above each maximum.
+/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md`
+/// shows all of them. A test of the command line requires a case just above each maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Name of the limited quantity in the plural, such as "seeds".

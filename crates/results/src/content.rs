@@ -1,5 +1,5 @@
-//! The content of a run: its scenario, input files and program. Only runs of equal content may
-//! share a mean.
+//! The content of a run: its scenario, input files and program.
+//! Only runs of equal content may share a mean.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;
@@ -191,9 +191,9 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Finds two runs that must not share a mean or a paired difference. Runs of one label may differ
-/// only in the seed. Runs of labels that name policies may differ only in policy and seed. A label
-/// chosen by the user may mean any change.
+/// Finds two runs that must not share a mean or a paired difference. Runs of one label may
+/// differ only in the seed. Runs of labels that name policies may differ only in policy and seed.
+/// A label chosen by the user may mean any change.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.
@@ -228,8 +228,8 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`. A policy for single
-/// switches counts, too.
+/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`.
+/// A policy for single switches counts, too.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }

@@ -38,8 +38,8 @@ pub enum ResultsError {
         /// Output path, which is a file.
         path: PathBuf,
     },
-    /// The hidden name that a run needs while it is written is taken by a folder that no run has
-    /// created.
+    /// The hidden name that a run needs while it is written is taken by a folder
+    /// that no run has created.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
         /// Path of the folder with the hidden name.
@@ -81,8 +81,8 @@ pub enum ResultsError {
         /// Format version of the manifest.
         found: u32,
     },
-    /// Two classes, switches or hosts of a run have the same name, so tables could not distinguish
-    /// their rows.
+    /// Two classes, switches or hosts of a run have the same name, so tables could
+    /// not distinguish their rows.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
         /// Kind of the name: `classes`, `switches` or `hosts`.

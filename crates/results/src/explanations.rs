@@ -1,5 +1,5 @@
-//! Explained events of a run. The events are nested and few, so they are stored as JSON instead of
-//! a table.
+//! Explained events of a run.
+//! The events are nested and few, so they are stored as JSON instead of a table.
 
 use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};

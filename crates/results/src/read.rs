@@ -91,8 +91,8 @@ impl RunResult {
     }
 
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
-    /// A changed report is included. In a folder without checksums, only missing files are
-    /// detected.
+    /// A changed report is included.
+    /// In a folder without checksums, only missing files are detected.
     /// # Errors
     /// If a file exists but cannot be read.
     pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {
@@ -177,8 +177,8 @@ impl RunResult {
         self.json(TIMING_FILE)
     }
 
-    /// Reads the explained events in order of time. Empty if the scenario requested no explanations
-    /// or no such event occurred.
+    /// Reads the explained events in order of time.
+    /// Empty if the scenario requested no explanations or no such event occurred.
     ///
     /// # Errors
     /// If `explanations.json` exists but cannot be read.
@@ -199,8 +199,8 @@ impl RunResult {
         }
     }
 
-    /// Calls `each` with every row of a table in order, in bounded memory. The type of `each`
-    /// selects the table.
+    /// Calls `each` with every row of a table in order, in bounded memory.
+    /// The type of `each` selects the table.
     ///
     /// # Errors
     /// If the table is missing, or has changed since the run wrote it.
@@ -210,8 +210,8 @@ impl RunResult {
         visit_file(&self.dir.join(name), &self.manifest.names, each)
     }
 
-    /// Reads a whole table into memory. Use this only for tables that are known to be small;
-    /// otherwise use [`RunResult::visit`].
+    /// Reads a whole table into memory.
+    /// Use this only for tables that are known to be small; otherwise use [`RunResult::visit`].
     ///
     /// # Errors
     /// Returns the errors of [`RunResult::visit`].

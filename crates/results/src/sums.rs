@@ -1,9 +1,9 @@
 //! Checksums of a folder in the format of `sha256sum`, so that every changed byte is detected.
 //!
-//! A run's folder lists all of its files but `timing.json`, which differs between equal runs and
-//! contains its own digest. A folder of several runs lists the pages and tables derived from the
-//! runs, and the manifests of the runs. The program `sha256sum --check SHA256SUMS` reads the file,
-//! too.
+//! A run's folder lists all of its files but `timing.json`, which differs between equal runs
+//! and contains its own digest.
+//! A folder of several runs lists the pages and tables derived from the runs,
+//! and the manifests of the runs. The program `sha256sum --check SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, FileInfo, sha256};
 use crate::error::ResultsError;
@@ -29,8 +29,8 @@ impl Sums {
     /// Reads the checksums of `folder`; `None` if the folder has none.
     ///
     /// # Errors
-    /// If the checksum file exists but has changed since it was written. A changed file is never
-    /// taken for an older format.
+    /// If the checksum file exists but has changed since it was written.
+    /// A changed file is never taken for an older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -113,9 +113,9 @@ pub fn check_sealed(folder: &Path, name: &str) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes files to `folder`, each atomically, and their checksums. `runs` are the folders of the
-/// runs from which the files are derived, relative to `folder`. If the process is killed during
-/// this call, files may lack checksums, but no checksum is wrong.
+/// Writes files to `folder`, each atomically, and their checksums.
+/// `runs` are the folders of the runs from which the files are derived, relative to `folder`.
+/// If the process is killed during this call, files may lack checksums, but no checksum is wrong.
 ///
 /// # Errors
 /// If a file cannot be written, or the manifest of a run cannot be read.
@@ -180,8 +180,8 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
 /// Texts before and after the digest in a document.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
-/// Appends a last field `sha256` to a JSON document of one object: the digest of the document
-/// without that field.
+/// Appends a last field `sha256` to a JSON document of one object:
+/// the digest of the document without that field.
 pub(crate) fn with_digest(document: &str) -> String {
     let body = document.trim_end().trim_end_matches('}').trim_end();
     format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)

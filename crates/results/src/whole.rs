@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file atomically: writes a copy beside its target and renames the copy. Two processes
-/// may write one file without conflict.
+/// Writes a file atomically: writes a copy beside its target and renames the copy.
+/// Two processes may write one file without conflict.
 ///
 /// # Errors
 /// If writing or renaming fails.
@@ -17,8 +17,8 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// A file that is written in pieces and appears at its path only with [`finish`](Self::finish).
-/// Dropping this value removes the unfinished copy. If the process is killed, the next write of the
-/// file removes the copy.
+/// Dropping this value removes the unfinished copy.
+/// If the process is killed, the next write of the file removes the copy.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
@@ -38,8 +38,8 @@ impl WholeFile {
         loop {
             let half = half_of(path);
             let file = OpenOptions::new().write(true).create_new(true).open(&half)?;
-            // On systems without locks, leftovers are not removed either. Another process may have
-            // removed the copy before it was locked; then try again.
+            // On systems without locks, leftovers are not removed either.
+            // Another process may have removed the copy before it was locked; then try again.
             if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && half.exists() {
                 let file = BufWriter::new(file);
                 return Ok(Self { path: path.to_path_buf(), half, file, is_finished: false });
@@ -72,8 +72,8 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            // An incomplete copy, after a full disk for instance, is useless; the caller has the
-            // error.
+            // An incomplete copy, after a full disk for instance, is useless;
+            // the caller has the error.
             let _ = fs::remove_file(&self.half);
         }
     }
@@ -95,8 +95,8 @@ pub(crate) fn whole_of(hidden: &str) -> Option<&str> {
     (is_number(process) && is_number(number)).then_some(whole)
 }
 
-/// Removes the copies of a file that killed processes left. If a copy cannot be removed now, the
-/// next write of the file tries again.
+/// Removes the copies of a file that killed processes left.
+/// If a copy cannot be removed now, the next write of the file tries again.
 fn remove_halves(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else { return };

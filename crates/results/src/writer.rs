@@ -24,11 +24,11 @@ use std::path::{Path, PathBuf};
 
 /// Number of rows that are collected before encoding: one or two megabytes for the widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Number of rows per row group. An encoded group takes some megabytes of memory until it is
-/// written.
+/// Number of rows per row group.
+/// An encoded group takes some megabytes of memory until it is written.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Number of rows per row group of the packet table. With small groups, readers of a short period
-/// read little more than they need.
+/// Number of rows per row group of the packet table.
+/// With small groups, readers of a short period read little more than they need.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
@@ -47,13 +47,13 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`. The folder may be missing or empty, or may contain the
-    /// result of a run. That result is replaced when this run is complete. Writes the resolved
-    /// scenario and its inputs first.
+    /// Starts the result folder `dir`. The folder may be missing or empty,
+    /// or may contain the result of a run. That result is replaced when this run is complete.
+    /// Writes the resolved scenario and its inputs first.
     ///
     /// # Errors
-    /// If `dir` contains something else, another process is writing it, two names are equal, or
-    /// writing fails.
+    /// If `dir` contains something else, another process is writing it,
+    /// two names are equal, or writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -77,8 +77,8 @@ impl RunWriter {
     /// If writing fails, or other files have appeared in the target during the run.
     ///
     /// # Panics
-    /// If `totals` has other classes, switches or hosts than the head, since rows would be labelled
-    /// wrongly.
+    /// If `totals` has other classes, switches or hosts than the head,
+    /// since rows would be labelled wrongly.
     pub fn finish(
         self,
         totals: &RunTotals,
@@ -136,12 +136,12 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Stores the files of a run from another machine in the folder `dir`. Like [`RunWriter::finish`],
-/// stores them atomically, and replaces only an earlier run.
+/// Stores the files of a run from another machine in the folder `dir`.
+/// Like [`RunWriter::finish`], stores them atomically, and replaces only an earlier run.
 ///
 /// # Errors
-/// If the files do not belong to a finished run, `dir` contains something else, another process is
-/// writing it, or writing fails.
+/// If the files do not belong to a finished run, `dir` contains something else,
+/// another process is writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {

@@ -33,9 +33,9 @@ pub struct Transfer {
 pub enum Work {
     /// A message between ranks. The node finishes when the receiver has the last byte.
     Transfer(Transfer),
-    /// A computation on a rank. Computations of one rank and lane run one at a time, in the order
-    /// in which they become ready. Nodes that become ready together run in the order of their
-    /// numbers.
+    /// A computation on a rank. Computations of one rank and lane run one at a time,
+    /// in the order in which they become ready.
+    /// Nodes that become ready together run in the order of their numbers.
     Compute {
         /// Rank that computes.
         rank: u32,
@@ -54,8 +54,8 @@ pub enum Work {
 pub enum Condition {
     /// The parent node has started.
     Started = 0,
-    /// The sender has transmitted the last byte of the parent, which is a transfer, and needs no
-    /// further acknowledgement of it.
+    /// The sender has transmitted the last byte of the parent, which is a transfer,
+    /// and needs no further acknowledgement of it.
     Sent = 1,
     /// The receiver has the last byte of a transfer, a computation is done, or a barrier is open.
     Finished = 2,

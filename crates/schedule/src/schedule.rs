@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A graph of transfers, computations and barriers without cycles.
 ///
-/// Nodes are numbered from 0. The children of a node are contiguous in memory. So a driver that
-/// finishes a node visits its children in one pass.
+/// Nodes are numbered from 0. The children of a node are contiguous in memory.
+/// So a driver that finishes a node visits its children in one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) ranks: u32,

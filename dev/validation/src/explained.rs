@@ -1,5 +1,5 @@
-//! Known differences beyond the tolerance. Each difference has a heading in
-//! `docs/evidence/validation.md`.
+//! Known differences beyond the tolerance.
+//! Each difference has a heading in `docs/evidence/validation.md`.
 
 use crate::by_size::SizeClass;
 

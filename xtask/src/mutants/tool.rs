@@ -13,8 +13,8 @@ const VERSION: &str = "27.1.0";
 
 /// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Exhaustive tests of short scripts. They detect more mutants, but take longer than all other
-/// tests together, so they run only on surviving mutants.
+/// Exhaustive tests of short scripts. They detect more mutants,
+/// but take longer than all other tests together, so they run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
 /// Selection of tests to run on mutants.
@@ -48,8 +48,8 @@ impl Tool {
             }
         }
         eprintln!("cargo-mutants {VERSION} is missing and gets installed below target/tools");
-        // An unoptimised build takes a third of the time, and the program mostly waits for
-        // compilers and tests.
+        // An unoptimised build takes a third of the time, and the program mostly
+        // waits for compilers and tests.
         let mut install =
             crate::cargo(&["install", "cargo-mutants", "--locked", "--debug", "--version", VERSION]);
         install.arg("--root").arg(&own).env("CARGO_TARGET_DIR", own.join("build"));
@@ -94,8 +94,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1, mutants that delete a field of a struct pass every `--re`. So exclude at
-        // least the mutants of other files.
+        // In version 27.1, mutants that delete a field of a struct pass every `--re`.
+        // So exclude at least the mutants of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);

@@ -151,8 +151,8 @@ pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     RULES.iter().flat_map(of_rule).collect()
 }
 
-/// The first line of a passage, if the passage has one of `kinds` and begins with one of
-/// `beginnings`.
+/// The first line of a passage, if the passage has one of `kinds` and begins
+/// with one of `beginnings`.
 fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     let line = &passage.lines[0];
     let text = line.text.to_lowercase();

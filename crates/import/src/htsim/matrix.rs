@@ -1,8 +1,8 @@
 //! Reads connection matrices of htsim (`connection_matrix.cpp`).
 //!
-//! A matrix is a header with counts, then connections (`SRC->DST key value …`), triggers and
-//! failures. A connection starts at a time or after a trigger. Other connections fire the trigger
-//! when they are sent or received.
+//! A matrix is a header with counts, then connections (`SRC->DST key value …`),
+//! triggers and failures. A connection starts at a time or after a trigger.
+//! Other connections fire the trigger when they are sent or received.
 
 mod trigger;
 

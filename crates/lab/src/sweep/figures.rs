@@ -49,12 +49,12 @@ impl SweepPlan {
         Ok(requested(metrics, &compared)?.iter().map(table).collect::<Vec<_>>().join("\n"))
     }
 
-    /// Writes the requested figures into `folder` and returns the paths of the files. A figure has
-    /// 95 % confidence intervals if its points have several seeds.
+    /// Writes the requested figures into `folder` and returns the paths of the files.
+    /// A figure has 95 % confidence intervals if its points have several seeds.
     ///
     /// # Errors
-    /// If a metric or the name of a label is unknown, a result of a run cannot be read, or a file
-    /// cannot be written.
+    /// If a metric or the name of a label is unknown, a result of a run cannot be read,
+    /// or a file cannot be written.
     pub fn write_figures(&self, folder: &Path, wanted: &FigureRequest) -> Result<Vec<PathBuf>, PlanError> {
         let vary = &self.request.vary;
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;

@@ -127,8 +127,8 @@ pub(crate) struct Ack {
     in_flight: u32,
     marked: bool,
     may_grow: bool,
-    /// Reports of the switches; empty, without an allocation, unless the control requests
-    /// telemetry.
+    /// Reports of the switches; empty, without an allocation, unless the control
+    /// requests telemetry.
     telemetry: Vec<HopReport>,
 }
 
@@ -190,15 +190,15 @@ impl Ack {
         self.in_flight
     }
 
-    /// Whether the window may grow: no recovery or reduction is active, and the window limited the
-    /// sender.
+    /// Whether the window may grow: no recovery or reduction is active,
+    /// and the window limited the sender.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// Reports of the switches on the path, in the order of the path. Empty unless the class sets
-    /// `wants_telemetry`.
+    /// Reports of the switches on the path, in the order of the path.
+    /// Empty unless the class sets `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
         self.telemetry.iter().copied().map(Hop).collect()

@@ -1,7 +1,7 @@
 //! The objects that a policy in Python reads: arrivals, departures, the buffer.
 //!
-//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call. After
-//! the call, [`Buffer`] raises an error.
+//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call.
+//! After the call, [`Buffer`] raises an error.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -80,8 +80,8 @@ packet_class! {
             self.0.ingress.0
         }
 
-        /// Number of stored packets evicted for this arrival so far. After each eviction, the
-        /// policy decides again.
+        /// Number of stored packets evicted for this arrival so far.
+        /// After each eviction, the policy decides again.
         #[getter]
         fn evictions(&self) -> u32 {
             self.0.evictions
@@ -157,8 +157,8 @@ packet_class! {
     }
 }
 
-/// The shared buffer as policies see it, without reserved buffer of queues and ports. Readable only
-/// during the call that received this object.
+/// The shared buffer as policies see it, without reserved buffer of queues and ports.
+/// Readable only during the call that received this object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
@@ -293,8 +293,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places. So verdicts
-/// are equal on every platform.
+/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places.
+/// So verdicts are equal on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);

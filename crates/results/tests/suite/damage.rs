@@ -66,8 +66,8 @@ fn the_checksums_are_those_of_every_file_but_the_time() {
         "{text}"
     );
     assert!(text.contains("  manifest.json\n") && !text.contains("timing.json"), "{text}");
-    // Earlier versions stored no checksums. Their runs are readable, and the manifest is listed as
-    // unchecked.
+    // Earlier versions stored no checksums.
+    // Their runs are readable, and the manifest is listed as unchecked.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     let found = inspect(&dir).unwrap();
     assert_eq!((found.problems, found.unchecked), (vec![], vec![dir.join("manifest.json")]));
@@ -124,8 +124,8 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
     fs::remove_file(dir.join("manifest.json")).unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // If a foreign file is beside the tables, or a table is missing, the folder may belong to a
-    // user.
+    // If a foreign file is beside the tables, or a table is missing,
+    // the folder may belong to a user.
     fs::remove_file(dir.join("manifest.json")).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);

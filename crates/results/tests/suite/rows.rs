@@ -1,5 +1,5 @@
-//! Rows of every table, generated from the column declarations, so that a new column needs no
-//! change.
+//! Rows of every table, generated from the column declarations,
+//! so that a new column needs no change.
 
 use bufferlab_metrics::{
     CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
@@ -9,8 +9,8 @@ use bufferlab_metrics::{
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
 
-/// Number of rows of a table. Flows exceed a batch, so that encoding and decoding also happen in
-/// the middle.
+/// Number of rows of a table.
+/// Flows exceed a batch, so that encoding and decoding also happen in the middle.
 pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
@@ -25,8 +25,8 @@ pub(crate) fn names() -> NameTables {
     }
 }
 
-/// Generates [`count`] rows of a table. Cells differ by row and by column; optional cells are
-/// sometimes empty.
+/// Generates [`count`] rows of a table.
+/// Cells differ by row and by column; optional cells are sometimes empty.
 pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 /// Source code of the library that makes calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
-/// interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
+/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call.
+/// Signals interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -102,8 +102,8 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
     Ok(all)
 }
 
-/// Whether the system can load the program into this address space (MiB). Otherwise the system ends
-/// the process, and the program cannot be tested.
+/// Whether the system can load the program into this address space (MiB).
+/// Otherwise the system ends the process, and the program cannot be tested.
 fn is_loaded(program: &Path, mib: u64) -> bool {
     let mut command = limited(program, mib);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
