@@ -16,6 +16,7 @@ pub struct Problem {
     pub(crate) help: Option<String>,
     pub(crate) source: Option<NamedSource<Arc<str>>>,
     pub(crate) labels: Vec<LabeledSpan>,
+    /// Number of problems that this entry represents; above 1 for problems that are not listed.
     pub(crate) stands_for: usize,
     pub(crate) unknown: Option<&'static str>,
 }

@@ -19,6 +19,7 @@ pub(crate) const LOCK_FILE: &str = ".lock";
 pub struct Claim {
     file: File,
     path: PathBuf,
+    /// Folders that the claim created, the innermost folder first.
     made: Vec<PathBuf>,
 }
 

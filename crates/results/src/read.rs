@@ -32,6 +32,7 @@ const BATCH_ROWS: usize = 8_192;
 pub struct RunResult {
     dir: PathBuf,
     manifest: Manifest,
+    /// Checksums of the folder. Folders of old versions have at most the report's checksum.
     sums: Sums,
 }
 
@@ -93,6 +94,7 @@ impl RunResult {
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
     /// A changed report is included.
     /// In a folder without checksums, only missing files are detected.
+    ///
     /// # Errors
     /// If a file exists but cannot be read.
     pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {

@@ -261,8 +261,8 @@ fn algorithms(operation: Operation) -> String {
 ///
 /// A part of less than a byte is sent as one byte.
 ///
+/// # Errors
 /// Returns [`CollectiveError`]; the builder may then have a part of the transfers.
-/// [`CollectiveError`]; the builder may then have a part of the transfers.
 ///
 /// # Panics
 /// If `entry` is neither empty nor as long as the group.

@@ -163,6 +163,7 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
+    /// For every queue, the last bucket with its events, and the event's index in this bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
