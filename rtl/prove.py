@@ -1,7 +1,7 @@
 """Proves properties of the circuits with SymbiYosys by induction, with the solver z3.
 
-The circuits include the properties in ``rtl/formal``. The proofs use small sizes, because they do
-not depend on the number of ports, and larger widths only slow the solver.
+The circuits include the properties in ``rtl/formal``. The proofs use small sizes,
+because they do not depend on the number of ports, and larger widths only slow the solver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks the arguments of the package's calls.
 
-Each check raises an :class:`ArgumentError` with the name of the argument, its value and the
-values that are allowed.
+Each check raises an :class:`ArgumentError` with the name of the argument,
+its value and the values that are allowed.
 """
 
 from __future__ import annotations

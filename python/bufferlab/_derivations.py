@@ -101,8 +101,8 @@ class Derivation:
     _question: tuple[str, dict[str, Any]] = field(repr=False, compare=False)
 
     def verify(self) -> Verification:
-        """Simulates the switch of the question with the code of the policies, and compares the
-        results with the answers.
+        """Simulates the switch of the question with the code of the policies,
+        and compares the results with the answers.
 
         >>> from bufferlab import theory
         >>> found = theory.drain_time().verify()

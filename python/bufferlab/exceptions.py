@@ -187,8 +187,8 @@ class PolicyError(RunError):
         self.method = method
         """Name of the policy's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception of the
-        policy."""
+        """Traceback as text, also from another process; empty without an exception
+        of the policy."""
 
 
 class MarkingError(RunError):
@@ -257,8 +257,8 @@ class ControlError(RunError):
         self.method = method
         """Name of the control's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception of the
-        control."""
+        """Traceback as text, also from another process; empty without an exception
+        of the control."""
 
 
 class WorkloadError(RunError):

@@ -95,8 +95,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
-    """Returns an object of every class, by the name of the class; results are in temporary
-    folders."""
+    """Returns an object of every class, by the name of the class; results are
+    in temporary folders."""
     for one in (own.Stored, own.Marks, own.Control, own.Pulse):
         bufferlab.register(one)
     watched = star.with_({"switch.policy": own.Stored, "switch.ecn": {"kind": own.Marks}, "transport.0.congestion_control": own.Control})
