@@ -248,7 +248,7 @@ def _parameter(own: type[Custom], name: str, given: Any, hint: Any) -> _PlainPar
 
 
 def pack(loaded: Loaded) -> bytes | None:
-    """Pickles the custom classes that a scenario names; ``None`` if there are none.
+    """Pickles the custom classes that a scenario names; ``None`` without such classes.
 
     A class of a module is pickled by name, and the other process imports it.
     A class from a notebook or the prompt is pickled with its code, which requires ``cloudpickle``.

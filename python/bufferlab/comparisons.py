@@ -270,7 +270,7 @@ def compare(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Comparison:
-    """Compares buffer policies on the same traffic, paired by seed.
+    """Compares buffer policies on equal traffic, paired by seed.
 
     The scenario's policy keeps its parameters; all other policies have their defaults.
 

@@ -8,7 +8,7 @@ with every deployment of Dask (local, SLURM, Kubernetes, YARN).
 A worker receives a :class:`Unit`: the resolved scenario with the files that it refers to,
 independent of this machine.
 The worker returns the content of the result folder, so no shared file system is necessary.
-A run depends only on its unit, so the result is the same on every worker and after every retry.
+A run depends only on its unit, so every worker and every retry gives an equal result.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _Processes:
         self._pool = self._new()
 
     def _new(self) -> ProcessPoolExecutor:
-        # Spawn, because forking a process with threads is not safe.
+        # Spawn processes, because forking a process with threads is not safe.
         spawn = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, mp_context=spawn, initializer=_heed_interruptions)
 

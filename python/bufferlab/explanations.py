@@ -29,7 +29,7 @@ def explain(
     nth: int = 1,
     count: int = 1,
 ) -> list[dict[str, Any]]:
-    """Runs a scenario up to an event and explains the event. A seed always gives the same packets.
+    """Runs a scenario up to an event and explains the event. A seed always gives equal packets.
 
     Parameters
     ----------

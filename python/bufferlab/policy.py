@@ -257,8 +257,8 @@ def trial(policy: PolicyLike, *, arrivals: int = 1_000_000, seed: int = 1, **par
     """Runs a policy on random arrivals at one switch, and measures its cost per decision.
 
     The switch has 8 ports, 2 queues per port and a buffer of 200 KB;
-    half of the traffic goes to two of the ports. The same seed gives the same arrivals,
-    so the verdicts of two policies can be compared one by one.
+    half of the traffic goes to two of the ports.
+    Equal seeds give equal arrivals, so the verdicts of two policies can be compared one by one.
 
     >>> trial("dt", arrivals=1000).verdicts == trial("dt", arrivals=1000).verdicts
     True

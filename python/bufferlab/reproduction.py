@@ -94,7 +94,7 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduces figures and tables of the papers and judges the statements of the papers.
 
-    The command ``bufferlab reproduce`` runs the same code.
+    The command ``bufferlab reproduce`` runs this code, too.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def sweep(
         Number of further attempts after a worker dies or cannot write its results.
         A run with an invalid scenario is not retried.
     shared
-        Whether workers see the folder ``out`` under the same path.
+        Whether the folder ``out`` has an equal path on every worker.
         Workers then write the results to ``out`` and return nothing.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).

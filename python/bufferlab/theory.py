@@ -59,7 +59,7 @@ class Series:
     x: tuple[float, ...]
     """Horizontal coordinates."""
     y: tuple[float, ...]
-    """Vertical coordinates of the points; there are as many as in :attr:`x`."""
+    """Vertical coordinates of the points, one for every value of :attr:`x`."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class Whole:
     high: int
     """Highest value."""
     step: int = 1
-    """Difference between neighbouring values; 1 with ``log``."""
+    """Difference between neighbouring values; not used on a logarithmic scale."""
     log: bool = False
     """Whether to search on a logarithmic scale."""
     unit: str = ""

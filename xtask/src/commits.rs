@@ -267,7 +267,7 @@ fn problems(message: &str, files: usize) -> Vec<String> {
 }
 
 /// Checks the commits since the rules were introduced.
-/// In a shallow clone without that history, nothing is checked.
+/// In a shallow clone without that history, no commit is checked.
 ///
 /// # Errors
 /// If git fails.

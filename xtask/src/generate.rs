@@ -1,8 +1,8 @@
 //! Generates the files that are derived from the registries and records,
 //! and checks that they are up to date.
 //!
-//! Whole files and blocks inside written pages are created here if the registries know their text.
-//! Texts that only tests of other crates know are in `parts`.
+//! This module creates whole files, and blocks inside written pages, from the registries.
+//! Texts that only tests of other crates can compute are in `parts`.
 
 mod calculators;
 mod parts;

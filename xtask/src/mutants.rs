@@ -43,7 +43,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// The crate that is mutated only on request, because it is larger than all others together.
+/// The crate that is mutated only on request, because it is larger than all
+/// other pure crates together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
 /// Number of mutants per call of cargo-mutants. The outcomes are written after each call.

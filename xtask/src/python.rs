@@ -52,7 +52,7 @@ pub fn check(build: Build) -> Result<(), String> {
     let program = format!("bufferlab{}", std::env::consts::EXE_SUFFIX);
     let program = target.join(build.folder()).join(program);
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
-    // The stub and the module must declare the same items.
+    // The stub and the module must declare equal items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
     // "-rs" prints a line for each skipped test, which `listen` collects.
     let tests = ["--quiet", "-rs", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];

@@ -18,8 +18,9 @@ const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
 /// With `--quick`, the maximum time for unfinished flows after the arrivals.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
-/// Runs scenarios in the checkout `old` and in this one, and compares their tables. `only` lists
-/// names of files in `scenarios/`; an empty list means all. Prints a line per scenario.
+/// Runs scenarios in the checkout `old` and in this checkout, and compares their tables.
+/// `only` lists names of files in `scenarios/`; an empty list means all.
+/// Prints a line per scenario.
 ///
 /// # Errors
 /// If a table differs or only one checkout has it, a run fails, or `old` has no release binary.

@@ -137,7 +137,7 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Splits the path of a file into the name of its crate and the rest.
+/// Splits the path of a file into the name of its crate and the path within the crate.
 /// Crates of the product are below `crates/`, crates for developers below `dev/`.
 pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
     ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))

@@ -1,5 +1,5 @@
 //! Splits a name with parameters, such as `dt(alpha=0.5, cap=20 KB)`, into parts.
-//! Every part knows its place in the text.
+//! Every part has its place in the text.
 
 use bufferlab_units::is_hidden;
 use std::fmt;

@@ -83,7 +83,7 @@ pub struct Complaint {
     pub label: String,
     /// Advice to the user about the problem.
     pub help: Option<String>,
-    /// Other places in the same source that belong to the problem.
+    /// Further places in the problem's source that belong to the problem.
     pub also: Vec<(Origin, String)>,
 }
 
@@ -105,7 +105,7 @@ impl Complaint {
         self
     }
 
-    /// Adds another place in the same source to the complaint.
+    /// Adds a further place in the complaint's source.
     pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
@@ -299,7 +299,7 @@ impl Context {
     }
 
     /// All problems as errors and warnings, each sorted by source and place.
-    /// If the context kept only some, a last entry gives the number of the other problems.
+    /// A last entry gives the number of problems that the context did not keep.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let Found { mut problems, errors, warnings, .. } = self.found.into_inner();

@@ -604,7 +604,7 @@ impl<'a> Reader<'a> {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // The table's key `kind` is not declared. It comes first.
+        // The table's key `kind` is not declared. It is the first key.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
@@ -631,7 +631,7 @@ fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
     names.join(", ")
 }
 
-/// The known key for a word `written` that other programs use for the same setting.
+/// The known key that corresponds to a word `written`, which other programs use for the setting.
 fn synonym(written: &str, known: &[&str]) -> Option<String> {
     const MEANT: &[(&str, &str)] = &[
         ("name", "class"),

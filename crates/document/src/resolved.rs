@@ -140,7 +140,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Writes a number as a TOML float that parses to the same bits.
+/// Writes a number as a TOML float that parses to equal bits.
 #[must_use]
 pub fn float(number: f64) -> String {
     format!("{number:?}")

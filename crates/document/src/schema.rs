@@ -6,7 +6,7 @@ use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{AUTO, Card, ParamInfo, ParamValue, TableInfo};
 use serde_json::{Map, Value, json};
 
-/// A table that also accepts the keys of a second table, and requires none of them.
+/// A table that also accepts the keys of a second table, but does not require these keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrowed {
     /// Table that also accepts the keys of another table.

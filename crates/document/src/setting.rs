@@ -33,7 +33,7 @@ impl Setting {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
-    /// Whether the keys of two settings are equal, or one key contains the other.
+    /// Whether the keys of two settings are equal, or one key contains the other key.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let within =

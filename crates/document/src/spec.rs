@@ -143,7 +143,7 @@ pub enum Kind {
     Words(&'static [Word]),
     /// The name of a registered entry.
     Name(&'static dyn Catalog),
-    /// The name of a registered entry whose parameters are keys of the same table.
+    /// The name of a registered entry whose parameters are further keys of the table.
     Tag(&'static dyn Catalog),
     /// The name of a registered entry, or a table with `name` and its parameters.
     Entry(&'static dyn Catalog),

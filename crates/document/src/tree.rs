@@ -188,7 +188,7 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
 /// Rules of a format for a document that extends another document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Merging {
-    /// Groups of alternative keys: setting one key of a group removes the others.
+    /// Groups of alternative keys: setting one key removes the other keys of its group.
     pub alternatives: &'static [&'static [&'static str]],
     /// Keys whose value is a name, or a table with `name` and the parameters of the named entry.
     pub named: &'static [&'static str],

@@ -145,7 +145,7 @@ pub struct Finished {
     pub cpu_seconds: f64,
 }
 
-/// Executes all jobs, several in parallel. The result of a job does not depend on the other jobs.
+/// Executes all jobs, several in parallel. The result of a job does not depend on other jobs.
 ///
 /// Returns the outcome of each job in the order of the jobs.
 ///
@@ -172,7 +172,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
-    // If there were more threads than jobs, some threads would be idle.
+    // With more threads than jobs, some threads would be idle.
     let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
     let threads = how.threads_of(parallel);

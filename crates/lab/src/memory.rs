@@ -123,7 +123,7 @@ pub fn format_memory(bytes: u64) -> String {
 /// Checks that one run of a scenario fits in memory.
 ///
 /// # Errors
-/// Returns [`RunError::Memory`] before anything is built.
+/// Returns [`RunError::Memory`] before the network is built.
 pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
     fits_into(scenario, memory_budget()).map(|_| ())
 }

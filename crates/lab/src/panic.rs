@@ -34,7 +34,7 @@ impl fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// Runs `work` and catches a panic of it. The standard message still appears on stderr.
+/// Runs `work` and catches its panic. The standard message still appears on stderr.
 ///
 /// # Errors
 /// Returns the caught panic.

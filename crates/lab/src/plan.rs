@@ -130,7 +130,7 @@ pub fn plan_compare(
     }
     if jobs.is_empty() && !failed.is_empty() {
         let (_, why) = failed.swap_remove(0);
-        // The new error has only this reference.
+        // No other reference to the new error exists.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));

@@ -158,7 +158,7 @@ pub trait CellWriter {
     /// Writes a text to a cell.
     fn text(&mut self, text: &str);
     /// Writes the name of the class, switch or host with this index.
-    /// The column's kind determines which of them it is.
+    /// The column's kind determines the kind of name.
     ///
     /// # Errors
     /// If the index does not exist.

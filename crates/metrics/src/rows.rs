@@ -22,7 +22,7 @@ words! {
 words! {
     /// Object of an occupancy measurement.
     Scope {
-        /// A whole switch.
+        /// The whole buffer of a switch.
         Switch => "switch",
         /// One port.
         Port => "port",

@@ -110,13 +110,13 @@ impl fmt::Display for Fault {
 }
 
 /// Faults that prevented an entry from being built.
-/// An empty list means that something is missing which was reported before.
+/// An empty list means that a missing part was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// Returns an empty list, because the missing thing was reported before.
+    /// Returns an empty list, because the missing part was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

@@ -12,7 +12,7 @@ pub struct Limit {
     pub name: &'static str,
     /// The largest accepted amount of the quantity.
     pub most: u64,
-    /// Unit of [`Self::most`]; empty if the quantity is a number of things.
+    /// Unit of [`Self::most`]; empty if the quantity is a number of objects.
     pub unit: &'static str,
     /// Place of the quantity in the input: a key, an option, a file.
     pub place: &'static str,

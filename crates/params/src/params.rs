@@ -146,7 +146,7 @@ impl Params {
     ///
     /// # Panics
     /// If the parameter is not declared or has a different kind, as in [`Self::ratio`].
-    /// The following methods that set values panic in the same cases.
+    /// The following methods that set values panic in these cases, too.
     pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
         self.fill(name, ParamValue::Time(computed));
         self.time(name)

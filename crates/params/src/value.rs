@@ -90,7 +90,7 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value stands for a value that was not given.
+    /// Whether the value represents a value that was not given.
     /// Only defaults do: [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
     /// [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]

@@ -126,7 +126,7 @@ pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, Strin
 ///
 /// This thread calls `progress` about ten times a second. The arguments are the sum of the
 /// finished fractions, the number of complete runs, the packet-hops and the number of runs.
-/// Ctrl-C or an exception of `progress` stops the runs and is raised here.
+/// Ctrl-C or an exception of `progress` stops the runs and is raised by this call.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(

@@ -11,7 +11,7 @@ use std::fs;
 /// Number of differences that a message lists. Further differences are only counted.
 const SHOWN: usize = 3;
 
-/// Everything that determines the tables of a run, except its seed.
+/// All input that determines the tables of a run, except the run's seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Dotted keys of the resolved scenario with their values as TOML, in the order of the file.
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Joins differences into a message: lists the first differences and counts the others.
+/// Joins differences into a message: lists the first differences and counts further differences.
 #[must_use]
 pub fn describe_differences(differences: &[Difference]) -> String {
     let shown: Vec<String> = differences.iter().take(SHOWN).map(ToString::to_string).collect();

@@ -24,7 +24,7 @@ pub enum ResultsError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The output folder contains something other than the result of a run.
+    /// The output folder contains files other than the result of a run.
     #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
     ForeignFolder {
         /// Path of the output folder.
@@ -45,7 +45,7 @@ pub enum ResultsError {
         /// Path of the folder with the hidden name.
         path: PathBuf,
     },
-    /// Another command, in this process or in a different one, is writing the same result.
+    /// Another command, in this process or in a different process, is writing the result.
     #[error("another command is writing {}", path.display())]
     Busy {
         /// Path of the result folder that the other command writes.

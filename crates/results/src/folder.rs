@@ -78,7 +78,7 @@ impl Staging {
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
         // Remove the marker file only now.
-        // Without the marker, no command could know that a run created the hidden folder.
+        // Without the marker, no command could recognise that a run created the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
@@ -276,7 +276,7 @@ fn make_empty(partial: &Path) -> Result<(), ResultsError> {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
     }
     match fs::create_dir(partial) {
-        // Reuse an empty hidden folder, which contains nothing to lose.
+        // Reuse an empty hidden folder, because it contains no results.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(partial) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(ResultsError::InTheWay { path: partial.to_path_buf() });

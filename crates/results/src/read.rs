@@ -40,7 +40,7 @@ impl RunResult {
     /// Opens the folder of a finished run. Reads only the manifest.
     ///
     /// # Errors
-    /// If there is no manifest, or this version cannot read it.
+    /// If the folder has no manifest, or this version cannot read the manifest.
     pub fn open(dir: &Path) -> Result<Self, ResultsError> {
         let path = dir.join(MANIFEST_FILE);
         let bytes = match fs::read(&path) {
@@ -50,7 +50,7 @@ impl RunResult {
             }
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
-        // Check before parsing: a changed bit may make the manifest look like another program's.
+        // Check before parsing: a changed bit may make the manifest appear to be another program's.
         let sums = Sums::read(dir)?.unwrap_or_default();
         if sums.is_of_a_run() && sums.get(MANIFEST_FILE) != Some(&sha256(&bytes)) {
             let fault = FileFault::Content { name: MANIFEST_FILE.to_owned() };

@@ -66,7 +66,7 @@ impl Sums {
         })
     }
 
-    /// Writes the checksums to `folder`, or removes the file if there are none.
+    /// Writes the checksums to `folder`. Without checksums, removes the file.
     fn write(&self, folder: &Path) -> Result<(), ResultsError> {
         let path = folder.join(SUMS_FILE);
         if self.0.is_empty() {

@@ -23,7 +23,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 pub struct WholeFile {
     path: PathBuf,
     half: PathBuf,
-    /// The unfinished copy, which is locked to show other processes that this process writes it.
+    /// The unfinished copy of the file. Its lock shows other processes that it is in use.
     file: BufWriter<File>,
     is_finished: bool,
 }

@@ -52,8 +52,8 @@ impl RunWriter {
     /// Writes the resolved scenario and its inputs first.
     ///
     /// # Errors
-    /// If `dir` contains something else, another process is writing it,
-    /// two names are equal, or writing fails.
+    /// If `dir` contains other files, another process is writing it, two names are equal,
+    /// or writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -140,12 +140,12 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
 /// Like [`RunWriter::finish`], stores them atomically, and replaces only an earlier run.
 ///
 /// # Errors
-/// If the files do not belong to a finished run, `dir` contains something else,
+/// If the files do not belong to a finished run, `dir` contains other files,
 /// another process is writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {
-        // Reject names with a path, so that nothing is written outside the folder.
+        // Reject names with a path, so that no file is written outside the folder.
         if Path::new(name).file_name() != Some(std::ffi::OsStr::new(name)) {
             return Err(ResultsError::ForeignFolder { path: dir.to_path_buf(), found: name.clone() });
         }
@@ -228,7 +228,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // These settings fix everything that could differ between two files of equal rows.
+        // These settings make files with equal rows equal.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))

@@ -39,7 +39,7 @@ pub enum Work {
     Compute {
         /// Rank that computes.
         rank: u32,
-        /// Processor of the rank; 0 unless the rank computes several things in parallel.
+        /// Processor of the rank; 0 unless the rank has several computations in parallel.
         lane: u8,
         /// Duration of the computation.
         duration: Time,
@@ -61,7 +61,7 @@ pub enum Condition {
     Finished = 2,
 }
 
-/// Edge between two nodes, as an entry in the list of edges of one of them.
+/// Edge between two nodes, as an entry in one node's list of edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Node at the other end: the child in a list of children, the parent in a list of parents.

@@ -43,7 +43,7 @@ pub(crate) fn mount_processes() -> Result<(), TestbedError> {
 
 /// Builds the network of a plan: hosts, links and rates.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
-    // Names of namespaces are files in /run; only the sandbox sees this mount.
+    // Names of namespaces are files in /run; this mount is visible only in the sandbox.
     run("mount -t tmpfs bufferlab /run")?;
     run(&format!("ip netns add {SWITCH}"))?;
     run_in(SWITCH, "ip link set lo up")?;

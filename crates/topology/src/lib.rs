@@ -193,7 +193,7 @@ impl Topology {
         link.from(Node::Host(host)).expect("it is the host's link").1
     }
 
-    /// Returns the switches that have hosts, in order. Each of them is a rack's switch.
+    /// Returns the switches that have hosts, in order. Each of these switches has one rack.
     #[must_use]
     pub fn rack_switches(&self) -> Vec<u32> {
         let with_hosts = self.hosts_by_switch().into_iter().enumerate();

@@ -1,5 +1,5 @@
 //! Compares the `artifact` profile with the public ns-3 artifacts, metric by metric,
-//! on the same flows and paths.
+//! on equal flows and paths.
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+

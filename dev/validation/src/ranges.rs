@@ -235,14 +235,14 @@ impl Range {
     }
 
     /// Whether the artifact's own runs agree within 1 %. This is true for losses,
-    /// occupancy and tails of isolated incasts. All other metrics are loose.
+    /// occupancy and tails of isolated incasts. All other metrics are not tight.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// Largest gap between the ranges that counts as agreement: 2 % if tight, 5 % if loose.
+    /// Largest gap between the ranges that counts as agreement: 2 % for a tight metric, else 5 %.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         if self.is_tight() { 0.02 } else { 0.05 }

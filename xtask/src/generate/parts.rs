@@ -1,5 +1,5 @@
-//! Documents whose text only the tests of other crates know: results of measurements,
-//! or texts that need linked code.
+//! Documents whose text only the tests of other crates can compute:
+//! results of measurements, or texts that need linked code.
 //!
 //! A test compares its document, and stores the new text of a stale document (`bufferlab-pages`).
 //! This module runs the tests and writes these texts.

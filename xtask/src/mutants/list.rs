@@ -16,7 +16,7 @@ pub(super) struct Mutant {
     /// Package whose code the mutant changes.
     pub(super) package: String,
     /// Name of the mutant without line and column, with the text of the changed line.
-    /// Changes elsewhere in the file do not affect the key. Equal keys are numbered.
+    /// Changes of other lines do not affect the key. Equal keys are numbered.
     pub(super) key: String,
     /// Changed line of the source, without blanks at its ends.
     pub(super) line: String,
@@ -104,8 +104,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` mutants, or all. The selection depends only on the seed and the keys,
-/// so changes elsewhere in the file do not affect it.
+/// Selects `count` mutants, or all.
+/// The selection depends only on the seed and the keys, so changes of other lines do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();

@@ -37,7 +37,8 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Finds cargo-mutants in the path or below `target/tools`; installs it there if it is missing.
+    /// Finds cargo-mutants in the path or below `target/tools`; installs a missing
+    /// cargo-mutants below `target/tools`.
     pub(super) fn find_or_install() -> Result<Self, String> {
         let own = root().join("target/tools");
         let built = own.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));

@@ -225,7 +225,7 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
         let means = cells().filter_map(|cell| Some(cell.estimate?.mean));
         let range = means
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
-        // A heat map of equal values would show nothing.
+        // A heat map of equal values would show only one colour.
         if range.0 >= range.1 {
             continue;
         }

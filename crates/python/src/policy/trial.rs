@@ -7,7 +7,7 @@ use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Number of the switch's ports. The queues per port and the buffer (bytes) follow.
+/// Size of a trial's switch: number of ports, number of queues per port, and buffer (bytes).
 const PORTS: usize = 8;
 const QUEUES: usize = 2;
 const BUFFER: u64 = 200_000;

@@ -12,7 +12,7 @@ use crate::{NodeId, ScheduleBuilder};
 ///   rank of that position. Then direct messages of S/N go between servers.
 /// * Broadcast: a chain over the first ranks of the servers, then a chain inside each server.
 ///
-/// A rank begins a phase when it has received everything of the previous phase.
+/// A rank begins a phase when it has received all data of the previous phase.
 pub(super) fn expand(
     builder: &mut ScheduleBuilder,
     collective: &Collective<'_>,
