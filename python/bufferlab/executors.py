@@ -143,8 +143,8 @@ class _Processes:
     The next submission then makes a new pool.
     """
 
-    #: Time in which an interrupted worker must end its run and remove its files (s). Then the
-    #: worker is killed, because a custom class may never return.
+    #: Time in which an interrupted worker must end its run and remove its files (s).
+    #: A slower worker is killed, because a custom class may never return.
     GRACE = 2.0
 
     def __init__(self, workers: int | None) -> None:
