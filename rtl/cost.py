@@ -39,7 +39,7 @@ def cost(wanted: list[str]) -> None:
         for ports, queues in circuit["sizes"]:
             row = [circuit["name"], ports, queues, *measure(circuit, ports, queues)]
             print("cost", dict(zip(HEAD, row, strict=True)), flush=True)
-            # Large sizes take many minutes.
+            # Large sizes of circuits take many minutes.
             # So each result is stored immediately, in the order of `circuits.toml`.
             order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
             flow.renew("cost", HEAD, row, 3, order)

@@ -96,7 +96,7 @@ class Difference:
     plain: Mapping[str, Any]
     """Changes, new findings and resolved findings, as in ``bufferlab sonic diff --json``."""
     text: str
-    """The difference as text."""
+    """The difference between two configurations as text."""
 
     def __str__(self) -> str:
         return self.text

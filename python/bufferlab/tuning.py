@@ -100,7 +100,7 @@ class OneOf:
 
     def __init__(self, *values: Value) -> None:
         self.values = values
-        """The values to choose from."""
+        """The values among which the search chooses."""
 
     def written(self, value: int) -> Value:
         """Returns the value at an index of :attr:`values`."""

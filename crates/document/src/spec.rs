@@ -112,7 +112,7 @@ pub enum Kind {
     },
     /// A rate with its unit, above 0.
     Rate,
-    /// A whole number.
+    /// A value that is a whole number.
     Count {
         /// Smallest.
         min: u64,
@@ -135,7 +135,7 @@ pub enum Kind {
         /// Largest.
         max: f64,
     },
-    /// Any finite number.
+    /// A value that is any finite number.
     Number,
     /// `true` or `false`.
     Flag,
@@ -151,12 +151,12 @@ pub enum Kind {
     CountOrWord {
         /// Noun for the count in messages: "segments".
         of: &'static str,
-        /// The accepted words beside numbers.
+        /// Words that the key accepts in addition to numbers.
         words: &'static [&'static str],
     },
     /// One of a few words, or a list of tables.
     WordOrTables {
-        /// The accepted words beside tables.
+        /// Words that the key accepts in addition to tables.
         words: &'static [Word],
         /// Noun for the tables in messages: "groups".
         of: &'static str,
@@ -165,7 +165,7 @@ pub enum Kind {
     },
     /// A table with the specified keys.
     Table(&'static TableSpec),
-    /// A list of tables.
+    /// A value that is a list of tables.
     Tables(&'static TableSpec),
     /// A list of tables with parameters of an entry.
     ParamTables(&'static TableInfo),
@@ -176,14 +176,14 @@ pub enum Kind {
         /// Noun for the objects in messages: "nodes".
         of: &'static str,
     },
-    /// A list of whole numbers.
+    /// A value that is a list of whole numbers.
     Counts {
         /// Smallest accepted number of the list.
         min: u64,
         /// Largest accepted number of the list.
         max: u64,
     },
-    /// A list of pairs of names.
+    /// A value that is a list of pairs of names.
     Pairs {
         /// Noun for the names in messages: "hosts".
         of: &'static str,

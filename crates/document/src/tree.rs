@@ -37,7 +37,7 @@ pub struct Item {
 /// A TOML value without its place.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Text in quotes.
+    /// A TOML string, which is text in quotes.
     String(String),
     /// A whole number. The type is wide enough for any number that TOML tools accept.
     /// A number out of range becomes the largest number of the type.
@@ -48,7 +48,7 @@ pub enum Value {
     Boolean(bool),
     /// A date, which TOML has but our documents do not.
     Datetime,
-    /// A list of items.
+    /// A TOML array, which is a list of items.
     Array(Vec<Item>),
     /// A table, inline or below a header.
     Table(Table),

@@ -34,7 +34,7 @@ pub(crate) fn too_many(path: &Path, limit: Limit, found: impl std::fmt::Display)
     ImportError::in_file(path, problem, "use a smaller file")
 }
 
-/// A text file.
+/// A text file that is imported.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) path: &'a Path,

@@ -184,7 +184,7 @@ record! {
         /// Class of the flow.
         class: u16 as ClassName,
         /// Limit that refused the packets.
-        // Word of the policy.
+        // The policy defines this word.
         reason: &'static str,
         /// Number of packets lost.
         packets: u64,

@@ -39,7 +39,7 @@ pub enum Difference {
         /// Name of the file in the folder of the run.
         name: String,
     },
-    /// The program differs.
+    /// The program that ran the scenario differs.
     Program {
         /// Version and git commit of the first content.
         old: String,

@@ -22,7 +22,7 @@ pub enum ScheduleError {
     ToItself {
         /// Name of the transfer's node.
         node: String,
-        /// Rank that sends and receives.
+        /// Rank that is sender and receiver of the transfer.
         rank: u32,
     },
     /// A transfer has no data.

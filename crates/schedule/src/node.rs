@@ -37,7 +37,7 @@ pub enum Work {
     /// in the order in which they become ready.
     /// Nodes that become ready together run in the order of their numbers.
     Compute {
-        /// Rank that computes.
+        /// Rank that executes the computation.
         rank: u32,
         /// Processor of the rank; 0 unless the rank has several computations in parallel.
         lane: u8,

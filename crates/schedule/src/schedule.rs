@@ -54,7 +54,7 @@ impl Schedule {
         (0..self.works.len() as u32).map(NodeId)
     }
 
-    /// Work of a node.
+    /// Work that a node represents.
     ///
     /// # Panics
     /// If the schedule has no such node. The methods below panic in this case, too.

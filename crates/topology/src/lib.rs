@@ -66,9 +66,10 @@ pub struct LinkSpec {
     pub a: Node,
     /// Node at the second end of the cable.
     pub b: Node,
-    /// Rate from `a` to `b`.
+    /// Rate of the cable from `a` to `b`.
     pub rate_ab: BitRate,
-    /// Rate from `b` to `a`. It differs from `rate_ab` only if the scenario requests asymmetry.
+    /// Rate of the cable from `b` to `a`.
+    /// It differs from `rate_ab` only if the scenario requests asymmetry.
     pub rate_ba: BitRate,
     /// Propagation delay of the cable, equal in both directions.
     pub delay: Time,

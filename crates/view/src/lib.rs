@@ -7,7 +7,7 @@
 //! * [`View::file`]: the page as one self-contained file.
 //!   It has the whole run in points, and full detail around the first losses.
 //! * [`Page`]: the page, or the [playground](Play), served over the loopback.
-//!   Its address contains a token.
+//!   The page's address contains a token.
 //! * [`embed`]: the page as a part of a run's report.
 //! * [`trace`]: the events for Perfetto's viewer and for Wireshark.
 

@@ -39,7 +39,7 @@ pub(crate) enum What {
         /// Keys of the table that are independent of the entry and must be kept.
         keep: &'static [KeySpec],
     },
-    /// A list with one table.
+    /// A list with one random table.
     List(&'static TableSpec),
     /// A list with one buffer profile.
     Profiles,

@@ -46,7 +46,7 @@ pub enum Tier {
     LeafDown,
     /// Ports from a leaf to a spine.
     LeafUp,
-    /// Ports of a spine.
+    /// Ports of a spine switch.
     Spine,
 }
 

@@ -137,7 +137,7 @@ impl Comparison {
         }
     }
 
-    /// Compares all answers.
+    /// Compares all answers of switch and simulator.
     /// `expected` gives the transit time of a packet that departs at an instant.
     pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
         let mut losses = Losses::new();

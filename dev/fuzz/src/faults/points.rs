@@ -29,7 +29,6 @@ const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
 /// Range of address spaces for commands (MiB), from too little for loading the program to enough.
-/// The step follows.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
