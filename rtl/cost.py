@@ -1,14 +1,14 @@
 """Measures the cost of the circuits: synthesis with yosys, place and route with nextpnr.
 
-The targets are an FPGA and generic gates. The FPGA is an ECP5 (LFE5U-85F, speed grade 6), for which
-the script reports LUTs, flip-flops, block memories, multipliers, and the clock after routing. The
-generic gates are AND, OR, XOR, NOT and two-input multiplexers, mapped by ABC. For these, the script
-reports the number of gates and the logic depth in gates. Memories are not mapped to gates, but
-counted in bits.
+The targets are an FPGA and generic gates. The FPGA is an ECP5 (LFE5U-85F, speed grade 6), for
+which the script reports LUTs, flip-flops, block memories, multipliers, and the clock after routing.
+The generic gates are AND, OR, XOR, NOT and two-input multiplexers, mapped by ABC.
+For these, the script reports the number of gates and the logic depth in gates.
+Memories are not mapped to gates, but counted in bits.
 
-The depth depends on the mapping as much as on the circuit, so the script uses two mappings: ABC's
-default recipe optimises area, and ``map`` after ``dch`` optimises delay. Circuits are placed out of
-context, so the cost excludes pins.
+The depth depends on the mapping as much as on the circuit, so the script uses two mappings:
+ABC's default recipe optimises area, and ``map`` after ``dch`` optimises delay.
+Circuits are placed out of context, so the cost excludes pins.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def cost(wanted: list[str]) -> None:
         for ports, queues in circuit["sizes"]:
             row = [circuit["name"], ports, queues, *measure(circuit, ports, queues)]
             print("cost", dict(zip(HEAD, row, strict=True)), flush=True)
-            # Large sizes take many minutes. So each result is stored immediately, in the order of
-            # `circuits.toml`.
+            # Large sizes of circuits take many minutes.
+            # So each result is stored immediately, in the order of `circuits.toml`.
             order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
             flow.renew("cost", HEAD, row, 3, order)
 
@@ -59,8 +59,8 @@ def depth(wanted: list[str]) -> None:
 
 
 def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
-    """Creates a folder with a circuit's files. Returns it, the commands to read them, and the
-    top."""
+    """Creates a folder with a circuit's files.
+    Returns it, the commands to read them, and the top."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])

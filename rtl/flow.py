@@ -1,7 +1,7 @@
 """Checks the circuits and measures their cost: the steps of ``cargo xtask rtl``.
 
-Build files are stored in ``target/rtl``, results in ``rtl/results``. The circuits and their sizes
-are data in ``circuits.toml``, the mutations are data in ``mutations.toml``.
+Build files are stored in ``target/rtl``, results in ``rtl/results``. The circuits
+and their sizes are data in ``circuits.toml``, the mutations are data in ``mutations.toml``.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) 
 
 
 def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str]]:
-    """Writes sheets: vectors, random operations, and operations of the ABM scenario's first
-    switch."""
+    """Writes sheets: vectors, random operations, and operations of the ABM
+    scenario's first switch."""
     operations, packets = ("100000", "20000") if quick else ("1000000", "100000")
     wanted: list[tuple[str, list[str | Path]]] = [
         ("vectors", [VECTORS / f"{scheme.removesuffix('-shift')}.toml"]),
@@ -175,8 +175,8 @@ def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
 def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
     """Adds a row to a table of ``rtl/results``.
 
-    The row replaces the row whose first ``keys`` cells are equal. Rows whose key is not in
-    ``order`` are removed.
+    The row replaces the row whose first ``keys`` cells are equal.
+    Rows whose key is not in ``order`` are removed.
     """
     path = RTL / "results" / f"{name}.csv"
     rows: dict[tuple[str, ...], list[Any]] = {}

@@ -1,7 +1,7 @@
 """Proves properties of the circuits with SymbiYosys by induction, with the solver z3.
 
-The circuits include the properties in ``rtl/formal``. The proofs use small sizes, because they do
-not depend on the number of ports, and larger widths only slow the solver.
+The circuits include the properties in ``rtl/formal``. The proofs use small sizes,
+because they do not depend on the number of ports, and larger widths only slow the solver.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import flow
 
-# Columns: name, top, files, parameters, depth of the induction, and depth of the search for traces
-# that must exist.
+# Columns: name, top, files, parameters, depth of the induction,
+# and depth of the search for traces that must exist.
 PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
     ("abm-shift", "nearest_power", ["nearest_power"], {}, 1, 0),

@@ -1,5 +1,5 @@
-//! Passes the git commit of the sources to the program. Builds from an archive set the commit in
-//! the variable `BUFFERLAB_COMMIT`. Otherwise git gives the commit.
+//! Passes the git commit of the sources to the program. Builds from an archive set the commit
+//! in the variable `BUFFERLAB_COMMIT`. Otherwise git gives the commit.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 """bufferlab: a laboratory for the shared packet buffer of datacenter switches.
 
-The package runs the same code as the command line. A scenario and a seed give the same bytes in
-both.
+The package runs the code of the command line.
+A scenario and a seed give equal bytes in the package and on the command line.
 
 >>> import bufferlab
 >>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})

@@ -1,5 +1,5 @@
-"""``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
-Python.
+"""``python -m bufferlab``: the commands of the program ``bufferlab``,
+with custom policies in Python.
 
 A policy may be ``FILE.py:CLASS``. The options are those of the program ``bufferlab``::
 

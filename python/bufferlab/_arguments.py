@@ -1,7 +1,7 @@
-"""Checks of arguments.
+"""Checks the arguments of the package's calls.
 
-Each check raises an :class:`ArgumentError` with the name of the argument, its value and the
-values that are allowed.
+Each check raises an :class:`ArgumentError` with the name of the argument,
+its value and the values that are allowed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SHOWN_MAX = 60
 
 
 def shown(value: object) -> str:
-    """Formats a value for a message: one short line."""
+    """Formats a value as one short line for a message."""
     try:
         written = " ".join(repr(value).split())
     except Exception:

@@ -40,7 +40,7 @@ def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]
 def base_units(words: list[str]) -> tuple[str, list[float]] | None:
     """The name of the base unit (bytes, bits per second, seconds), and the converted quantities.
 
-    ``None`` if the quantities do not all have the same dimension.
+    The result is ``None`` if the quantities have different dimensions.
     """
     for dimension, unit, kind in _DIMENSIONS:
         try:

@@ -42,10 +42,10 @@ def param(
 ) -> Any:
     """Declares a parameter of a custom class that needs more than a plain default.
 
-    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class and in scenarios
-    (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds. A word needs
-    ``choices``. The default of ``min`` is 0. ``min`` and ``max`` are in bytes for a size, and in
-    picoseconds for a time.
+    A value with ``unit="bytes"`` or ``unit="time"`` has its unit in the class
+    and in scenarios (``"100 KB"``, ``"80 us"``). The class reads the value in bytes or picoseconds.
+    A word needs ``choices``. The default of ``min`` is 0.
+    ``min`` and ``max`` are in bytes for a size, and in picoseconds for a time.
     """
     if not isinstance(default, (float, int, str)):
         raise _arguments.refuse("default", default, "a number, a truth value or text")
@@ -96,16 +96,16 @@ _registered: dict[tuple[str, str], type[Custom]] = {}
 def register(own: CustomClass) -> CustomClass:
     """Registers a custom policy, congestion control, marking rule or workload under its name.
 
-    As a class decorator, it makes the name available to scenarios, comparisons and sweeps. A class
-    that is defined again (in a notebook, after a reload) replaces its earlier definition.
+    As a class decorator, it makes the name available to scenarios, comparisons and sweeps.
+    A class that is defined again (in a notebook, after a reload) replaces its earlier definition.
 
     Raises
     ------
     ArgumentError
-        If the class has no kind or no name, or lacks the required method of its kind. Also if a
-        method's name is nearly the name of a method of the kind, if the name of the class is taken
-        or invalid, or if a parameter is declared incorrectly. (The error is also a ``TypeError``
-        and a ``ValueError``.)
+        If the class has no kind or no name, or lacks the required method of its kind.
+        Also if a method's name is nearly the name of a method of the kind,
+        if the name of the class is taken or invalid, or if a parameter is declared incorrectly.
+        (The error is also a ``TypeError`` and a ``ValueError``.)
     """
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
         raise ArgumentError(
@@ -144,8 +144,8 @@ def register(own: CustomClass) -> CustomClass:
 def _written(own: type[Custom]) -> float:
     """Time of the last change of the files of a class and its custom base classes (Unix time, s).
 
-    Returns the current time if the class is not in a file. Scenarios and manifests do not identify
-    the version of a class, so runs from before this time are not reused.
+    Returns the current time if the class is not in a file. Scenarios and manifests do not
+    identify the version of a class, so runs from before this time are not reused.
     """
     times = []
     for owner in own.__mro__:
@@ -181,8 +181,8 @@ def registered(kind: str) -> dict[str, type[Custom]]:
 
 
 def named(argument: str, own: str | type[Custom]) -> str:
-    """Returns the name of a class, or ``own`` itself if it is a name. Registers an unknown
-    class."""
+    """Returns the name of a class, or ``own`` itself if it is a name.
+    Registers an unknown class."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
     if not (isinstance(own, type) and issubclass(own, Custom) and own._kind):
@@ -248,10 +248,10 @@ def _parameter(own: type[Custom], name: str, given: Any, hint: Any) -> _PlainPar
 
 
 def pack(loaded: Loaded) -> bytes | None:
-    """Pickles the custom classes that a scenario names; ``None`` if there are none.
+    """Pickles the custom classes that a scenario names; ``None`` without such classes.
 
-    A class of a module is pickled by name, and the other process imports it. A class from a
-    notebook or the prompt is pickled with its code, which requires ``cloudpickle``.
+    A class of a module is pickled by name, and the other process imports it.
+    A class from a notebook or the prompt is pickled with its code, which requires ``cloudpickle``.
     """
     names = [
         *(("policy", name) for name in loaded.policies),

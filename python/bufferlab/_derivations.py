@@ -8,7 +8,7 @@ from typing import Any, Union
 from . import _arguments, _bufferlab
 
 Quantity = Union[str, float]
-"""Text with a unit, or a number in the base unit."""
+"""A quantity: text with a unit, or a number in the base unit."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Derivation:
     _question: tuple[str, dict[str, Any]] = field(repr=False, compare=False)
 
     def verify(self) -> Verification:
-        """Simulates the switch of the question with the code of the policies, and compares the
-        results with the answers.
+        """Simulates the switch of the question with the code of the policies,
+        and compares the results with the answers.
 
         >>> from bufferlab import theory
         >>> found = theory.drain_time().verify()

@@ -30,8 +30,8 @@ Value = Union[
 ]
 """A value for a key of a scenario.
 
-The class of a custom policy, congestion control or workload is written as its name. An array is
-written as a list.
+The class of a custom policy, congestion control or workload is written as its name.
+An array is written as a list.
 """
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

@@ -78,19 +78,19 @@ def conformance(
     policy
         The name of a policy, or the class of a custom policy.
     parameters
-        Parameters of the policy that differ from their defaults: sizes in bytes, times in
-        picoseconds.
+        Parameters of the policy that differ from their defaults: sizes in bytes,
+        times in picoseconds.
     effort
         ``"full"`` runs the checks that every built-in policy must pass, in a second or two;
-        ``"quick"`` runs a twentieth of them.
+        ``"quick"`` runs a twentieth of these checks.
     other_limits
-        Whether the policy has reasons to admit or drop other than its ``threshold`` and the size of
-        the buffer.
+        Whether the policy has reasons to admit or drop other than its ``threshold``
+        and the size of the buffer.
     most_evictions
         Maximum number of stored packets that one arrival may evict; the suite checks this number.
     vectors
-        A file of golden vectors in the format of ``testdata/policy/``. Each vector is checked as a
-        claim.
+        A file of golden vectors in the format of ``testdata/policy/``.
+        Each vector is checked as a claim.
 
     >>> print(conformance("dt", effort="quick").failures)
     ()

@@ -36,9 +36,9 @@ class Estimate:
     """A mean over seeds with its 95 % confidence interval (Student)."""
 
     seeds: int
-    """Number of seeds."""
+    """Number of seeds over which the mean is computed."""
     mean: float
-    """Mean over the seeds, in the unit of the metric."""
+    """Mean of the metric over the seeds, in the unit of the metric."""
     half_width: float | None
     """Half the width of the interval, in the metric's unit; ``None`` with a single seed."""
 
@@ -90,14 +90,14 @@ class Caveat:
     message: str
     """Description of the problem."""
     advice: str
-    """Advice to the user."""
+    """Advice to the user about the problem."""
 
 
 class Comparison:
     """A comparison of the runs in a folder; the first policy is the baseline.
 
-    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle. If the
-    comparison has ``out``, the pickle has only the path of its folder.
+    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle.
+    If the comparison has ``out``, the pickle has only the path of its folder.
 
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
@@ -150,8 +150,8 @@ class Comparison:
         vars(self).update(state)
 
     def __eq__(self, other: object) -> bool:
-        """Whether policies, seeds and numbers of two comparisons are equal, whatever the
-        folders."""
+        """Whether policies, seeds and numbers of two comparisons are equal,
+        whatever the folders."""
         if not isinstance(other, Comparison):
             return NotImplemented
         return (self.policies, self.seeds, self._cells) == (other.policies, other.seeds, other._cells)
@@ -217,8 +217,8 @@ class Comparison:
         return found
 
     def table(self) -> Table:
-        """A data table with one row per metric and policy: mean, interval, and the change against
-        the baseline with its interval.
+        """A data table with one row per metric and policy: mean, interval,
+        and the change against the baseline with its interval.
 
         >>> from bufferlab import compare
         >>> table = compare("scenarios/star-incast.toml", policies=["dt", "cs"]).table()
@@ -270,7 +270,7 @@ def compare(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Comparison:
-    """Compares buffer policies on the same traffic, paired by seed.
+    """Compares buffer policies on equal traffic, paired by seed.
 
     The scenario's policy keeps its parameters; all other policies have their defaults.
 
@@ -279,33 +279,33 @@ def compare(
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     policies
-        Names of the policies, the baseline first. ``"all"`` means the policy of the scenario, then
-        every other built-in policy that fits. The default without variants is ``dt``, ``cs`` and
-        ``abm``.
+        Names of the policies, the baseline first.
+        ``"all"`` means the policy of the scenario, then every other built-in policy that fits.
+        The default without variants is ``dt``, ``cs`` and ``abm``.
     variants
         Policies with parameters and other changes to the scenario, such as ``"dt(alpha=0.5)"``,
-        ``"deep: dt + switch.buffer=2 MB"`` or ``"mine.py:FairShare(part=0.5)"``. Classes of custom
-        policies are variants, too. Variants follow ``policies`` in the comparison.
+        ``"deep: dt + switch.buffer=2 MB"`` or ``"mine.py:FairShare(part=0.5)"``. Classes of
+        custom policies are variants, too. Variants follow ``policies`` in the comparison.
         ``docs/reference/scenarios.md`` has the grammar.
     seeds
         Number of seeds, counted from the seed of the scenario upwards.
     out
-        Folder of the results, in the format of the command line: ``<policy>/seed-<n>`` and the
-        report. Finished runs in the folder are reused, except runs from before the last change of a
-        custom class. The comparison includes all earlier runs of the same scenario. By default,
-        results are in a temporary folder that is removed with the returned comparison.
+        Folder of the results, in the format of the command line: ``<policy>/seed-<n>``
+        and the report. Finished runs in the folder are reused, except runs from before the last
+        change of a custom class. The comparison includes all earlier runs of the same scenario.
+        By default, results are in a temporary folder that is removed with the returned comparison.
     replace
         First remove runs of a different scenario from ``out``.
     executor
         Place where runs execute, as for :func:`sweep`.
     jobs
-        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
-        cores.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``;
+        by default the number of cores.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
-        A bar (``True``), no progress (``False``), or a function that is called with a
-        :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called
+        with a :class:`Progress`.
 
     Raises
     ------
@@ -314,12 +314,12 @@ def compare(
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If a run fails. The other runs are complete and in the attribute ``comparison`` of the
-        error. A repeated call with the same ``out`` executes only missing runs. If a variant has an
-        invalid scenario, the error has this attribute, too.
+        If a run fails. The other runs are complete and in the attribute ``comparison``
+        of the error. A repeated call with the same ``out`` executes only missing runs.
+        If a variant has an invalid scenario, the error has this attribute, too.
     ResultsError
-        If ``out`` has content other than runs of this scenario; ``replace`` allows runs of a
-        different scenario. Also if a policy is given twice.
+        If ``out`` has content other than runs of this scenario; ``replace`` allows runs
+        of a different scenario. Also if a policy is given twice.
 
     Examples
     --------

@@ -60,13 +60,13 @@ class CongestionControl(Custom):
     ``congestion_control = { name = "mine", gain = 0.1 }`` below ``[[transport]]``.
 
     Windows are in segments. ``window`` is the window of the flow; changes take effect when the
-    method returns. A method that is not defined is never called, except :meth:`on_congestion`. A
-    control must be deterministic: no clock, no random numbers.
+    method returns. A method that is not defined is never called, except :meth:`on_congestion`.
+    A control must be deterministic: no clock, no random numbers.
     """
 
     name: ClassVar[str]
-    """Name of the congestion control in scenarios: lower-case letters and digits joined by
-    ``-``."""
+    """Name of the congestion control in scenarios: lower-case letters
+    and digits joined by ``-``."""
     uses_ecn: ClassVar[bool] = False
     """Whether the flow's packets are ECN-capable, so that switches mark instead of drop them."""
     wants_telemetry: ClassVar[bool] = False
@@ -74,8 +74,8 @@ class CongestionControl(Custom):
     governs_window: ClassVar[bool] = False
     """Whether the control alone sets the window, also during recovery from losses.
 
-    After a timeout, the window is still one segment until the next ACK. Queue pairs (RDMA) accept
-    only such controls.
+    After a timeout, the window is still one segment until the next ACK.
+    Queue pairs (RDMA) accept only such controls.
     """
     starts_at_line_rate: ClassVar[bool] = False
     """Whether flows start with one bandwidth-delay product in flight by default."""
@@ -116,9 +116,9 @@ class CongestionControl(Custom):
         """Called when the flow must slow down while ``flight`` segments are in the network.
 
         The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
-        unless the class :attr:`governs_window`. By default, the threshold follows NewReno. After a
-        loss or a timeout it is half the flight, after a mark half the window. It is at least two
-        segments.
+        unless the class :attr:`governs_window`. By default, the threshold follows NewReno.
+        After a loss or a timeout it is half the flight, after a mark half the window.
+        It is at least two segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)

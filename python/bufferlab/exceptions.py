@@ -183,12 +183,12 @@ class PolicyError(RunError):
         self.priority = priority
         """Priority of the queue in the call; ``None`` for a call without a queue."""
         self.time_ps = time_ps
-        """Simulated time (ps)."""
+        """Simulated time of the failure (ps)."""
         self.method = method
         """Name of the policy's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception of the
-        policy."""
+        """Traceback as text, also from another process; empty without an exception
+        of the policy."""
 
 
 class MarkingError(RunError):
@@ -213,13 +213,13 @@ class MarkingError(RunError):
         self.rule = rule
         """Name of the failed marking rule."""
         self.switch = switch
-        """Name of the switch."""
+        """Name of the switch with the marking rule."""
         self.port = port
         """Egress port of the packet in the call."""
         self.priority = priority
         """Priority of the packet's queue."""
         self.time_ps = time_ps
-        """Simulated time (ps)."""
+        """Simulated time of the failure (ps)."""
         self.traceback = traceback
         """Traceback as text, also from another process; empty without an exception of the rule."""
 
@@ -253,12 +253,12 @@ class ControlError(RunError):
         self.dst = dst
         """Name of the receiving host."""
         self.time_ps = time_ps
-        """Simulated time (ps)."""
+        """Simulated time of the failure (ps)."""
         self.method = method
         """Name of the control's method that failed."""
         self.traceback = traceback
-        """Traceback as text, also from another process; empty without an exception of the
-        control."""
+        """Traceback as text, also from another process; empty without an exception
+        of the control."""
 
 
 class WorkloadError(RunError):

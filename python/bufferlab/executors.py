@@ -1,14 +1,14 @@
 """Execution of runs: in this process, in other processes of this machine, or on an executor.
 
-An executor is any object with ``submit(function, *arguments)`` that returns a future with
-``result()``, ``cancel()`` and ``add_done_callback(function)``. Examples are the executors of
-:mod:`concurrent.futures`, and ``dask.distributed.Client`` with every deployment of Dask (local,
-SLURM, Kubernetes, YARN).
+An executor is any object with ``submit(function, *arguments)`` that returns a future
+with ``result()``, ``cancel()`` and ``add_done_callback(function)``.
+Examples are the executors of :mod:`concurrent.futures`, and ``dask.distributed.Client``
+with every deployment of Dask (local, SLURM, Kubernetes, YARN).
 
 A worker receives a :class:`Unit`: the resolved scenario with the files that it refers to,
-independent of this machine. The worker returns the content of the result folder, so no shared file
-system is necessary. A run depends only on its unit, so the result is the same on every worker and
-after every retry.
+independent of this machine.
+The worker returns the content of the result folder, so no shared file system is necessary.
+A run depends only on its unit, so every worker and every retry gives an equal result.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Executor(Protocol):
 ExecutorOption = Union[Executor, Literal["threads", "processes"]]
 """The place where runs execute.
 
-``"threads"`` means this process, with one thread per run. Threads wait for the interpreter only
-for the decisions of custom classes in Python. ``"processes"`` means new processes of this
-machine; a script then needs ``if __name__ == "__main__":``. The caller creates and closes an
-executor.
+``"threads"`` means this process, with one thread per run.
+Threads wait for the interpreter only for the decisions of custom classes in Python.
+``"processes"`` means new processes of this machine.
+A script then needs ``if __name__ == "__main__":``. The caller creates and closes an executor.
 """
 
 
@@ -95,8 +95,8 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
     Returns ``None`` if the worker wrote the files to ``unit.folder``.
 
-    ``attempt`` makes the arguments of every retry different. Some executors cache results and
-    failures by argument.
+    ``attempt`` makes the arguments of every retry different.
+    Some executors cache results and failures by argument.
     """
     with _desk(unit) as (desk, loaded):
         folder = Path(unit.folder) if unit.folder is not None else desk / "run"
@@ -139,12 +139,12 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 class _Processes:
     """A pool of processes on this machine.
 
-    When one process dies, the whole pool of the standard library is unusable. The next submission
-    then makes a new pool.
+    When one process dies, the whole pool of the standard library is unusable.
+    The next submission then makes a new pool.
     """
 
-    #: Time in which an interrupted worker must end its run and remove its files (s). Then the
-    #: worker is killed, because a custom class may never return.
+    #: Time in which an interrupted worker must end its run and remove its files (s).
+    #: A slower worker is killed, because a custom class may never return.
     GRACE = 2.0
 
     def __init__(self, workers: int | None) -> None:
@@ -153,7 +153,7 @@ class _Processes:
         self._pool = self._new()
 
     def _new(self) -> ProcessPoolExecutor:
-        # Spawn, because forking a process with threads is not safe.
+        # Spawn processes, because forking a process with threads is not safe.
         spawn = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, mp_context=spawn, initializer=_heed_interruptions)
 
@@ -332,9 +332,9 @@ def _opened(how: How) -> Iterator[Executor]:
 def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException | None]:
     """Executes all jobs and stores their results as they arrive.
 
-    Returns the error of each job, or ``None``, in the order of the jobs. Errors of the scenario or
-    of the simulation are not retried. Other failures, such as a dead worker or a full disk, are
-    retried up to ``retries`` times.
+    Returns the error of each job, or ``None``, in the order of the jobs.
+    Errors of the scenario or of the simulation are not retried.
+    Other failures, such as a dead worker or a full disk, are retried up to ``retries`` times.
     """
     if how.executor == "threads":
         return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
@@ -408,8 +408,8 @@ class _Courier:
     ) -> None:
         """Makes a courier for ``count`` jobs.
 
-        A worker calls ``work`` with the ``arguments`` of the job's index and the number of the
-        attempt. The courier calls ``store`` with the index and the result.
+        A worker calls ``work`` with the ``arguments`` of the job's index
+        and the number of the attempt. The courier calls ``store`` with the index and the result.
         """
         self._executor = executor
         self._work = work
@@ -469,8 +469,8 @@ class _Courier:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is not an `Exception`. A scheduler may cancel units without a
-            # request.
+            # `CancelledError` is not an `Exception`.
+            # A scheduler may cancel units without a request.
             return error
         return None
 

@@ -1,7 +1,7 @@
 """Explanations of drops, marks and evictions.
 
-An explanation has the limit that was exceeded, the queues that occupied the buffer, and the verdict
-of every other policy.
+An explanation has the limit that was exceeded, the queues that occupied the buffer,
+and the verdict of every other policy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def explain(
     nth: int = 1,
     count: int = 1,
 ) -> list[dict[str, Any]]:
-    """Runs a scenario up to an event and explains the event. A seed always gives the same packets.
+    """Runs a scenario up to an event and explains the event. A seed always gives equal packets.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def explain(
     Returns
     -------
     list of dict
-        A dictionary per event, with the keys of ``explanations.json``: the packet, the exceeded
-        limit, the occupancy of the buffer by queue, and the ``opinions`` of every registered
-        policy. ``left_out`` lists the policies that cannot be built for the switch, with the
-        reason.
+        A dictionary per event, with the keys of ``explanations.json``:
+        the packet, the exceeded limit, the occupancy of the buffer by queue,
+        and the ``opinions`` of every registered policy.
+        ``left_out`` lists the policies that cannot be built for the switch, with the reason.
 
     Raises
     ------

@@ -35,12 +35,12 @@ __all__ = ["Markable", "MarkingRule", "custom_marking_rules"]
 class MarkingRule(Custom):
     """Base class of custom marking rules. A subclass has a :attr:`name` and :meth:`marks`.
 
-    Every switch has one instance of the class, or one per memory if the switch has several
-    memories.
+    Every switch has one instance of the class, or one per memory
+    if the switch has several memories.
 
-    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`. In
-    scenarios, they are keys of ``[switch.ecn]`` beside ``kind`` and ``priorities``. A rule must be
-    deterministic: no clock, and no random numbers except from ``self.switch.seed``.
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`.
+    In scenarios, they are keys of ``[switch.ecn]`` beside ``kind`` and ``priorities``.
+    A rule must be deterministic: no clock, and no random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]

@@ -1,7 +1,7 @@
 """Plots of runs, comparisons, sweeps and theory.
 
-Every function draws into ``ax``, or into a new figure, and returns the axes. matplotlib is an
-extra: ``pip install 'bufferlab[plot]'``.
+Every function draws into ``ax``, or into a new figure, and returns the axes. matplotlib
+is an extra: ``pip install 'bufferlab[plot]'``.
 
 >>> import bufferlab
 >>> comparison = bufferlab.compare("star-incast", policies=["dt", "cs", "abm"], seeds=3)
@@ -135,8 +135,8 @@ def cdf(
     runs
         Runs to draw, of the type :data:`Runs`.
     column
-        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or another
-        numeric column of the table.
+        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries,
+        or another numeric column of the table.
     table
         Name of the table: ``flows`` or ``queries``.
     traffic_class
@@ -232,8 +232,8 @@ def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax:
     Parameters
     ----------
     run
-        The run to draw. Its scenario selects the sampled switches and the interval
-        (``output.sample_interval``).
+        The run to draw.
+        Its scenario selects the sampled switches and the interval (``output.sample_interval``).
     switch
         Name of a switch; by default all sampled switches.
     percent
@@ -299,8 +299,8 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
     metric
         Stable name of the metric.
     x
-        Key of the horizontal axis; by default the first varied key. Values such as ``"10 Gb/s"``
-        are placed by their number.
+        Key of the horizontal axis; by default the first varied key.
+        Values such as ``"10 Gb/s"`` are placed by their number.
     """
     from .sweeps import Sweep as Grid
 

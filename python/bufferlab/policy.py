@@ -53,7 +53,7 @@ class Switch:
     """The properties of a switch that a policy sees when the switch is built."""
 
     capacity: int
-    """The shared buffer B (bytes)."""
+    """Size of the shared buffer B (bytes)."""
     port_rates: tuple[int, ...]
     """Rate of every port of the switch (bits per second)."""
     queues_per_port: int
@@ -87,13 +87,13 @@ class Policy(Custom):
 
     All other methods are optional; a method that the class does not define is never called.
 
-    Annotated attributes with a default are parameters. A scenario sets ``alpha: float = 0.5`` with
-    ``policy = { name = "mine", alpha = 1.0 }``; the loader checks the value, and the policy reads
-    it as ``self.alpha``. See :func:`param` for sizes, times, words and ranges.
+    Annotated attributes with a default are parameters. A scenario sets ``alpha:
+    float = 0.5`` with ``policy = { name = "mine", alpha = 1.0 }``; the loader checks the value,
+    and the policy reads it as ``self.alpha``. See :func:`param` for sizes, times, words and ranges.
 
     ``buffer`` shows the state before the reported event unless the method states otherwise.
-    ``buffer`` can be read only during the call. A policy must be deterministic: no clock, and no
-    random numbers except from ``self.switch.seed``.
+    ``buffer`` can be read only during the call. A policy must be deterministic:
+    no clock, and no random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
@@ -141,8 +141,8 @@ class Policy(Custom):
     def next_timeout(self) -> int | None:
         """The time of the next call of :meth:`handle_timeout` (ps); ``None`` without a timeout.
 
-        The method is called when the switch is built and after every ``handle_timeout``. While the
-        result is ``None``, it is also called after every arrival.
+        The method is called when the switch is built and after every ``handle_timeout``.
+        While the result is ``None``, it is also called after every arrival.
         """
         return None
 
@@ -169,7 +169,7 @@ class Policy(Custom):
     def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
         """The queue (from 0) of the egress port that a packet joins; by default its priority.
 
-        Called before :meth:`admit`.
+        The method is called before :meth:`admit`.
         """
         return priority
 
@@ -256,9 +256,9 @@ class Trial:
 def trial(policy: PolicyLike, *, arrivals: int = 1_000_000, seed: int = 1, **parameters: Any) -> Trial:
     """Runs a policy on random arrivals at one switch, and measures its cost per decision.
 
-    The switch has 8 ports, 2 queues per port and a buffer of 200 KB; half of the traffic goes to
-    two of the ports. The same seed gives the same arrivals, so the verdicts of two policies can be
-    compared one by one.
+    The switch has 8 ports, 2 queues per port and a buffer of 200 KB;
+    half of the traffic goes to two of the ports.
+    Equal seeds give equal arrivals, so the verdicts of two policies can be compared one by one.
 
     >>> trial("dt", arrivals=1000).verdicts == trial("dt", arrivals=1000).verdicts
     True

@@ -32,8 +32,7 @@ class Progress:
 ProgressOption = Union[bool, Callable[[Progress], object], None]
 """Kind of progress: ``True`` is a bar on stderr, ``None`` a bar if stderr is a terminal.
 
-``False`` shows no progress. A function is called about ten times a second with a
-:class:`Progress`.
+``False`` shows no progress. A function is called about ten times a second with a :class:`Progress`.
 """
 
 
@@ -57,8 +56,8 @@ class _Bar:
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
     """Makes the callback that reports progress; returns ``None`` without progress.
 
-    The arguments of the callback are the sum of the finished fractions, the number of complete
-    runs, the packet-hops and the number of runs.
+    The arguments of the callback are the sum of the finished fractions,
+    the number of complete runs, the packet-hops and the number of runs.
     """
     if option is not None and not callable(option):
         option = _arguments.instance("progress", option, bool, "True, False, None or a function")

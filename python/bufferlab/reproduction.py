@@ -38,8 +38,8 @@ class JudgedClaim:
     claim: str
     """Id of the judged statement."""
     verdict: str
-    """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``, ``NULL``,
-    ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
+    """``STRONG``, ``PASS``, ``CORRECTED``, ``OVERSHOOT``, ``PARTIAL``, ``INCONCLUSIVE``,
+    ``NULL``, ``FAIL``, ``NOT-CHECKABLE``, ``NOT-RUN`` or ``VOID``."""
     measured: str
     """The measured values on which the verdict depends."""
     note: str | None
@@ -94,7 +94,7 @@ def reproduce(
 ) -> list[Reproduction]:
     """Reproduces figures and tables of the papers and judges the statements of the papers.
 
-    The command ``bufferlab reproduce`` runs the same code.
+    The command ``bufferlab reproduce`` runs this code, too.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ def reproduce(
     out
         Folder of the results; finished runs in the folder are reused.
     scale
-        ``"quick"`` takes minutes. ``"paper"`` has the size of the papers' experiments and takes
-        hours.
+        ``"quick"`` takes minutes.
+        ``"paper"`` has the size of the papers' experiments and takes hours.
     profile
         Reading of details that the paper leaves open; by default the profile of the experiment.
     seeds
@@ -112,20 +112,20 @@ def reproduce(
     registry
         Path of a folder with custom experiments.
     first_seed
-        Offset that is added to the seeds of the scenarios. Verdicts with an offset are shown but
-        not recorded.
+        Offset that is added to the seeds of the scenarios.
+        Verdicts with an offset are shown but not recorded.
     executor
-        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or
-        any object with ``submit``, such as a ``dask.distributed.Client``. Workers return only the
-        required numbers, which are stored as they arrive.
+        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine,
+        or any object with ``submit``, such as a ``dask.distributed.Client``.
+        Workers return only the required numbers, which are stored as they arrive.
     jobs
-        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
-        cores.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``;
+        by default the number of cores.
     retries
         Number of further attempts on other workers after a worker dies.
     progress
-        A bar (``True``), no progress (``False``), or a function that is called with a
-        :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called
+        with a :class:`Progress`.
 
     Examples
     --------

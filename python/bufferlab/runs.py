@@ -1,4 +1,4 @@
-"""Single runs: scenarios in, tables and numbers out."""
+"""Executes single runs, and gives access to their tables and numbers."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Summary(Mapping[str, "float | None"]):
         self.metrics = metrics
         """Descriptions of the numbers, in the order of reports."""
         self.details: dict[str, Any] = details
-        """All details of the run, nested: flows by group, queries, bursts, ports, occupancy,
-        links."""
+        """All details of the run, nested: flows by group, queries, bursts, ports,
+        occupancy, links."""
 
     def metric(self, id: str) -> Metric:
         """The description of the number ``id``."""
@@ -101,10 +101,10 @@ def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
 class Run:
     """A finished run: its tables, its summary and its scenario.
 
-    Tables are read when they are first used, and cached. A run without ``out`` has a temporary
-    folder, which is removed with the last object that refers to it. Pickling such a run copies its
-    files (at most 256 MiB) into the pickle. If the run has ``out``, the pickle has only the path of
-    its folder.
+    Tables are read when they are first used, and cached.
+    A run without ``out`` has a temporary folder, which is removed with the last object
+    that refers to it. Pickling such a run copies its files (at most 256 MiB) into the pickle.
+    If the run has ``out``, the pickle has only the path of its folder.
     """
 
     def __init__(
@@ -177,8 +177,8 @@ class Run:
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName | str) -> Table:
-        """The table called ``name``; ``packets`` exists only if the scenario has
-        ``output.packets``.
+        """The table called ``name``; ``packets`` exists only if the scenario
+        has ``output.packets``.
 
         Raises
         ------
@@ -276,21 +276,21 @@ def run(
     seed
         Seed of the run; by default the seed of the scenario.
     variant
-        A policy with parameters and other changes to the scenario, in the syntax of
-        :func:`compare`: ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``, or the class of a
-        custom policy.
+        A policy with parameters and other changes to the scenario, in the syntax
+        of :func:`compare`: ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``,
+        or the class of a custom policy.
     out
-        Folder of the results, in the format of the command line, with ``report.html``. An earlier
-        run of the same scenario in the folder is overwritten. By default, results are in a
-        temporary folder that is removed with the returned run.
+        Folder of the results, in the format of the command line, with ``report.html``.
+        An earlier run of the same scenario in the folder is overwritten.
+        By default, results are in a temporary folder that is removed with the returned run.
     replace
         Whether to overwrite results of a different scenario in ``out``, too.
     verify
-        Whether to check packet conservation and the ledger after every event, not only at the end
-        (slow).
+        Whether to check packet conservation and the ledger after every event,
+        not only at the end (slow).
     progress
-        A bar (``True``), no progress (``False``), or a function that is called with a
-        :class:`Progress`; by default a bar on a terminal.
+        A bar (``True``), no progress (``False``), or a function that is called
+        with a :class:`Progress`; by default a bar on a terminal.
 
     Raises
     ------

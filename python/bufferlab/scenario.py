@@ -27,8 +27,8 @@ class Scenario:
     """A network, its switches and its traffic. A scenario is immutable; a change makes a new one.
 
     The keys are the keys of scenario files (``docs/reference/scenarios.md``). Quantities are text
-    with a unit, tables are dictionaries, and ``[[workload]]`` is a list of dictionaries. The
-    scenario is read when it is first needed, or by :meth:`check`.
+    with a unit, tables are dictionaries, and ``[[workload]]`` is a list of dictionaries.
+    The scenario is read when it is first needed, or by :meth:`check`.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Scenario:
     name
         Name of the scenario, if ``tables`` has none.
     folder
-        Folder to which paths in the scenario (``extends``, ``flows``) are relative; by default the
-        current folder.
+        Folder to which paths in the scenario (``extends``, ``flows``) are relative;
+        by default the current folder.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class Scenario:
     def set(self, key: str, value: Value) -> Scenario:
         """A copy of the scenario with another value of ``key``, like ``--set`` on the command line.
 
-        ``key`` is a dotted key. A list entry is given by number or name: ``workload.0.load``,
-        ``workload.web_search.load``. A table is merged with the existing table. A different policy
-        starts from its defaults.
+        ``key`` is a dotted key. A list entry is given by number or name:
+        ``workload.0.load``, ``workload.web_search.load``.
+        A table is merged with the existing table. A different policy starts from its defaults.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
         >>> abm = star.set("switch.policy", {"name": "abm", "alpha": 0.25})
@@ -184,8 +184,8 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the scenario has mistakes. The error lists all of them with file, line, key and
-            advice.
+            If the scenario has mistakes.
+            The error lists all of them with file, line, key and advice.
         RunError
             If the scenario can be read, but its network cannot be built.
         """
@@ -228,8 +228,8 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # The pickle names files by absolute path. It also contains their content, for a process
-        # that cannot find the files, and the custom classes.
+        # The pickle names files by absolute path. It also contains their content,
+        # for a process that cannot find the files, and the custom classes.
         packed, resolved = None, None
         try:
             loaded = self._load()

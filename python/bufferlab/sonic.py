@@ -63,7 +63,7 @@ class Finding:
     name: str
     """Name of the rule."""
     severity: str
-    """``error``, ``warning`` or ``info``."""
+    """Severity of the finding: ``error``, ``warning`` or ``info``."""
     message: str
     """Description of the problem, with numbers."""
     place: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Difference:
     plain: Mapping[str, Any]
     """Changes, new findings and resolved findings, as in ``bufferlab sonic diff --json``."""
     text: str
-    """The difference as text."""
+    """The difference between two configurations as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -153,8 +153,8 @@ class Recommendation:
     choice: str
     """Label of the choice.
 
-    The label is ``today`` if no choice is significantly better. The label is ``none`` if today's
-    setting loses lossless packets and no other choice is safe.
+    The label is ``today`` if no choice is significantly better.
+    The label is ``none`` if today's setting loses lossless packets and no other choice is safe.
     """
     reasons: tuple[str, ...]
     """Reasons for the recommended choice."""
@@ -202,9 +202,9 @@ class WhatIf:
         seeds
             Number of seeds.
         out
-            Folder of the scenario (``what-if.toml``) and of the runs (``compare``), in the format
-            of the command line. The default is a temporary folder that is removed with the returned
-            recommendation.
+            Folder of the scenario (``what-if.toml``) and of the runs (``compare``),
+            in the format of the command line.
+            The default is a temporary folder that is removed with the returned recommendation.
         replace
             Whether to remove runs of a different scenario from the folder first.
         jobs
@@ -279,8 +279,8 @@ class Probe:
         return answer
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
-        """Keeps ``count`` packets of a priority group in the switch, also when the switch is
-        emptied.
+        """Keeps ``count`` packets of a priority group in the switch, also
+        when the switch is emptied.
 
         A tester of a headroom pool fills one priority group after another in this way.
         """
@@ -307,8 +307,8 @@ class Probe:
     ) -> tuple[bool, bool]:
         """Sends ``value`` packets; returns success, and whether the threshold was reached.
 
-        For ``pfc_xon``, ``dst_port_b=`` is the port whose packets remain when ``dst_port`` is
-        drained.
+        For ``pfc_xon``, ``dst_port_b=`` is the port whose packets remain
+        when ``dst_port`` is drained.
         """
         answer = self.request(
             op="check",
@@ -369,8 +369,8 @@ class Configuration:
         return tuple(_finding(plain) for plain in found)
 
     def predict(self, *, packet_bytes: int = 64) -> Prediction:
-        """Predicts where the chip pauses, drops and resumes, for packets of ``packet_bytes``
-        (bytes).
+        """Predicts where the chip pauses, drops and resumes, for packets
+        of ``packet_bytes`` (bytes).
 
         Raises
         ------
@@ -428,23 +428,23 @@ class Configuration:
         Parameters
         ----------
         against
-            Another configuration of the same ports.
+            Another configuration to compare, for equal ports.
         traffic
-            ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
+            Kind of traffic: ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
         leaves
             Number of leaf switches of a leaf–spine network with half as many spines; every switch
             has this configuration. By default, the network is one switch with a host at every port.
         load
             Offered load as a fraction of the rate of the host links.
         fan_in
-            Number of servers that answer a client simultaneously; by default 32, or all other
-            hosts.
+            Number of servers that answer a client simultaneously; by default 32,
+            or all other hosts.
         request
-            Total size of the answers to a query (``"2 MB"``, or bytes); by default a quarter of the
-            shared buffer.
+            Total size of the answers to a query (``"2 MB"``, or bytes);
+            by default a quarter of the shared buffer.
         duration
-            Duration in which flows start (``"20 ms"``, or seconds). The default duration gives
-            about 2.5 million packet-hops.
+            Duration in which flows start (``"20 ms"``, or seconds).
+            The default duration gives about 2.5 million packet-hops.
 
         Raises
         ------
@@ -564,9 +564,9 @@ class Tuner:
     lossless
         Whether to tune lossless groups, too, which moves their pause thresholds.
     journal
-        File that stores the configured values while other values are applied. If a tuner was
-        killed, the values from its journal are restored first. The default is a file in the current
-        folder with the address in its name.
+        File that stores the configured values while other values are applied.
+        If a tuner was killed, the values from its journal are restored first.
+        The default is a file in the current folder with the address in its name.
 
     Raises
     ------
@@ -625,8 +625,8 @@ class Tuner:
         Parameters
         ----------
         at
-            Time at which the counters are read (seconds, from any origin); by default the current
-            time.
+            Time at which the counters are read (seconds, from any origin);
+            by default the current time.
         """
         now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
         events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))

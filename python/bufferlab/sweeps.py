@@ -35,9 +35,9 @@ __all__ = ["Sweep", "sweep"]
 class Sweep:
     """The results of a sweep: a folder with a run for every point, policy and seed.
 
-    ``Sweep(folder)`` opens a finished sweep of Python or of the command line. Pickling a sweep
-    without ``out`` copies its runs (at most 256 MiB) into the pickle. If the sweep has ``out``, the
-    pickle has only the path of its folder.
+    ``Sweep(folder)`` opens a finished sweep of Python or of the command line.
+    Pickling a sweep without ``out`` copies its runs (at most 256 MiB) into the pickle.
+    If the sweep has ``out``, the pickle has only the path of its folder.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class Sweep:
         self.folder = _arguments.path("folder", folder)
         """Folder with the runs of the sweep, ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
-        """The varied keys."""
+        """The keys that the sweep varies."""
         self.text = _arguments.text("text", text)
         """The headline metrics as text; empty if the sweep was opened from a folder."""
         self.kept = kept
@@ -68,12 +68,12 @@ class Sweep:
         self.keys, self.text, self.kept = state["keys"], state["text"], state["kept"]
 
     def table(self) -> Table:
-        """A data table with one row per point, metric and policy: varied keys, mean, interval, and
-        the change against the baseline.
+        """A data table with one row per point, metric and policy: varied keys, mean,
+        interval, and the change against the baseline.
 
         A key whose values are all numbers has a numeric column. A key whose values are all booleans
-        has a boolean column. Sizes, rates and times have a text column and a second column in base
-        units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
+        has a boolean column. Sizes, rates and times have a text column and a second column in
+        base units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
         """
         words = [*self.keys, "metric", "group", "label", "unit", "policy"]
         numbers = ["mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high"]
@@ -94,8 +94,8 @@ class Sweep:
         return Table(pyarrow.table(columns), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
-        """The points of the sweep that have results: comparisons, by the name of the point's
-        folder.
+        """The points of the sweep that have results: comparisons, by the name
+        of the point's folder.
 
         Points of an earlier sweep over other keys in the same folder are not included.
         """
@@ -164,23 +164,23 @@ def sweep(
     replace
         First remove runs of a different scenario at the points of this sweep.
     executor
-        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or
-        any object with ``submit``, such as a ``dask.distributed.Client``. Results are stored as
-        they arrive.
+        Place where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine,
+        or any object with ``submit``, such as a ``dask.distributed.Client``.
+        Results are stored as they arrive.
     jobs
-        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
-        cores.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``;
+        by default the number of cores.
     retries
-        Number of further attempts after a worker dies or cannot write its results. A run with an
-        invalid scenario is not retried.
+        Number of further attempts after a worker dies or cannot write its results.
+        A run with an invalid scenario is not retried.
     shared
-        Whether workers see the folder ``out`` under the same path. Workers then write the results
-        to ``out`` and return nothing.
+        Whether the folder ``out`` has an equal path on every worker.
+        Workers then write the results to ``out`` and return nothing.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
-        A bar (``True``), no progress (``False``), or a function that is called with a
-        :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called
+        with a :class:`Progress`.
 
     Raises
     ------
@@ -190,8 +190,8 @@ def sweep(
     ScenarioError
         If the scenario is invalid at every point.
     SweepError
-        If runs fail. The other runs are complete and in :attr:`SweepError.sweep`. A repeated call
-        with the same ``out`` executes only missing runs.
+        If runs fail. The other runs are complete and in :attr:`SweepError.sweep`.
+        A repeated call with the same ``out`` executes only missing runs.
 
     Examples
     --------

@@ -23,8 +23,8 @@ __all__ = ["Table", "TableName"]
 class Table:
     """A table in Arrow's memory format. A column's name ends with its unit; it has a description.
 
-    Libraries that read Arrow accept the table (``__arrow_c_stream__``); :attr:`arrow` is the
-    ``pyarrow.Table``.
+    Libraries that read Arrow accept the table (``__arrow_c_stream__``);
+    :attr:`arrow` is the ``pyarrow.Table``.
 
     >>> from bufferlab import run
     >>> flows = run("scenarios/star-incast.toml").flows

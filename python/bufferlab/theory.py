@@ -1,8 +1,8 @@
 """Calculators for results of the papers, with derivations, and the papers' analytical figures.
 
-Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base units
-(bytes, bits per second, seconds). Numbers are rounded to whole bytes, bits per second and
-picoseconds. Every calculator returns a :class:`Derivation`: print it, or read its numbers.
+Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base
+units (bytes, bits per second, seconds). Numbers are rounded to whole bytes, bits per second
+and picoseconds. Every calculator returns a :class:`Derivation`: print it, or read its numbers.
 
 >>> from bufferlab import theory
 >>> answer = theory.burst_tolerance(policy="dt", ports=32, queues=8, congested=4)
@@ -59,7 +59,7 @@ class Series:
     x: tuple[float, ...]
     """Horizontal coordinates."""
     y: tuple[float, ...]
-    """Vertical coordinates of the points; there are as many as in :attr:`x`."""
+    """Vertical coordinates of the points, one for every value of :attr:`x`."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Tuning: finds the parameters of a policy that optimise an objective.
 
-Optuna makes proposals of parameters. All proposals and the unchanged scenario run with equal
-seeds, and therefore with equal arrivals. The best value of many proposals is biased. So
-:meth:`Tuning.confirm` measures it again with new seeds.
+Optuna makes proposals of parameters. All proposals and the unchanged scenario run with equal seeds,
+and therefore with equal arrivals. The best value of many proposals is biased.
+So :meth:`Tuning.confirm` measures it again with new seeds.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Real:
     high: float
     """Highest value."""
     log: bool = False
-    """Whether to search on a logarithmic scale, for parameters over orders of magnitude, such as
-    α."""
+    """Whether to search on a logarithmic scale, for parameters over orders of magnitude,
+    such as α."""
     unit: str = ""
     """Unit of both bounds, if the key needs one: ``KB``, ``us``, ``Gb/s``."""
 
@@ -80,7 +80,7 @@ class Whole:
     high: int
     """Highest value."""
     step: int = 1
-    """Difference between neighbouring values; 1 with ``log``."""
+    """Difference between neighbouring values; not used on a logarithmic scale."""
     log: bool = False
     """Whether to search on a logarithmic scale."""
     unit: str = ""
@@ -100,7 +100,7 @@ class OneOf:
 
     def __init__(self, *values: Value) -> None:
         self.values = values
-        """The values to choose from."""
+        """The values among which the search chooses."""
 
     def written(self, value: int) -> Value:
         """Returns the value at an index of :attr:`values`."""
@@ -227,8 +227,8 @@ class Tuning:
     def table(self) -> Table:
         """A data table with one row per proposal, after a row for the unchanged scenario.
 
-        The columns are the values as in :meth:`Sweep.table`, the mean of every objective over the
-        seeds, and the error.
+        The columns are the values as in :meth:`Sweep.table`, the mean of every
+        objective over the seeds, and the error.
         """
         rows = [self.baseline, *self.trials]
         columns: dict[str, Any] = {"number": [trial.number for trial in rows]}
@@ -240,8 +240,8 @@ class Tuning:
         return Table(pa.table(columns), name="trials")
 
     def confirm(self, *, seeds: int = 5, progress: ProgressOption = None) -> Confirmation:
-        """Measures the best proposal and the unchanged scenario again, on seeds that the search did
-        not use.
+        """Measures the best proposal and the unchanged scenario again,
+        on seeds that the search did not use.
 
         Raises
         ------
@@ -272,8 +272,8 @@ class Tuning:
         Parameters
         ----------
         x, y
-            Metrics of the search. By default, ``y`` is the first objective. ``x`` is by default the
-            second objective, or the first metric of ``watch``.
+            Metrics of the search. By default, ``y`` is the first objective.
+            ``x`` is by default the second objective, or the first metric of ``watch``.
         ax
             Axes that receive the plot; by default a new figure.
         """
@@ -339,9 +339,9 @@ def tune(
 ) -> Tuning:
     """Searches for the parameters that optimise an objective.
 
-    Equal calls make equal proposals: the sampler is seeded, and the number of parallel runs has no
-    effect. With ``out``, an interrupted search resumes. A longer search reuses the runs of a
-    shorter search.
+    Equal calls make equal proposals: the sampler is seeded, and the number of
+    parallel runs has no effect. With ``out``, an interrupted search resumes.
+    A longer search reuses the runs of a shorter search.
 
     Parameters
     ----------
@@ -352,8 +352,8 @@ def tune(
     policy
         The policy to tune; by default the policy of the scenario.
     objective
-        A metric of :attr:`Run.summary`, or several metrics for a Pareto front. The search minimises
-        a metric if smaller values are better, and maximises it otherwise.
+        A metric of :attr:`Run.summary`, or several metrics for a Pareto front.
+        The search minimises a metric if smaller values are better, and maximises it otherwise.
     watch
         Further metrics that are recorded for every proposal, for plots.
     trials
@@ -361,8 +361,8 @@ def tune(
     seeds
         Number of seeds per proposal, counted from the seed of the scenario upwards.
     at_once
-        Number of proposals per batch. A larger batch uses more cores but learns later. The size of
-        the batch affects the proposals.
+        Number of proposals per batch. A larger batch uses more cores but learns later.
+        The size of the batch affects the proposals.
     sampler
         Sampler of Optuna; by default a seeded tree-structured Parzen estimator.
     jobs
@@ -377,8 +377,8 @@ def tune(
     ScenarioError
         If the scenario cannot be read, or the policy has no such parameter.
     BufferlabError
-        If the baseline fails or lacks a metric, or if an objective is neutral: neither smaller nor
-        larger values are better.
+        If the baseline fails or lacks a metric, or if an objective is neutral:
+        neither smaller nor larger values are better.
 
     Examples
     --------

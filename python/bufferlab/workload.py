@@ -65,13 +65,13 @@ class Network:
 class Workload(Custom):
     """Base class of custom workloads. A subclass has a :attr:`name` and :meth:`flows`.
 
-    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`. In
-    scenarios, they are keys of the table ``[[workload]]``.
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`.
+    In scenarios, they are keys of the table ``[[workload]]``.
     """
 
     name: ClassVar[str]
-    """Name (``kind``) of the workload in scenarios: lower-case letters and digits joined by
-    ``_``."""
+    """Name (``kind``) of the workload in scenarios: lower-case letters
+    and digits joined by ``_``."""
 
     network: Network
     """The network in which the workload runs."""

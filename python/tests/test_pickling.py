@@ -66,7 +66,7 @@ REFUSED = {"Ack", "Arrival", "Buffer", "Departure", "Hop", "Markable", "Probe", 
 """Classes that cannot be pickled: they show a moment of a run, or have a chip or a connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""Protocols that users implement."""
+"""Protocols, which users implement."""
 
 
 def public_classes() -> dict[str, type]:
@@ -95,8 +95,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
-    """Returns an object of every class, by the name of the class; results are in temporary
-    folders."""
+    """Returns an object of every class, by the name of the class; results are
+    in temporary folders."""
     for one in (own.Stored, own.Marks, own.Control, own.Pulse):
         bufferlab.register(one)
     watched = star.with_({"switch.policy": own.Stored, "switch.ecn": {"kind": own.Marks}, "transport.0.congestion_control": own.Control})

@@ -1,4 +1,4 @@
-"""The scenarios that come with the package."""
+"""Tests the scenarios in the package."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_what_is_there_is_not_run_again_and_values_can_be_added(star: Scenario, 
     seen: list[Progress] = []
     sweep(star, {"switch.buffer": ["200 KB", "300 KB"]}, out=out, progress=seen.append)
     assert seen[-1].runs == 1
-    # A sweep over another key has other points.
+    # A sweep over another key has other points in the folder.
     sweep(star, {"seed": [1, 2]}, out=out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("hard work")

@@ -1,8 +1,8 @@
-//! A repeatable benchmark: a fixed set of runs, as a page and as data.
+//! Runs a repeatable benchmark: a fixed set of runs, whose results are a page and a data file.
 //!
-//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. The run
-//! appends lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the
-//! machine and its load: compare only lines of one command.
+//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine.
+//! The run appends lines to the data (`xtask/bench.csv`), so earlier measurements stay.
+//! Times depend on the machine and its load: compare only lines of one command.
 
 use crate::program::{self, Build};
 use crate::{output, read, root};
@@ -57,7 +57,7 @@ pub(crate) struct Measured {
     seconds: Vec<f64>,
     /// Packet-hops per second of the median repetition.
     packet_hops_per_second: f64,
-    /// Median time to build the network (s).
+    /// Median time for building the network (s).
     built_seconds: f64,
     /// Peak memory of the process (MB); `None` if the system does not report it.
     peak_resident_mb: Option<u64>,

@@ -81,8 +81,8 @@ pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step of CI, and stops at the first failure. At the end, lists the steps and all
-/// skipped parts.
+/// Runs every step of CI, and stops at the first failure.
+/// At the end, lists the steps and all skipped parts.
 ///
 /// # Errors
 /// Names the failed step and the command that repeats it.
@@ -243,8 +243,8 @@ fn doc() -> Result<(), String> {
 
 /// Uses the program as a user would: prints help, runs twice with all checks, compares the results.
 ///
-/// The steps of a change use the program that the tests have built: the release build alone would
-/// take as long as all tests.
+/// The CI steps of a change use the program that the tests have built.
+/// The release build alone would take as long as all tests.
 ///
 /// # Errors
 /// Describes the program's wrong answer.
@@ -287,8 +287,8 @@ fn fuzz_step() -> Result<(), String> {
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Searches for failures in a build of this profile: "dev", which the tests have built, or
-/// "search", which is much faster.
+/// Searches for failures in a build of this profile: "dev", which the tests have built,
+/// or "search", which is much faster.
 ///
 /// # Errors
 /// If a case of the search fails.
@@ -297,8 +297,8 @@ pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     spawn(cargo(&run).args(options))
 }
 
-/// Runs all searches in turn for a given time. The program and the searches are built with the
-/// profile of searches.
+/// Runs all searches in turn for a given time.
+/// The program and the searches are built with the profile of searches.
 ///
 /// # Errors
 /// If a search finds a failure.

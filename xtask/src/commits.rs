@@ -1,7 +1,7 @@
 //! Rules for commit messages: a subject with the change, a body with the reasons.
 //!
-//! The rules apply to every commit after `SINCE`. `.githooks/commit-msg` checks a message before
-//! the commit is created.
+//! The rules apply to every commit after `SINCE`.
+//! `.githooks/commit-msg` checks a message before the commit is created.
 
 use crate::{output, read, root};
 use std::process::Command;
@@ -266,8 +266,8 @@ fn problems(message: &str, files: usize) -> Vec<String> {
     problems
 }
 
-/// Checks the commits since the rules were introduced. In a shallow clone without that history,
-/// nothing is checked.
+/// Checks the commits since the rules were introduced.
+/// In a shallow clone without that history, no commit is checked.
 ///
 /// # Errors
 /// If git fails.

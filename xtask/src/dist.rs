@@ -1,8 +1,8 @@
 //! Profile-guided builds: the program and the wheel, compiled with the profile of a training run.
 //!
-//! The training covers typical runs, not only those of benchmarks: several policies and transports,
-//! losses, marks, flow control, queries. Code that it does not cover is compiled for size, so
-//! unusual scenarios can become slower.
+//! The training covers typical runs, not only those of benchmarks:
+//! several policies and transports, losses, marks, flow control, queries. Code
+//! that the training does not cover is compiled for size, so unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
@@ -82,8 +82,8 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Path of the tool that merges profiles, from the compiler's components or the system. The tool
-/// and the compiler must have the same version of LLVM.
+/// Path of the tool that merges profiles, from the compiler's components or the system.
+/// The tool and the compiler must have the same version of LLVM.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

@@ -1,8 +1,8 @@
-//! Generates the files that are derived from the registries and records, and checks that they are
-//! up to date.
+//! Generates the files that are derived from the registries and records,
+//! and checks that they are up to date.
 //!
-//! Whole files and blocks inside written pages are created here if the registries know their text.
-//! Texts that only tests of other crates know are in `parts`.
+//! This module creates whole files, and blocks inside written pages, from the registries.
+//! Texts that only tests of other crates can compute are in `parts`.
 
 mod calculators;
 mod parts;
@@ -100,8 +100,8 @@ pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, 
     files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-/// All generated files: path relative to the root of the repository, and content. A page with
-/// generated blocks is listed as a whole, with the new blocks.
+/// All generated files: path relative to the root of the repository, and content.
+/// A page with generated blocks is listed as a whole, with the new blocks.
 ///
 /// # Errors
 /// If a page cannot be read or has lost its markers.
@@ -145,8 +145,8 @@ fn description(scenario: &str) -> Option<String> {
     Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
-/// Formats a JSON schema with sorted keys. Their order in `serde_json` depends on the features that
-/// other packages enable.
+/// Formats a JSON schema with sorted keys.
+/// Their order in `serde_json` depends on the features that other packages enable.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")

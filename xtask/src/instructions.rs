@@ -1,9 +1,9 @@
 //! Counts the instructions per packet-hop, and compares them with the recorded figures.
 //!
 //! Instructions do not depend on the machine's load, so a change of a few per cent is visible
-//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
-//! simulated durations. The cost of starting cancels out in the difference. The recorded figures
-//! belong to one version of the compiler, which the file names.
+//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind,
+//! for two simulated durations. The difference of the two runs is free of the cost of starting.
+//! The recorded belong to one version of the compiler, which the file names.
 
 use crate::program::{self, Build};
 use crate::skips::{self, Outcome};
@@ -38,7 +38,7 @@ struct Measured {
     durations: [String; 2],
     /// Further settings of the run, in the syntax of `--set`.
     settings: Vec<String>,
-    /// Instructions per packet-hop of the release build.
+    /// Number of instructions per packet-hop of the release build.
     per_hop: f64,
     /// Instructions per packet-hop of the tests' build, which has assertions.
     per_hop_in_tests: f64,
@@ -67,8 +67,8 @@ impl Recorded {
     }
 }
 
-/// Counts instructions, and compares them with the recorded figures. With `record`, writes the
-/// recorded figures instead, and adds a line per scenario to the history.
+/// Counts instructions, and compares them with the recorded figures.
+/// With `record`, writes the recorded figures instead, and adds a line per scenario to the history.
 ///
 /// # Errors
 /// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
@@ -94,8 +94,8 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// Compares the instructions of the development build with the recorded figures. Without Valgrind
-/// this step is skipped.
+/// Compares the instructions of the development build with the recorded figures.
+/// Without Valgrind this step is skipped.
 ///
 /// # Errors
 /// Returns the errors of [`check`].
@@ -139,8 +139,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts the instructions of all scenarios with the program of a build, and replaces the recorded
-/// figures. Returns the names of the scenarios whose figures differ.
+/// Counts the instructions of all scenarios with the program of a build,
+/// and replaces the recorded figures. Returns the names of the scenarios whose figures differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -180,8 +180,8 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether an instruction count differs too much from the recorded figure. An improvement counts,
-/// too: it must be recorded, or the next loss would be hidden.
+/// Whether an instruction count differs too much from the recorded figure.
+/// An improvement counts, too: it must be recorded, or the next loss would be hidden.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }
@@ -199,7 +199,7 @@ fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
-/// Instructions and packet-hops of one run.
+/// Number of instructions and of packet-hops of one run.
 fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u64), String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg("bench");

@@ -11,10 +11,10 @@
 //! * [`same_tables`]: whether results equal those of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
 //! * [`skips`]: the skipped parts of a step;
-//! * [`tidy`]: properties that no compiler checks: links, references, sizes, long functions, words,
-//!   dependencies between crates.
+//! * [`tidy`]: properties that no compiler checks: links, references, sizes,
+//!   long functions, words, dependencies between crates.
 //!
-//! Errors are sentences for the user of the terminal; no code reads them.
+//! Errors are sentences for people at the terminal; no code reads them.
 
 pub mod bench;
 pub mod ci;
@@ -35,7 +35,7 @@ pub mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The root of the repository.
+/// Path of the root of the repository.
 ///
 /// # Panics
 /// If this crate is not in a folder of the repository.
@@ -44,7 +44,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the repository").to_owned()
 }
 
-/// A cargo command, at the root of the repository.
+/// Creates a cargo command that runs at the root of the repository.
 #[must_use]
 pub fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -1,10 +1,10 @@
 //! Mutation testing of the pure crates: checks whether the tests detect wrong code.
 //!
 //! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
-//! and runs tests on a copy of the repository. This module selects the mutants and the packages
-//! whose tests must detect them. The module compares the survivors with `testdata/mutants.toml`,
-//! the list of mutants without observable effect. Results are stored in
-//! `target/mutants/outcomes.tsv`.
+//! and runs tests on a copy of the repository.
+//! This module selects the mutants and the packages whose tests must detect them.
+//! The module compares the survivors with `testdata/mutants.toml`, the list of mutants
+//! without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
 
 mod list;
 mod tool;
@@ -16,8 +16,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests must detect its mutants. Quick packages come first,
-/// then the packages whose tests run only on surviving mutants.
+/// A pure crate and the packages whose tests must detect its mutants.
+/// Quick packages come first, then the packages whose tests run only on surviving mutants.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],
@@ -43,7 +43,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// The crate that is mutated only on request, because it is larger than all others together.
+/// The crate that is mutated only on request, because it is larger than all
+/// other pure crates together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
 /// Number of mutants per call of cargo-mutants. The outcomes are written after each call.
@@ -52,11 +53,11 @@ const BATCH: usize = 10;
 /// Options of a run of mutation tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of mutants, selected by `seed`; `None` means all.
+    /// Number of mutants, which `seed` selects; `None` means all mutants.
     pub sample: Option<usize>,
     /// Seed that selects the sample of mutants.
     pub seed: u64,
-    /// Packages to mutate; empty means all pure crates except the theory.
+    /// Packages to mutate; empty means all pure crates except the theory crate.
     pub packages: Vec<String>,
     /// Whether to keep the outcomes of earlier runs and run only the missing mutants.
     pub resume: bool,

@@ -1,8 +1,8 @@
-//! Checks the language of comments and pages by rules, with a ratchet.
+//! Checks the language of comments and pages by rules. The number of violations may only decrease.
 //!
-//! `xtask/prose.csv` lists the number of violations of each rule in each part of the repository. A
-//! part may have fewer violations than recorded, but never more. `cargo xtask prose --record`
-//! writes lower numbers of violations, and refuses higher numbers.
+//! `xtask/prose.csv` lists the number of violations of each rule in each part of the repository.
+//! A part may have fewer violations than recorded, but never more.
+//! `cargo xtask prose --record` writes lower numbers of violations, and refuses higher numbers.
 
 mod rules;
 mod sample;
@@ -17,7 +17,7 @@ use text::Passage;
 
 pub use sample::{sample, show};
 
-/// File of the recorded numbers of violations.
+/// File with the recorded numbers of violations.
 const FILE: &str = "xtask/prose.csv";
 /// Header line of the file of violations.
 const HEADER: &str = "rule,part,broken\n";
@@ -40,8 +40,8 @@ pub fn check() -> Result<Vec<String>, String> {
 /// Records numbers of violations that are lower than before.
 ///
 /// # Errors
-/// If a rule has more violations than recorded; the error names the places. Also if a file cannot
-/// be read or written.
+/// If a rule has more violations than recorded; the error names the places.
+/// Also if a file cannot be read or written.
 pub fn record() -> Result<(), String> {
     let (places, before) = (places()?, recorded()?);
     let is_first = before.is_empty();

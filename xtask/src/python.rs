@@ -24,14 +24,14 @@ pub fn check(build: Build) -> Result<(), String> {
     // A test checks that both front ends give the same bytes for a scenario.
     let program = beside_package(build)?;
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
-    // The stub and the module must declare the same items.
+    // The stub and the module must declare equal items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
     // "-rs" prints a line for each skipped test, which `listen` collects.
     let tests = ["--quiet", "-rs", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
     skips::listen(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
 }
 
-/// A virtual environment.
+/// A Python virtual environment for checks.
 pub(crate) struct Environment {
     folder: PathBuf,
     python: PathBuf,
@@ -80,8 +80,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that it can be compiled. The distribution must
-    /// contain all included files and a usable lock file.
+    /// Packs the source distribution, and checks that it can be compiled.
+    /// The distribution must contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -94,11 +94,11 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
-        // All files of a source distribution have one constant old date, so cargo would reuse
-        // crates of an earlier distribution.
+        // All files of a source distribution have one constant old date,
+        // so cargo would reuse crates of an earlier distribution.
         make_new(&unpacked)?;
-        // Reuses built dependencies. The workspace's crates are compiled, because their folder is
-        // new.
+        // Reuses built dependencies. The workspace's crates are compiled,
+        // because their folder is new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
             |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),
@@ -126,7 +126,7 @@ impl Environment {
     }
 }
 
-/// Sets the date of every file below a folder to now.
+/// Sets the date of every file below a folder to the present time.
 fn make_new(folder: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let now = std::time::SystemTime::now();

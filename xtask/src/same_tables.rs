@@ -1,8 +1,8 @@
 //! Checks that this checkout and an older one give equal tables, byte for byte.
 //!
-//! Each checkout runs its scenario files with its release binary, so the scenario format may differ
-//! between the checkouts. Only tables are compared, because manifests, times and reports contain
-//! versions and dates.
+//! Each checkout runs its scenario files with its release binary,
+//! so the scenario format may differ between the checkouts.
+//! Only tables are compared, because manifests, times and reports contain versions and dates.
 
 use crate::program::{self, Build};
 use crate::root;
@@ -11,15 +11,16 @@ use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With `--quick`, the scenario's simulated duration is divided by this number. The result is at
-/// least [`QUICK_DURATION_MIN`].
+/// With `--quick`, the scenario's simulated duration is divided by this number.
+/// The result is at least [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
 /// With `--quick`, the maximum time for unfinished flows after the arrivals.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
-/// Runs scenarios in the checkout `old` and in this one, and compares their tables. `only` lists
-/// names of files in `scenarios/`; an empty list means all. Prints a line per scenario.
+/// Runs scenarios in the checkout `old` and in this checkout, and compares their tables.
+/// `only` lists names of files in `scenarios/`; an empty list means all.
+/// Prints a line per scenario.
 ///
 /// # Errors
 /// If a table differs or only one checkout has it, a run fails, or `old` has no release binary.
@@ -36,7 +37,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario with listed flows refuses a duration that would skip some, so it runs in full.
+        // A scenario with listed flows refuses a duration that would skip a flow,
+        // so it runs in full.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }

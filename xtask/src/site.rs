@@ -1,9 +1,9 @@
-//! Builds the documentation as a site: the pages of the repository, a gallery of all figures, and a
-//! menu. Reading the site needs no network.
+//! Builds the documentation as a site: the pages of the repository, a gallery of all figures,
+//! and a menu. Reading the site needs no network.
 //!
-//! The sources are gathered in `target/site/source` under their paths in the repository, so links
-//! work in the repository and on the site. MkDocs builds strictly: a link without a target, or a
-//! page without a menu entry, ends the build.
+//! The sources are gathered in `target/site/source` under their paths in the repository,
+//! so links work in the repository and on the site.
+//! MkDocs builds strictly: a link without a target, or a page without a menu entry, ends the build.
 
 use crate::program::{Build, program};
 use crate::python::Environment;
@@ -25,7 +25,7 @@ const SOURCES: &[&str] = &[
     "xtask/instructions.toml",
 ];
 
-/// Menu and appearance of the site.
+/// File with the menu and the appearance of the site.
 const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 
 /// Builds the site in `target/site/html`.
@@ -56,8 +56,8 @@ pub fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every page of the site can be read without a network. Refuses scripts, styles and
-/// pictures of other hosts.
+/// Checks that every page of the site can be read without a network.
+/// Refuses scripts, styles and pictures of other hosts.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -102,8 +102,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// Creates the gallery: all computed figures, and the figures of recorded runs. Each figure has the
-/// command that creates it. Charts are written next to the page.
+/// Creates the gallery: all computed figures, and the figures of recorded runs.
+/// Each figure has the command that creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \

@@ -1,8 +1,8 @@
 //! Collects the skipped parts of a step of CI.
 //!
-//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
-//! error. The line bypasses the test runner, which discards output of passing tests. Steps listen
-//! to the output of such commands, so that CI can end with a list.
+//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its
+//! standard error. The line bypasses the test runner, which discards output of passing tests.
+//! Steps listen to the output of such commands, so that CI can end with a list.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
@@ -75,7 +75,7 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
     let Some(from) = from else { return reported };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        // A closed output must not stop the command.
+        // If the output is closed, the command must continue.
         let _ = to.write_all(&line);
         if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
             reported.push(what.to_owned());
@@ -88,9 +88,9 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) -> Vec<String> {
 /// Outcome of a CI step without failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The step ran, except for the parts that [`take`] lists.
+    /// The CI step ran, except for the parts that [`take`] lists.
     Passed,
-    /// This machine lacks the requirements of the step, so the step was skipped.
+    /// The step was skipped, because this machine lacks its requirements.
     Skipped,
 }
 

@@ -21,8 +21,8 @@ pub const SIZE_MAX: u64 = 500_000;
 /// Files that may exceed [`SIZE_MAX`].
 pub const LARGE_FILES: &[&str] = &[];
 
-/// Words that the repository must not contain, with advice. Paths of one machine are useless on
-/// other machines.
+/// Words that the repository must not contain, with advice.
+/// Paths of one machine are useless on other machines.
 pub const FORBIDDEN: &[(&str, &str)] = &[
     ("TODO", "do it, or write down what is missing where users read it"),
     ("FIXME", "fix it, or write down what is missing where users read it"),
@@ -48,8 +48,8 @@ const MAKES_UP: &[&str] = &[
     "xtask/src/tidy/references.rs",
 ];
 
-/// Pure crates, each with the only crates on which it may depend. The `clippy.toml` of a pure crate
-/// forbids access to files, clocks and the network.
+/// Pure crates, each with the only crates on which it may depend.
+/// The `clippy.toml` of a pure crate forbids access to files, clocks and the network.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
@@ -59,8 +59,8 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
-/// Crates that may use any library, each with the workspace's crates on which it may depend. The
-/// reader of a format does not depend on other formats.
+/// Crates that may use any library, each with the workspace's crates on which it may depend.
+/// The reader of a format does not depend on other formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     (
@@ -145,8 +145,8 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Splits the path of a file into the name of its crate and the rest. Crates of the product are
-/// below `crates/`, crates for developers below `dev/`.
+/// Splits the path of a file into the name of its crate and the path within the crate.
+/// Crates of the product are below `crates/`, crates for developers below `dev/`.
 pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
     ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
 }
@@ -287,8 +287,8 @@ fn scenarios(files: &[String]) -> Vec<String> {
     failures.collect()
 }
 
-/// Registered policies without a page or without vectors. The tests of `bufferlab-conformance`
-/// check the content of pages and vectors.
+/// Registered policies without a page or without vectors.
+/// The tests of `bufferlab-conformance` check the content of pages and vectors.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
         [format!("docs/reference/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
@@ -296,8 +296,8 @@ fn policies() -> Vec<String> {
     wanted.filter(|path| !root().join(path).is_file()).map(|path| format!("{path}: missing")).collect()
 }
 
-/// Checks that the pure crates have equal `clippy.toml` files (clippy reads only one from a crate's
-/// folder), and that every crate uses the workspace's lints.
+/// Checks that the pure crates have equal `clippy.toml` files (clippy reads only one from
+/// a crate's folder), and that every crate uses the workspace's lints.
 fn pure_crates() -> Result<Vec<String>, String> {
     let folder = |name: &str| format!("crates/{}", name.trim_start_matches("bufferlab-"));
     let rules = read("crates/core/clippy.toml")?;

@@ -1,5 +1,5 @@
-//! Runs `cargo xtask tidy` and `cargo xtask generate --check` as tests. `bufferlab-conformance`
-//! checks the parameters on the policies' pages.
+//! Runs `cargo xtask tidy` and `cargo xtask generate --check` as tests.
+//! `bufferlab-conformance` checks the parameters on the policies' pages.
 
 use std::collections::BTreeSet;
 use xtask::{cargo, generate, output, tidy};
@@ -16,8 +16,8 @@ fn derived_files_are_fresh() {
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
 }
 
-/// Packages with their enabled features, for a cargo command on the packages that `arguments`
-/// select.
+/// Packages with their enabled features, for a cargo command on the packages
+/// that `arguments` select.
 fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
     let text = output(tree.args(arguments)).unwrap_or_else(|problem| panic!("{problem}"));

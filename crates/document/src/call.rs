@@ -1,5 +1,5 @@
-//! Splits a name with parameters, such as `dt(alpha=0.5, cap=20 KB)`, into parts. Every part knows
-//! its place in the text.
+//! Splits a name with parameters, such as `dt(alpha=0.5, cap=20 KB)`, into parts.
+//! Every part has its place in the text.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
@@ -33,7 +33,7 @@ impl<'a> Part<'a> {
 /// One assignment `key=value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
-    /// Key that gets a value.
+    /// Key to which the value is assigned.
     pub key: Part<'a>,
     /// Value assigned to the key; never empty.
     pub value: Part<'a>,
@@ -44,7 +44,7 @@ pub struct Assignment<'a> {
 pub struct Call<'a> {
     /// Name before the parameters; may be empty.
     pub name: Part<'a>,
-    /// The parameters, in the order of the text.
+    /// Parameters of the call, in the order of the text.
     pub parameters: Vec<Assignment<'a>>,
 }
 
@@ -87,12 +87,12 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// A character outside quotes: its byte offset, the character, and the number of brackets around
-/// the character.
+/// A character outside quotes: its byte offset, the character, and the number of
+/// brackets around the character.
 type UnquotedChar = (usize, char, usize);
 
-/// Returns the characters of `text` from byte `start` on that are not in quotes. A bracket does not
-/// count as inside itself.
+/// Returns the characters of `text` from byte `start` on that are not in quotes.
+/// A bracket does not count as inside itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.
@@ -179,8 +179,8 @@ fn parts(text: &str, range: Range<usize>, separators: impl Iterator<Item = usize
 /// Parses a text of the form `name(key=value, …)`.
 ///
 /// # Errors
-/// If brackets or quotes do not match, text follows the closing bracket, or a parameter is not
-/// `key=value`.
+/// If brackets or quotes do not match, text follows the closing bracket,
+/// or a parameter is not `key=value`.
 pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
     call_in(text, 0..text.len(), &unquoted(text, 0)?)
 }

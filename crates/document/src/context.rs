@@ -45,7 +45,7 @@ pub struct MovedKey {
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
-    /// Every table of the document, to find the table that an unknown key belongs to.
+    /// Every table of the document, to find the table to which an unknown key belongs.
     tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
@@ -58,8 +58,8 @@ const MOST_KEPT: usize = 200;
 #[derive(Debug)]
 struct Found {
     problems: Vec<(Origin, Problem)>,
-    /// Messages recorded so far, by place. A switch's table is read once for every set of
-    /// overrides, but each message is recorded once.
+    /// Messages recorded so far, by place.
+    /// A switch's table is read once for every set of overrides, but each message is recorded once.
     said: BTreeSet<(Origin, String)>,
     errors: usize,
     warnings: usize,
@@ -77,13 +77,13 @@ pub struct Mark {
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
-    /// Headline of the problem, without the key.
+    /// Headline of the complaint, without the key.
     pub message: String,
     /// Text shown at the place of the problem in the file.
     pub label: String,
     /// Advice to the user about the problem.
     pub help: Option<String>,
-    /// Other places in the same source that belong to the problem.
+    /// Further places in the problem's source that belong to the problem.
     pub also: Vec<(Origin, String)>,
 }
 
@@ -105,7 +105,7 @@ impl Complaint {
         self
     }
 
-    /// Adds another place in the same source to the complaint.
+    /// Adds a further place in the complaint's source.
     pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
@@ -113,8 +113,8 @@ impl Complaint {
 }
 
 impl Context {
-    /// Creates the context of a kind of document. `document` is the kind's word in messages, such
-    /// as "scenario".
+    /// Creates the context of a kind of document.
+    /// `document` is the kind's word in messages, such as "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
@@ -127,8 +127,8 @@ impl Context {
         self
     }
 
-    /// Sets the tables of the document. If an unknown key belongs to another table, the advice is
-    /// that table.
+    /// Sets the tables of the document.
+    /// If an unknown key belongs to another table, the advice is that table.
     #[must_use]
     pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
         self.tables = tables;
@@ -192,8 +192,8 @@ impl Context {
         self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
     }
 
-    /// Records an error in a file that the document names. `origin` is the place of the name in the
-    /// document, and `line` (from 1) is the wrong line of the file.
+    /// Records an error in a file that the document names. `origin` is the place of the name
+    /// in the document, and `line` (from 1) is the wrong line of the file.
     pub fn error_in_file(
         &self,
         key: &str,
@@ -298,8 +298,8 @@ impl Context {
         }
     }
 
-    /// All problems as errors and warnings, each sorted by source and place. If the context kept
-    /// only some, a last entry gives the number of the other problems.
+    /// All problems as errors and warnings, each sorted by source and place.
+    /// A last entry gives the number of problems that the context did not keep.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let Found { mut problems, errors, warnings, .. } = self.found.into_inner();
@@ -354,12 +354,12 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     })
 }
 
-/// Maximum length of a line that is drawn whole (bytes). A longer line is cut to a tenth of this
-/// length around the mistake.
+/// Maximum length of a line that is drawn whole (bytes).
+/// A longer line is cut to a tenth of this length around the mistake.
 const LINE_DRAWN_MAX: usize = 1_000;
 
-/// Cuts the line of `origin`, if it is too long. Returns the text, the start of the mistake and the
-/// length of the mistake (bytes). Empty lines before the text preserve the line number.
+/// Cuts the line of `origin`, if it is too long. Returns the text, the start of the mistake
+/// and the length of the mistake (bytes). Empty lines before the text preserve the line number.
 fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
     let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);

@@ -1,5 +1,5 @@
-//! Converts a value of a document to the type that its key needs. A value of another type gives a
-//! complaint that names the expected type.
+//! Converts a value of a document to the type that its key needs.
+//! A value of another type gives a complaint that names the expected type.
 
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::quantity::{self, Dimension, QuantityError};

@@ -43,8 +43,8 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// Reads a regular file that a document names. Refuses devices and FIFOs, because reading them may
-/// never end.
+/// Reads a regular file that a document names.
+/// Refuses devices and FIFOs, because reading them may never end.
 ///
 /// # Errors
 /// If the path is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.

@@ -1,5 +1,5 @@
-//! TOML documents by declaration: a format is data. From this data follow the reader, the JSON
-//! Schema and the reference.
+//! TOML documents by declaration: a format is data.
+//! From this data follow the reader, the JSON Schema and the reference.
 //!
 //! ```text
 //!   file.toml ─► tree ──► reader ──► your value          spec ─► schema     JSON Schema for editors
@@ -9,11 +9,11 @@
 //!                        context ──► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! A format is a set of [`spec::TableSpec`]: tables, their keys, and the kind, range, default and
-//! explanation of each key. A [`reader::Reader`] opens one table by its declaration, refuses
-//! unknown keys, converts the values and fills in the defaults. A [`context::Context`] collects the
-//! mistakes, so one pass shows all of them. The [`schema`] and the [`reference`](mod@reference) are
-//! generated from the declarations, too.
+//! A format is a set of [`spec::TableSpec`]: tables, their keys, and the kind, range,
+//! default and explanation of each key. A [`reader::Reader`] opens one table by its declaration,
+//! refuses unknown keys, converts the values and fills in the defaults.
+//! A [`context::Context`] collects the mistakes, so one pass shows all of them.
+//! The [`schema`] and the [`reference`](mod@reference) are generated from the declarations, too.
 
 pub mod call;
 pub mod context;

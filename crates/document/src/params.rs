@@ -48,8 +48,8 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// Values of the parameters `infos` that the document sets; `None` if a value is wrong or
-    /// missing.
+    /// Values of the parameters `infos` that the document sets; `None`
+    /// if a value is wrong or missing.
     fn given<'i>(
         &self,
         infos: &'static [ParamInfo],
@@ -152,8 +152,8 @@ impl Converter<'_> {
         (!self.context.failed_since(mark)).then(|| complete(below.params, Profile::Paper, &given))
     }
 
-    /// Records unknown keys. Returns the known keys whose misspelling the unknown keys probably
-    /// are.
+    /// Records unknown keys.
+    /// Returns the known keys whose misspelling the unknown keys probably are.
     fn refuse_unknown_keys(
         &self,
         path: &str,
@@ -244,8 +244,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// Converts a path to a file. The path is relative to the document. A path from the command
-    /// line is relative to the current folder.
+    /// Converts a path to a file. The path is relative to the document.
+    /// A path from the command line is relative to the current folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -472,8 +472,8 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
     (path, origin, complaint)
 }
 
-/// Key and origin of a parameter's `place`. If the document does not set the value, the origin is
-/// the table or list around it.
+/// Key and origin of a parameter's `place`.
+/// If the document does not set the value, the origin is the table or list around it.
 fn find(reader: &Reader<'_>, place: ParamPlace) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// One error or warning about a document.
 ///
-/// The [`Diagnostic`] of a problem has the source text and spans, so a graphical handler can draw
-/// the wrong line.
+/// The [`Diagnostic`] of a problem has the source text and spans,
+/// so a graphical handler can draw the wrong line.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) severity: Severity,
@@ -16,6 +16,7 @@ pub struct Problem {
     pub(crate) help: Option<String>,
     pub(crate) source: Option<NamedSource<Arc<str>>>,
     pub(crate) labels: Vec<LabeledSpan>,
+    /// Number of problems that this entry represents; above 1 for problems that are not listed.
     pub(crate) stands_for: usize,
     pub(crate) unknown: Option<&'static str>,
 }

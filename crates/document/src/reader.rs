@@ -1,5 +1,5 @@
-//! Reads one table of a document by its declaration. The reader refuses unknown keys, converts
-//! values, fills in defaults, and writes the resolved value of every key.
+//! Reads one table of a document by its declaration. The reader refuses unknown keys,
+//! converts values, fills in defaults, and writes the resolved value of every key.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -41,8 +41,8 @@ pub fn join(path: &str, key: &str) -> String {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens `item` as a table of `spec`; an absent item is an empty table. Returns `None` if the
-    /// item is not a table, or its `kind` is missing or unknown.
+    /// Opens `item` as a table of `spec`; an absent item is an empty table.
+    /// Returns `None` if the item is not a table, or its `kind` is missing or unknown.
     pub fn open(
         context: &'a Context,
         spec: &'static TableSpec,
@@ -228,8 +228,8 @@ impl<'a> Reader<'a> {
             .unwrap_or_else(|| panic!("{} does not declare {key}", spec.title))
     }
 
-    /// The value of `key` in the document, or its default. An absent key without a default is
-    /// recorded as an error, if the key is required.
+    /// The value of `key` in the document, or its default.
+    /// An absent key without a default is recorded as an error, if the key is required.
     pub fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
         let spec = self.spec_of(key);
         if let Some(item) = self.item(key) {
@@ -279,19 +279,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string.
+    /// Reads a key's value as a string.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         self.read(key, |item, spec| convert::text(item, spec).map(|text| (text.to_owned(), quote(text))))
     }
 
-    /// Reads a string with a computed default.
+    /// Reads a key's value as a string, with a computed default.
     pub fn text_or(&mut self, key: &'static str, computed: &str) -> String {
         let value = self.text(key).unwrap_or_else(|| computed.to_owned());
         self.out.set(key, quote(&value));
         value
     }
 
-    /// Reads a time.
+    /// Reads a key's value as a time.
     pub fn time(&mut self, key: &'static str) -> Option<Time> {
         self.read(key, |item, spec| {
             let Kind::Time { zero } = spec.kind else { unreachable!("{} is declared as a time", spec.name) };
@@ -300,14 +300,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a time with a computed default.
+    /// Reads a key's value as a time, with a computed default.
     pub fn time_or(&mut self, key: &'static str, computed: Option<Time>) -> Option<Time> {
         let value = self.time(key).or(computed)?;
         self.out.set(key, quote(&format_time(value)));
         Some(value)
     }
 
-    /// Reads a size (bytes).
+    /// Reads a key's value as a size (bytes).
     pub fn size(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Size { min, max } = spec.kind else {
@@ -318,19 +318,19 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a size that the declaration limits to 32 bits.
+    /// Reads a key's value as a size that the declaration limits to 32 bits.
     pub fn small_size(&mut self, key: &'static str) -> Option<u32> {
         self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
     }
 
-    /// Reads a size that the declaration limits to 32 bits, with a computed default.
+    /// Reads a key's value as a size limited to 32 bits, with a computed default.
     pub fn small_size_or(&mut self, key: &'static str, computed: u32) -> u32 {
         let value = self.small_size(key).unwrap_or(computed);
         self.out.set(key, quote(&format_size(value.into())));
         value
     }
 
-    /// Reads a rate.
+    /// Reads a key's value as a rate.
     pub fn rate(&mut self, key: &'static str) -> Option<BitRate> {
         self.read(key, |item, spec| {
             let rate = BitRate(convert::rate(item, spec)?);
@@ -338,14 +338,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a rate with a computed default.
+    /// Reads a key's value as a rate, with a computed default.
     pub fn rate_or(&mut self, key: &'static str, computed: Option<BitRate>) -> Option<BitRate> {
         let value = self.rate(key).or(computed)?;
         self.out.set(key, quote(&format_rate(value)));
         Some(value)
     }
 
-    /// Reads a whole number.
+    /// Reads a key's value as a whole number.
     pub fn count(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Count { min, max } = spec.kind else {
@@ -356,19 +356,19 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a whole number with a computed default.
+    /// Reads a key's value as a whole number, with a computed default.
     pub fn count_or(&mut self, key: &'static str, computed: u64) -> u64 {
         let value = self.count(key).unwrap_or(computed);
         self.out.set(key, value.to_string());
         value
     }
 
-    /// Reads a whole number that the declaration limits to the type.
+    /// Reads a key's value as a whole number that the declaration limits to the type.
     pub fn small_count<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<T> {
         self.count(key).map(narrow)
     }
 
-    /// Reads a number, or a fraction in a string.
+    /// Reads a key's value as a number, or as a fraction in a string, within the declared bounds.
     pub fn ratio(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, |item, spec| {
             let Kind::Ratio { min, max, open } = spec.kind else {
@@ -379,7 +379,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads any number, or a fraction in a string.
+    /// Reads a key's value as any number, or as a fraction in a string.
     pub fn number(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, |item, spec| {
             let number = convert::number(item).ok_or_else(|| convert::wrong_kind(item, spec))?;
@@ -387,12 +387,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads `true` or `false`.
+    /// Reads a key's value as `true` or `false`.
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
     }
 
-    /// Reads a word as the enumeration whose words the key's declaration lists.
+    /// Reads a key's value as a word of the enumeration whose words the key's declaration lists.
     pub fn choice<T: Choice>(&mut self, key: &'static str) -> Option<T> {
         self.read(key, |item, wanted| {
             let value: T = convert::choice(item, wanted)?;
@@ -400,14 +400,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a word as an enumeration, with a computed default.
+    /// Reads a key's value as a word of an enumeration, with a computed default.
     pub fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
         let value = self.choice(key).unwrap_or(computed);
         self.out.set(key, quote(value.word()));
         value
     }
 
-    /// Reads one of the words that the key's declaration lists.
+    /// Reads a key's value as one of the words that the key's declaration lists.
     pub fn word(&mut self, key: &'static str) -> Option<&'static str> {
         self.read(key, |item, spec| {
             let word = convert::word(item, spec, &convert::words_of(&spec.kind))?;
@@ -415,14 +415,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a word with a computed default.
+    /// Reads a key's value as a word, with a computed default.
     pub fn word_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
         let value = self.word(key).unwrap_or(computed);
         self.out.set(key, quote(value));
         value
     }
 
-    /// Reads a list of whole numbers.
+    /// Reads a key's value as a list of whole numbers.
     pub fn counts(&mut self, key: &'static str) -> Option<Vec<u64>> {
         self.read(key, |item, spec| {
             let Kind::Counts { min, max } = spec.kind else {
@@ -436,12 +436,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a list of whole numbers that the declaration limits to the type.
+    /// Reads a key's value as a list of whole numbers that the declaration limits to the type.
     pub fn small_counts<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<Vec<T>> {
         self.counts(key).map(|numbers| numbers.into_iter().map(narrow).collect())
     }
 
-    /// Reads a list of sizes, each at least 1 B and less than 4 GiB.
+    /// Reads a key's value as a list of sizes, each at least 1 B and less than 4 GiB.
     pub fn small_sizes(&mut self, key: &'static str) -> Option<Vec<u32>> {
         self.read(key, |item, spec| {
             let elements = convert::elements(item, spec)?.iter();
@@ -453,12 +453,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a string or a list of strings.
+    /// Reads a key's value as a string or a list of strings.
     pub fn names(&mut self, key: &'static str) -> Option<Vec<String>> {
         self.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
     }
 
-    /// Reads a string or a list of strings, with their places.
+    /// Reads a key's value as a string or a list of strings, with their places.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<(String, Origin)>> {
         self.read(key, |item, spec| {
             let one = |item: &Item| Ok((convert::text(item, spec)?.to_owned(), item.origin));
@@ -471,7 +471,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a list of words as the enumeration whose words the key's declaration lists.
+    /// Reads a key's value as a list of words of the enumeration that the key's declaration lists.
     pub fn choices<T: Choice>(&mut self, key: &'static str) -> Option<Vec<T>> {
         self.read(key, |item, spec| {
             let Kind::List(ParamKind::Choice(words)) = spec.kind else {
@@ -486,7 +486,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the elements of a list of values; empty if the key is absent or not a list.
+    /// Reads the elements of a key's list of values; empty if the key is absent or not a list.
     pub fn values(&mut self, key: &'static str) -> &'a [Item] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.expected()))) {
@@ -598,13 +598,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends reading and returns the resolved table, in the order of the format. The caller must
-    /// have read every declared key.
+    /// Ends reading and returns the resolved table, in the order of the format.
+    /// The caller must have read every declared key.
     pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // The table's key `kind` is not declared. It comes first.
+        // The table's key `kind` is not declared. It is the first key.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
@@ -631,7 +631,7 @@ fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
     names.join(", ")
 }
 
-/// The known key for a word `written` that other programs use for the same setting.
+/// The known key that corresponds to a word `written`, which other programs use for the setting.
 fn synonym(written: &str, known: &[&str]) -> Option<String> {
     const MEANT: &[(&str, &str)] = &[
         ("name", "class"),

@@ -4,8 +4,8 @@ use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 use std::fmt::Write;
 
-/// Appends the section of a table: its keys with kinds, defaults and explanations. The section also
-/// has the tables that the table's parameters contain.
+/// Appends the section of a table: its keys with kinds, defaults and explanations.
+/// The section also has the tables that the table's parameters contain.
 pub fn table(text: &mut String, spec: &TableSpec) {
     heading(text, spec.title, spec.doc);
     let keys: Vec<_> = spec.keys.iter().filter(|key| !matches!(key.kind, Kind::Tag(_))).collect();

@@ -14,9 +14,9 @@ pub struct OutTable {
 pub enum OutValue {
     /// A value as TOML text.
     Text(String),
-    /// A nested table.
+    /// A value that is a nested table.
     Table(OutTable),
-    /// A list of tables.
+    /// A value that is a list of tables.
     Tables(Vec<OutTable>),
 }
 
@@ -140,7 +140,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Writes a number as a TOML float that parses to the same bits.
+/// Writes a number as a TOML float that parses to equal bits.
 #[must_use]
 pub fn float(number: f64) -> String {
     format!("{number:?}")

@@ -6,7 +6,7 @@ use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{AUTO, Card, ParamInfo, ParamValue, TableInfo};
 use serde_json::{Map, Value, json};
 
-/// A table that also accepts the keys of a second table, and requires none of them.
+/// A table that also accepts the keys of a second table, but does not require these keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrowed {
     /// Table that also accepts the keys of another table.
@@ -17,9 +17,9 @@ pub struct Borrowed {
 
 /// Generates schemas (JSON Schema draft 2020-12) of tables.
 ///
-/// Entries of registries are large and are used in several places. The schema of a [`Kind::Entry`]
-/// is therefore a reference to `#/$defs/` and the catalog's kind. The caller that writes the
-/// document adds the definition to `$defs`.
+/// Entries of registries are large and are used in several places.
+/// The schema of a [`Kind::Entry`] is therefore a reference to `#/$defs/` and the catalog's kind.
+/// The caller that writes the document adds the definition to `$defs`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Schema {
     /// Tables that also accept keys of another table.
@@ -77,7 +77,7 @@ impl Schema {
         }
     }
 
-    /// The schema of a table of parameters.
+    /// The JSON Schema of a table of parameters.
     fn param_table(&self, info: &'static TableInfo) -> Value {
         let mut schema = json!({
             "type": "object",
@@ -127,7 +127,7 @@ impl Schema {
         schema
     }
 
-    /// The schema of a value.
+    /// The JSON Schema of a value of this kind.
     #[must_use]
     pub fn value(&self, kind: &Kind, complete: bool) -> Value {
         let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
@@ -198,7 +198,7 @@ impl Schema {
         }
     }
 
-    /// The schema of a value whose kind or keys the file chooses.
+    /// The JSON Schema of a value whose kind or keys the document chooses.
     fn free_value(&self, kind: &Kind, complete: bool) -> Value {
         match *kind {
             Kind::Values { or } => {

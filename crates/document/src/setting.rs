@@ -1,5 +1,5 @@
-//! A key of another document that this document sets: an experiment changes a scenario, for
-//! example. A mistake in the value is shown at its place in this document.
+//! A key of another document that this document sets: an experiment changes a scenario,
+//! for example. A mistake in the value is shown at its place in this document.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, command_line_value};
@@ -33,7 +33,7 @@ impl Setting {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
-    /// Whether the keys of two settings are equal, or one key contains the other.
+    /// Whether the keys of two settings are equal, or one key contains the other key.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let within =

@@ -12,14 +12,14 @@ pub struct TableSpec {
     pub title: &'static str,
     /// Purpose of the table in one sentence.
     pub doc: &'static str,
-    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`], the
-    /// parameters of the named entry are keys, too.
+    /// Keys that the table always accepts. If one of them is `kind` with [`Kind::Tag`],
+    /// the parameters of the named entry are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
 }
 
-/// A value of `kind`, and the keys that only this kind has.
+/// A value of the key `kind`, and the keys that only tables of this kind have.
 #[derive(Debug)]
 pub struct Variant {
     /// Value of the key `kind`.
@@ -88,14 +88,14 @@ pub enum Presence {
     Computed(&'static str),
 }
 
-/// The kind of a value.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any string.
     Text,
     /// A time with its unit.
     Time {
-        /// Whether 0 is allowed.
+        /// Whether the time may be 0.
         zero: bool,
     },
     /// A size with its unit.
@@ -105,14 +105,14 @@ pub enum Kind {
         /// Largest accepted size (bytes).
         max: u64,
     },
-    /// One size, or a list with one per port.
+    /// One size, or a list with one size per port.
     SizePerPort {
         /// Smallest accepted size (bytes).
         min: u64,
     },
     /// A rate with its unit, above 0.
     Rate,
-    /// A whole number.
+    /// A value that is a whole number.
     Count {
         /// Smallest.
         min: u64,
@@ -128,14 +128,14 @@ pub enum Kind {
         /// Whether the number `min` itself is refused.
         open: bool,
     },
-    /// One ratio, or a list with one per priority.
+    /// One ratio, or a list with one ratio per priority.
     Ratios {
         /// Smallest.
         min: f64,
         /// Largest.
         max: f64,
     },
-    /// Any finite number.
+    /// A value that is any finite number.
     Number,
     /// `true` or `false`.
     Flag,
@@ -143,7 +143,7 @@ pub enum Kind {
     Words(&'static [Word]),
     /// The name of a registered entry.
     Name(&'static dyn Catalog),
-    /// The name of a registered entry whose parameters are keys of the same table.
+    /// The name of a registered entry whose parameters are further keys of the table.
     Tag(&'static dyn Catalog),
     /// The name of a registered entry, or a table with `name` and its parameters.
     Entry(&'static dyn Catalog),
@@ -151,12 +151,12 @@ pub enum Kind {
     CountOrWord {
         /// Noun for the count in messages: "segments".
         of: &'static str,
-        /// The accepted words beside numbers.
+        /// Words that the key accepts in addition to numbers.
         words: &'static [&'static str],
     },
     /// One of a few words, or a list of tables.
     WordOrTables {
-        /// The accepted words beside tables.
+        /// Words that the key accepts in addition to tables.
         words: &'static [Word],
         /// Noun for the tables in messages: "groups".
         of: &'static str,
@@ -165,25 +165,25 @@ pub enum Kind {
     },
     /// A table with the specified keys.
     Table(&'static TableSpec),
-    /// A list of tables.
+    /// A value that is a list of tables.
     Tables(&'static TableSpec),
     /// A list of tables with parameters of an entry.
     ParamTables(&'static TableInfo),
     /// A string or a list of strings.
     Texts,
-    /// A number of things, or a list of their names.
+    /// A number of objects, or a list of the objects' names.
     CountOrNames {
-        /// Noun for the things in messages: "nodes".
+        /// Noun for the objects in messages: "nodes".
         of: &'static str,
     },
-    /// A list of whole numbers.
+    /// A value that is a list of whole numbers.
     Counts {
         /// Smallest accepted number of the list.
         min: u64,
         /// Largest accepted number of the list.
         max: u64,
     },
-    /// A list of pairs of names.
+    /// A value that is a list of pairs of names.
     Pairs {
         /// Noun for the names in messages: "hosts".
         of: &'static str,
@@ -341,8 +341,8 @@ impl TableSpec {
         })
     }
 
-    /// The entries that the table's `kind` may name, if the table has a registry. With `own`,
-    /// includes entries that a program has registered.
+    /// The entries that the table's `kind` may name, if the table has a registry.
+    /// With `own`, includes entries that a program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))

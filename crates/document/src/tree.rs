@@ -1,5 +1,5 @@
-//! A document as a tree of values with their places. Also the rules by which one document extends
-//! another document.
+//! A document as a tree of values with their places.
+//! Also the rules by which one document extends another document.
 
 use crate::call::call;
 use toml::Spanned;
@@ -34,13 +34,13 @@ pub struct Item {
     pub origin: Origin,
 }
 
-/// A TOML value.
+/// A TOML value without its place.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Text in quotes.
+    /// A TOML string, which is text in quotes.
     String(String),
-    /// A whole number. The type is wide enough for any number that TOML tools accept. A number out
-    /// of range becomes the largest number of the type.
+    /// A whole number. The type is wide enough for any number that TOML tools accept.
+    /// A number out of range becomes the largest number of the type.
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
@@ -48,7 +48,7 @@ pub enum Value {
     Boolean(bool),
     /// A date, which TOML has but our documents do not.
     Datetime,
-    /// A list of items.
+    /// A TOML array, which is a list of items.
     Array(Vec<Item>),
     /// A table, inline or below a header.
     Table(Table),
@@ -188,7 +188,7 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
 /// Rules of a format for a document that extends another document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Merging {
-    /// Groups of alternative keys: setting one key of a group removes the others.
+    /// Groups of alternative keys: setting one key removes the other keys of its group.
     pub alternatives: &'static [&'static [&'static str]],
     /// Keys whose value is a name, or a table with `name` and the parameters of the named entry.
     pub named: &'static [&'static str],
@@ -197,8 +197,8 @@ pub struct Merging {
 /// Merges `over` into `base`: tables are merged key by key, all other values are replaced.
 ///
 /// A table of another kind (`kind`, or `name` below [`Merging::named`]) replaces the old table,
-/// because the new kind does not have the old parameters. A named entry may be written as its name
-/// alone.
+/// because the new kind does not have the old parameters.
+/// A named entry may be written as its name alone.
 pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     let named = rules.named.contains(&key);
     if named {
@@ -230,11 +230,11 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     }
 }
 
-/// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`. The text
-/// `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
+/// Replaces a name by a table: `policy = "abm"` means `policy = { name = "abm" }`.
+/// The text `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
 ///
-/// A text that cannot be parsed becomes the name. No entry has such a name, so the later search for
-/// the name reports the mistake.
+/// A text that cannot be parsed becomes the name.
+/// No entry has such a name, so the later search for the name reports the mistake.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;

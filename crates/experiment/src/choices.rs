@@ -38,7 +38,7 @@ choices! {
 }
 
 choices! {
-    /// Statistic of many values.
+    /// Statistic that combines many values.
     #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",

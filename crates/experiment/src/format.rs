@@ -1,8 +1,8 @@
-//! The format of experiments as data: every table, key, kind, default and explanation in one
-//! module.
+//! The format of experiments as data: every table, key, kind, default
+//! and explanation in one module.
 //!
-//! The reader of experiments uses these declarations. The JSON Schema and the reference in
-//! `docs/reference/experiments.md` are generated from them.
+//! The reader of experiments uses these declarations.
+//! The JSON Schema and the reference in `docs/reference/experiments.md` are generated from them.
 
 use crate::{Better, OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;

@@ -1,5 +1,5 @@
-//! Format of experiment files. Every table, key and word is data, from which the reference and the
-//! JSON Schema are generated.
+//! Format of experiment files. Every table, key and word is data,
+//! from which the reference and the JSON Schema are generated.
 //!
 //! `bufferlab-reproduce` reads experiment files by this declaration and runs them. The declaration
 //! is a separate crate, because documentation needs it without the code that runs experiments.

@@ -1,5 +1,5 @@
-//! Generates the reference of the format for `docs/reference/experiments.md`, and the JSON Schema
-//! for editors and checkers.
+//! Generates the reference of the format for `docs/reference/experiments.md`,
+//! and the JSON Schema for editors and checkers.
 
 use crate::format::{
     AXIS, AXIS_VALUE, CLAIM, CONDITION, COURSE, GOODPUT, MARK, PANEL, PROBE, QUEUES, READING, ROOT, SCALE,
@@ -42,8 +42,8 @@ const OF_FIGURES: [&str; 4] = ["title", "figure", "about", "theory"];
 /// Generates the JSON Schema (draft 2020-12) of an experiment: an experiment that runs a scenario,
 /// or an analytical figure.
 ///
-/// The reader checks more than a schema can express, such as names of metrics, variants and values,
-/// and expressions.
+/// The reader checks more than a schema can express, such as names of metrics,
+/// variants and values, and expressions.
 #[must_use]
 pub fn json_schema() -> Value {
     let whole = Schema::default().table(&ROOT, true);

@@ -1,7 +1,7 @@
 //! Reads Chakra execution traces, version 0.0.4 (`et_def.proto`), with a file per rank.
 //!
-//! A file is a sequence of messages with their lengths: metadata, then nodes. The rank of a trace
-//! is in the name of its file, `PREFIX.RANK.et`.
+//! A file is a sequence of messages with their lengths: metadata, then nodes.
+//! The rank of a trace is in the name of its file, `PREFIX.RANK.et`.
 
 mod build;
 mod wire;

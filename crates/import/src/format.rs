@@ -55,8 +55,8 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     })
 }
 
-/// Whether the content begins with a length and a Chakra message. The first field of the message is
-/// a version, or an attribute with a name.
+/// Whether the content begins with a length and a Chakra message.
+/// The first field of the message is a version, or an attribute with a name.
 fn is_chakra(content: &[u8]) -> bool {
     let Some(end) = content.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     match &content[end + 1..] {

@@ -1,8 +1,8 @@
 //! Reads GOAL schedules as text (LogGOPSim, `txt2bin.re`). ATLAHS uses this dialect, too.
 //!
-//! A send and its receive become one transfer. If a receive waits for other nodes, it becomes a
-//! barrier that waits for the transfer, too. Sends and receives match by source and tag, in the
-//! order of the file.
+//! A send and its receive become one transfer.
+//! If a receive waits for other nodes, it becomes a barrier that waits for the transfer, too.
+//! Sends and receives match by source and tag, in the order of the file.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word, short};
@@ -309,8 +309,8 @@ impl<'a> Reader<'a, '_> {
         self.builder.node(work).map_err(|cause| refuse(self.source, &cause))
     }
 
-    /// Joins sends and receives. Receives with a known source and a known tag come first, then
-    /// receives from any source or with any tag.
+    /// Joins sends and receives. Receives with a known source and a known tag come first,
+    /// then receives from any source or with any tag.
     fn match_messages(&mut self) -> Result<(), ImportError> {
         let mut free = Free::new();
         for &sent in &self.sends {

@@ -9,7 +9,7 @@ const PLACE: &str = "files of `bufferlab import`";
 pub(crate) const BYTES: Limit =
     Limit { name: "bytes of an imported file", most: 1_000_000_000, unit: "B", place: PLACE, effect: EFFECT };
 
-/// Largest size of a file that [`crate::import()`] reads (bytes); also holds for unpacked content.
+/// Largest size of a file that [`crate::import()`] reads, packed or unpacked (bytes).
 pub const FILE_BYTES_MAX: u64 = BYTES.most;
 
 /// Largest number of hosts and switches: twice the number of hosts that a run can have.

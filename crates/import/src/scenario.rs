@@ -22,9 +22,9 @@ const SCALE_UP_RATE: BitRate = BitRate::gbps(2_400);
 /// Latency inside a server: two cables of that example.
 const SCALE_UP_LATENCY: Time = Time::from_ns(50);
 
-/// Writes a scenario that names `traffic`, a file beside it. Comments state the choices that no
-/// file
-/// made. `None` if the files describe neither a network nor traffic.
+/// Writes a scenario that names `traffic`, a file beside it.
+/// Comments state the choices that no file made.
+/// `None` if the files describe neither a network nor traffic.
 ///
 /// The scenario names a schedule in a comment, because no workload reads schedules yet.
 #[must_use]

@@ -34,7 +34,7 @@ pub(crate) fn too_many(path: &Path, limit: Limit, found: impl std::fmt::Display)
     ImportError::in_file(path, problem, "use a smaller file")
 }
 
-/// A text file.
+/// A text file that is imported.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) path: &'a Path,
@@ -111,8 +111,8 @@ impl<'a> Line<'a> {
 
 impl Word<'_> {
     pub(crate) fn error(self, problem: impl Into<String>, advice: impl Into<String>) -> ImportError {
-        // The texts of line and file are parts of one string, so the difference of addresses is the
-        // offset.
+        // The texts of line and file are parts of one string, so the difference
+        // of addresses is the offset.
         let offset = (self.text.as_ptr() as usize).saturating_sub(self.line.text.as_ptr() as usize);
         let column = self.line.text.get(..offset).map_or(offset, |before| before.chars().count());
         ImportError { column: Some(column as u64 + 1), ..self.line.error(problem, advice) }

@@ -37,9 +37,9 @@ impl RunError {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether a run on one thread might have another outcome. Several threads of a run simulate
-    /// past its end before they notice the end. After the end, they may reach an error that one
-    /// thread never reaches.
+    /// Whether a run on one thread might have another outcome.
+    /// Several threads of a run simulate past its end before they notice the end.
+    /// After the end, they may reach an error that one thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {

@@ -32,18 +32,18 @@ pub struct Job {
 pub struct Execution {
     /// Number of runs in parallel; `None` means the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run. The result tables do not depend on this number, which applies to networks
-    /// that can be divided ([`Simulation::needs_one_thread`]). `None` means the cores that no other
-    /// run needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread
-    /// that built them need one thread.
+    /// Threads per run. The result tables do not depend on this number,
+    /// which applies to networks that can be divided ([`Simulation::needs_one_thread`]).
+    /// `None` means the cores that no other run needs, for networks of at least [`AUTOMATIC_HOSTS`]
+    /// hosts. Policies bound to the thread that built them need one thread.
     pub threads: Option<NonZero<usize>>,
-    /// Whether packet conservation and the ledger are checked after every event (slow), not only at
-    /// the end.
+    /// Whether packet conservation and the ledger are checked after every event (slow),
+    /// not only at the end.
     pub verify: bool,
 }
 
-/// Smallest network (hosts) that is divided among threads by default. In a smaller network, threads
-/// would do too little work between two synchronisations.
+/// Smallest network (hosts) that is divided among threads by default.
+/// In a smaller network, threads would do too little work between two synchronisations.
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
@@ -62,9 +62,9 @@ impl Execution {
     }
 }
 
-/// Returns the number of cores that other processes use now, if the system reports it. Threads of
-/// one run constantly wait for each other. If these threads must share cores, they are slower than
-/// one thread.
+/// Returns the number of cores that other processes use now, if the system reports it.
+/// Threads of one run constantly wait for each other.
+/// If these threads must share cores, they are slower than one thread.
 fn busy_elsewhere() -> usize {
     // The fourth field of the line is runnable threads / all threads, and includes this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -102,8 +102,8 @@ pub trait Watcher: Sync {
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
-    /// Whether runs should continue; called often. After a first `false`, this method must return
-    /// `false` for every job.
+    /// Whether runs should continue; called often.
+    /// After a first `false`, this method must return `false` for every job.
     fn goes_on(&self) -> bool {
         true
     }
@@ -145,7 +145,7 @@ pub struct Finished {
     pub cpu_seconds: f64,
 }
 
-/// Executes all jobs, several in parallel. The result of a job does not depend on the other jobs.
+/// Executes all jobs, several in parallel. The result of a job does not depend on other jobs.
 ///
 /// Returns the outcome of each job in the order of the jobs.
 ///
@@ -160,8 +160,8 @@ pub fn execute(
 }
 
 /// Executes all jobs as [`execute`] does and returns the results of `then`. The function `then`
-/// receives the index and outcome of each job before the thread begins its next job. A front end
-/// that keeps little data of a run thus frees memory early.
+/// receives the index and outcome of each job before the thread begins its next job.
+/// A front end that keeps little data of a run thus frees memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -172,7 +172,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
-    // If there were more threads than jobs, some threads would be idle.
+    // With more threads than jobs, some threads would be idle.
     let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
     let threads = how.threads_of(parallel);
@@ -202,12 +202,12 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
-/// Executes one job on this thread. `go_on` receives the progress and stops the run by returning
-/// `false`.
+/// Executes one job on this thread.
+/// `go_on` receives the progress and stops the run by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`. The folder
-/// is then unchanged.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`.
+/// The folder is then unchanged.
 pub fn execute_one(
     job: &Job,
     verify: bool,
@@ -218,8 +218,8 @@ pub fn execute_one(
     run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Executes a job if it fits in memory. If a run with several threads fails, a second attempt with
-/// one thread decides the outcome.
+/// Executes a job if it fits in memory.
+/// If a run with several threads fails, a second attempt with one thread decides the outcome.
 fn run_one(
     job: &Job,
     place: &RunResources,
@@ -254,7 +254,8 @@ fn attempt_caught(
 struct RunResources {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
-    /// Maximum number of threads by memory; every thread of a run copies the whole network.
+    /// Maximum number of threads for which memory suffices; every thread of a
+    /// run copies the network.
     most_threads: NonZero<usize>,
     verify: bool,
 }

@@ -6,8 +6,8 @@ use bufferlab_scenario::format_time;
 use bufferlab_units::Time;
 use std::fmt::Write;
 
-/// Formats an explanation as text: the event, the limit of the policy, the queues that occupied the
-/// buffer, and the decisions of other policies.
+/// Formats an explanation as text: the event, the limit of the policy,
+/// the queues that occupied the buffer, and the decisions of other policies.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {
     let mut text = String::new();

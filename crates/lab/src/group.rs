@@ -45,8 +45,8 @@ impl Layout {
 pub(crate) struct Present {
     /// Name of the run's parent folder; empty for [`Layout::Seeds`].
     pub(crate) folder: String,
-    /// Variant from the run's manifest. `None` means the unchanged scenario, or the policy after
-    /// which the folder is named.
+    /// Variant from the run's manifest.
+    /// `None` means the unchanged scenario, or the policy after which the folder is named.
     pub(crate) variant: Option<Variant>,
     pub(crate) seed: u64,
     dir: PathBuf,
@@ -78,8 +78,8 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// Removes outdated runs, records the planned runs of the folder, and returns the reused runs.
-    /// Runs of other content are removed before the first new run starts. So a killed command
-    /// leaves no mixture.
+    /// Runs of other content are removed before the first new run starts.
+    /// So a killed command leaves no mixture.
     ///
     /// # Errors
     /// If a run's folder cannot be removed, or the list of runs cannot be written.
@@ -98,13 +98,13 @@ impl Checked {
 
 /// Checks that runs may be added to the folder `out`.
 ///
-/// `new` are the planned runs, which replace runs of the same scenario. With `replace`, they
-/// replace any runs. `load` loads the scenario that an existing run should have, given its folder
-/// name and seed. `load` returns `None` for names that this program does not know.
+/// `new` are the planned runs, which replace runs of the same scenario. With `replace`,
+/// they replace any runs. `load` loads the scenario that an existing run should have,
+/// given its folder name and seed. `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
-/// If `out` contains files other than such runs and their report. Without `replace`, also if `out`
-/// has runs of other content.
+/// If `out` contains files other than such runs and their report.
+/// Without `replace`, also if `out` has runs of other content.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
@@ -141,8 +141,8 @@ pub(crate) fn check(
         match (found, job) {
             (Standing::Same, None) => reused.push(run.dir),
             (Standing::Same, Some(_)) => {}
-            // The run is repeated. The manifest does not show an outdated custom class, so a run
-            // with such a class is removed immediately.
+            // The run is repeated. The manifest does not show an outdated custom class,
+            // so a run with such a class is removed immediately.
             (Standing::Outdated(_), Some(_)) => {
                 if has_old_code(&run.dir) {
                     doomed.push(run.dir);
@@ -171,8 +171,8 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
     PlanError::refused(message, format!("runs of one folder share their means: {WAYS_OUT}"))
 }
 
-/// Rejects an output folder with a single run of another scenario. Otherwise a second command with
-/// the same `--out` would fail after hours of simulation.
+/// Rejects an output folder with a single run of another scenario.
+/// Otherwise a second command with this `--out` would fail after hours of simulation.
 ///
 /// # Errors
 /// If `out` contains a run of another scenario.
@@ -238,8 +238,8 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
             }
             (Layout::Policies, _) if path.is_dir() => {
                 let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
-                // A command that was killed before the first run of a variant leaves an empty
-                // folder for the variant.
+                // A command that was killed before the first run of a variant leaves
+                // an empty folder for the variant.
                 for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     let variant = stored_variant(&dir);
@@ -275,8 +275,8 @@ fn seed_of(name: &str) -> Option<u64> {
     name.strip_prefix("seed-")?.parse().ok()
 }
 
-/// Lists entries of a folder by name; empty if the folder does not exist. Skips hidden entries,
-/// which are unfinished runs.
+/// Lists entries of a folder by name; empty if the folder does not exist.
+/// Skips hidden entries, which are unfinished runs.
 pub(crate) fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let failed = |source| ResultsError::Io { action: "read", path: folder.to_path_buf(), source };
     let entries = match fs::read_dir(folder) {

@@ -45,8 +45,8 @@ fn lossless_priorities(scenario: &Scenario) -> Vec<u8> {
     (0..32).filter(|priority| mask >> priority & 1 != 0).collect()
 }
 
-/// The policy of the first switch with every parameter. If other switches have different policies,
-/// their names are listed.
+/// The policy of the first switch with every parameter.
+/// If other switches have different policies, their names are listed.
 fn policy_head(scenario: &Scenario) -> Result<PolicyHead, RunError> {
     let missing = |what: String| RunError::Head(what);
     let first = scenario.switches.first().ok_or_else(|| missing("the scenario has no switch".to_owned()))?;

@@ -1,8 +1,8 @@
-//! Plans and executes runs: loaded scenarios run in parallel and write folders of results. Also
-//! plans comparisons and sweeps.
+//! Plans and executes runs: loaded scenarios run in parallel and write folders of results.
+//! Also plans comparisons and sweeps.
 //!
-//! This crate knows no terminal and no arguments. The command line, the reproduction of papers and
-//! other front ends all execute [`Job`]s, so a scenario gives equal bytes in each front end.
+//! This crate uses no terminal and no command line. The command line, the reproduction of papers
+//! and other front ends all execute [`Job`]s, so a scenario gives equal bytes in each front end.
 //!
 //! ```
 //! use bufferlab_lab::{Execution, Job, Unwatched, execute};

@@ -20,8 +20,8 @@ pub const RUNS: Limit = Limit {
     effect: "refused before the first run",
 };
 
-/// Memory reserved beyond the estimate of a run (bytes): for rows not yet written to disk, and for
-/// the program itself.
+/// Memory reserved beyond the estimate of a run (bytes): for rows not yet written to disk,
+/// and for the program itself.
 pub(crate) const RESERVE: u64 = 64_000_000;
 
 /// All limits that this crate checks.

@@ -1,8 +1,8 @@
 //! Checks that planned runs fit in memory.
 //!
-//! The limit is the memory that the system has free when a command starts. So a large server may
-//! run scenarios that a laptop rejects. The rejection comes before the system would kill the
-//! process. If the system reports a wrong amount, `--memory-limit` replaces it.
+//! The limit is the memory that the system has free when a command starts.
+//! So a large server may run scenarios that a laptop rejects. The rejection comes before the system
+//! would kill the process. If the system reports a wrong amount, `--memory-limit` replaces it.
 
 use crate::limits::RESERVE;
 use crate::{PlanError, RunError};
@@ -100,8 +100,8 @@ pub struct TooMuchMemory {
     pub budget: MemoryBudget,
 }
 
-/// Describes the largest parts of an estimate, such as " (tables of flows 8.6 GB; smaller by
-/// `flow_entries`, the number of switches)".
+/// Describes the largest parts of an estimate, such as " (tables of flows 8.6 GB;
+/// smaller by `flow_entries`, the number of switches)".
 fn in_words(estimate: &MemoryEstimate) -> String {
     let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
     let parts = estimate.parts().iter().filter(large);
@@ -123,7 +123,7 @@ pub fn format_memory(bytes: u64) -> String {
 /// Checks that one run of a scenario fits in memory.
 ///
 /// # Errors
-/// Returns [`RunError::Memory`] before anything is built.
+/// Returns [`RunError::Memory`] before the network is built.
 pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
     fits_into(scenario, memory_budget()).map(|_| ())
 }
@@ -137,8 +137,8 @@ pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64
     }
 }
 
-/// Rejects a plan whose loaded scenarios exceed memory. Each run keeps its scenario, with files and
-/// lists, until the run ends.
+/// Rejects a plan whose loaded scenarios exceed memory.
+/// Each run keeps its scenario, with files and lists, until the run ends.
 pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
     let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();

@@ -18,8 +18,8 @@ pub struct Panicked {
     pub message: String,
     /// File, line and column in the source, if known.
     pub place: Option<String>,
-    /// Description of the run, sufficient to repeat it, such as "seed 3, policy dt". Empty if the
-    /// panic was outside a run.
+    /// Description of the run, sufficient to repeat it, such as "seed 3, policy dt".
+    /// Empty if the panic was outside a run.
     pub run: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// Runs `work` and catches a panic of it. The standard message still appears on stderr.
+/// Runs `work` and catches its panic. The standard message still appears on stderr.
 ///
 /// # Errors
 /// Returns the caught panic.

@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// then these overrides (in the form of [`bufferlab_scenario::load`]).
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
-/// Function that loads the scenario of a run, given the name of its folder and its seed. Returns
-/// `None` for an unknown name.
+/// Function that loads the scenario of a run, given the name of its folder and its seed.
+/// Returns `None` for an unknown name.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
 /// A plan of runs in a folder.
@@ -32,16 +32,16 @@ pub struct Plan {
     pub policies: Vec<String>,
     /// Earlier runs of the experiment in the folder, shown together with the new runs.
     pub reused: Vec<PathBuf>,
-    /// Policies that cannot run in this scenario, with the reason. Empty unless all policies were
-    /// requested.
+    /// Policies that cannot run in this scenario, with the reason.
+    /// Empty unless all policies were requested.
     pub left_out: Vec<(String, String)>,
     /// Named variants whose scenario is invalid, with the error. The other variants run.
     pub failed: Vec<(String, Arc<PlanError>)>,
 }
 
 impl Plan {
-    /// Removes finished runs (see [`is_finished`]) from the plan and returns their number, so that
-    /// an interrupted comparison resumes.
+    /// Removes finished runs (see [`is_finished`]) from the plan and returns their number,
+    /// so that an interrupted comparison resumes.
     pub fn resume(&mut self) -> usize {
         let all = self.jobs.len();
         self.jobs.retain(|job| !is_finished(job));
@@ -54,13 +54,13 @@ impl Plan {
 pub struct Destination<'a> {
     /// Folder that receives the results.
     pub out: &'a Path,
-    /// Whether results of another scenario in the folder are removed before the first run. Without
-    /// this flag, such results are an error.
+    /// Whether results of another scenario in the folder are removed before the first run.
+    /// Without this flag, such results are an error.
     pub replace: bool,
 }
 
-/// Plans runs of the scenario's policy with its seed and the following seeds. A single run is
-/// stored in the folder itself. Several runs are stored in `seed-<n>` below it.
+/// Plans runs of the scenario's policy with its seed and the following seeds.
+/// A single run is stored in the folder itself. Several runs are stored in `seed-<n>` below it.
 ///
 /// # Errors
 /// If the scenario does not load, or the folder contains other files.
@@ -87,11 +87,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     Ok(Plan { jobs, policies: Vec::new(), reused, left_out: Vec::new(), failed: Vec::new() })
 }
 
-/// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>`
-/// below the folder.
+/// Plans a comparison of variants on the same traffic, paired by seed,
+/// in `<variant>/seed-<n>` below the folder.
 ///
-/// The scenario's policy keeps its parameters from the scenario, and all other policies have their
-/// defaults. Then the changes of the variant are applied.
+/// The scenario's policy keeps its parameters from the scenario,
+/// and all other policies have their defaults. Then the changes of the variant are applied.
 ///
 /// # Errors
 /// If no variant can run, two variants have one name, or the folder contains other files.
@@ -130,7 +130,7 @@ pub fn plan_compare(
     }
     if jobs.is_empty() && !failed.is_empty() {
         let (_, why) = failed.swap_remove(0);
-        // The new error has only this reference.
+        // No other reference to the new error exists.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
@@ -138,8 +138,8 @@ pub fn plan_compare(
     Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), reused, left_out, failed })
 }
 
-/// Returns the runs of a variant, one run per seed. `baseline` is the variant to compare with, and
-/// its runs.
+/// Returns the runs of a variant, one run per seed.
+/// `baseline` is the variant to compare with, and its runs.
 fn jobs_of(
     variant: &Variant,
     seeds: &[u64],
@@ -176,8 +176,8 @@ fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
 }
 
-/// Returns a caveat for switches that do not use the compared policy. A comparison sets
-/// `switch.policy`, which does not affect a policy in a `[[switch_override]]`.
+/// Returns a caveat for switches that do not use the compared policy.
+/// A comparison sets `switch.policy`, which does not affect a policy in a `[[switch_override]]`.
 fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, PlanError> {
     let kept = scenario.switches.iter().zip(&scenario.topology.switches);
     let kept: Vec<&str> =
@@ -219,17 +219,17 @@ fn protect_cwd(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// Returns the variant that a run should have. This is the compared variant of the run's folder, or
-/// else the variant in its manifest, or else the policy after which the folder is named.
+/// Returns the variant that a run should have. This is the compared variant of the run's folder,
+/// or else the variant in its manifest, or else the policy after which the folder is named.
 pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
     let now = compared.iter().find(|variant| variant.folder() == run.folder);
     let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::from_policy));
     now.cloned().or_else(stored)
 }
 
-/// Prepares a folder for runs in `<name>/seed-<n>` that a front end plans. An earlier run stays if
-/// its content equals the scenario that `load` returns for its name and seed. Returns the earlier
-/// runs that are reused.
+/// Prepares a folder for runs in `<name>/seed-<n>` that a front end plans. An earlier run stays
+/// if its content equals the scenario that `load` returns for its name and seed.
+/// Returns the earlier runs that are reused.
 ///
 /// # Errors
 /// Returns the errors of [`plan_compare`].
@@ -242,8 +242,8 @@ pub fn prepare_group(
     group::check(to.out, Layout::Policies, jobs, to.replace, known)?.prepare()
 }
 
-/// Returns the scenario's seed and the following seeds. `others` is the number of variants ×
-/// points.
+/// Returns the scenario's seed and the following seeds.
+/// `others` is the number of variants × points.
 ///
 /// # Errors
 /// If the plan has more seeds or runs than one command may plan, or exceeds memory.

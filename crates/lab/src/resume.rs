@@ -13,23 +13,23 @@ pub(crate) const OF_A_PLAN: [&str; 2] = ["policy-overridden", "other-traffic"];
 
 static CUSTOM_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
 
-/// Declares that this program defines custom schemes, and when their code was last changed. A
-/// scenario does not record the version of a custom scheme, so older runs are not reused. The
-/// latest declared time counts.
+/// Declares that this program defines custom schemes, and when their code was last changed.
+/// A scenario does not record the version of a custom scheme, so older runs are not reused.
+/// The latest declared time counts.
 pub fn set_custom_code(built: SystemTime) {
     let mut latest = CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner);
     *latest = (*latest).max(Some(built));
 }
 
-/// Returns the latest time given to [`set_custom_code`]; `None` if the program has no custom
-/// schemes.
+/// Returns the latest time given to [`set_custom_code`]; `None`
+/// if the program has no custom schemes.
 #[must_use]
 pub fn custom_code() -> Option<SystemTime> {
     *CUSTOM_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the result of `job` exists. It must be an undamaged run of the job's scenario, by this
-/// version of the program, with the job's caveats.
+/// Whether the result of `job` exists. It must be an undamaged run of the job's scenario,
+/// by this version of the program, with the job's caveats.
 #[must_use]
 pub fn is_finished(job: &Job) -> bool {
     let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());
@@ -42,8 +42,8 @@ pub fn is_finished(job: &Job) -> bool {
         })
 }
 
-/// Whether this version of the program wrote the manifest. Results are reproducible only within a
-/// version.
+/// Whether this version of the program wrote the manifest.
+/// Results are reproducible only within a version.
 pub(crate) fn is_of_this_version(manifest: &Manifest) -> bool {
     manifest.bufferlab_version == env!("CARGO_PKG_VERSION")
         && manifest.git_commit.as_deref() == crate::commit()

@@ -10,8 +10,8 @@ use bufferlab_scenario::{Scenario, Variant};
 pub enum PolicySelection {
     /// A registered policy, with the changes of a variant.
     One(Variant),
-    /// Every built-in policy. Custom policies must be named, so that `all` means equal policies in
-    /// every process.
+    /// Every built-in policy.
+    /// Custom policies must be named, so that `all` means equal policies in every process.
     All,
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Returns a caveat if a variant changes the network or the traffic. Then equal seeds do not give
-/// equal arrivals.
+/// Returns a caveat if a variant changes the network or the traffic.
+/// Then equal seeds do not give equal arrivals.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),

@@ -1,5 +1,5 @@
-//! Sweeps: a grid over keys of a scenario, with several policies and seeds. Finished runs are
-//! reused.
+//! Sweeps: a grid over keys of a scenario, with several policies and seeds.
+//! Finished runs are reused.
 
 mod figures;
 mod output;
@@ -55,15 +55,15 @@ pub struct SweepRequest {
     pub scenario_file: String,
     /// Keys of the grid with their values; the last key varies fastest.
     pub vary: Vec<Vary>,
-    /// Policies compared at every point, the baseline first. If empty, only the scenario's policy
-    /// runs.
+    /// Policies compared at every point, the baseline first.
+    /// If empty, only the scenario's policy runs.
     pub policies: Vec<PolicySelection>,
     /// Number of seeds per point: the scenario's seed and the following seeds.
     pub seeds: NonZero<u32>,
     /// Folder that receives the results of the sweep.
     pub out: PathBuf,
-    /// Whether runs of other content at the points of this sweep are removed. Without this flag,
-    /// such runs are an error.
+    /// Whether runs of other content at the points of this sweep are removed.
+    /// Without this flag, such runs are an error.
     pub replace: bool,
 }
 
@@ -94,8 +94,8 @@ impl SweepPlan {
         RUNS.check(grid).map_err(PlanError::beyond)?;
         let points = points(&request.vary)?;
         refuse_other_files(&request.out)?;
-        // Without a requested policy, the scenario stays unchanged, including policies of other
-        // switches.
+        // Without a requested policy, the scenario stays unchanged, including
+        // policies of other switches.
         let changes = !request.policies.is_empty();
         let variants: Vec<Variant> = if changes {
             select(&request.policies, &first.scenario).0
@@ -141,8 +141,8 @@ impl SweepPlan {
             }
             start = end;
         }
-        // Write this file first, so that it marks the folder as a sweep's even if the command is
-        // killed.
+        // Write this file first, so that it marks the folder as a sweep's even
+        // if the command is killed.
         write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
             point.prepare()?;
@@ -166,9 +166,9 @@ impl SweepPlan {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
-    /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and the full results
-    /// as JSON (see [`sweep_schema`]).
+    /// Writes a report per point that has results, then [`SWEEP_CSV`],
+    /// [`SWEEP_JSON`] and [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text,
+    /// and the full results as JSON (see [`sweep_schema`]).
     ///
     /// # Errors
     /// If a result of a run cannot be read, or a file cannot be written.
@@ -292,9 +292,9 @@ fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
 
-/// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search", and
-/// `transport.0.congestion_control` becomes "congestion control of transport 0". If a key's table
-/// exists only once, the label is the key's last part: `switch.policy.alpha` becomes "alpha".
+/// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search",
+/// and `transport.0.congestion_control` becomes "congestion control of transport 0". If a key's
+/// table exists only once, the label is the key's last part: `switch.policy.alpha` becomes "alpha".
 fn key_label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
@@ -322,8 +322,8 @@ fn in_a_name(value: &str) -> String {
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// Describes the sweep for readers of the folder: scenario file and varied keys. The description
-/// does not affect which runs are reused; only their content does.
+/// Describes the sweep for readers of the folder: scenario file and varied keys.
+/// The description does not affect which runs are reused; only their content does.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);

@@ -2,13 +2,13 @@
 
 /// Declares the row of a table: visibility, name of the struct, name of the table, and its columns.
 ///
-/// The documentation of the struct describes a row, and the documentation of a field describes its
-/// column. Both appear in `docs/reference/tables.md`. The columns' texts are also in result files,
-/// so write them for readers of tables. The suffix of a column's name is its unit
-/// ([`Column::unit`](crate::Column::unit)).
+/// The documentation of the struct describes a row, and the documentation of
+/// a field describes its column. Both appear in `docs/reference/tables.md`.
+/// The columns' texts are also in result files, so write them for readers of tables.
+/// The suffix of a column's name is its unit ([`Column::unit`](crate::Column::unit)).
 ///
-/// `class: u16 as ClassName` is a field of type `u16` that the table stores as the name of the
-/// class ([`ClassName`](crate::ClassName)).
+/// `class: u16 as ClassName` is a field of type `u16` that the table stores as the name
+/// of the class ([`ClassName`](crate::ClassName)).
 ///
 /// ```
 /// use bufferlab_metrics::{ColumnKind, Record, SwitchName};
@@ -70,8 +70,8 @@ macro_rules! record {
     (@stored $field:ty, $stored:ty) => { $stored };
 }
 
-/// Declares an enumeration that is a column: its variants and their words in tables. The first
-/// variant is the default.
+/// Declares an enumeration that is a column: its variants and their words in tables.
+/// The first variant is the default.
 macro_rules! words {
     (
         $(#[doc = $about:literal])+
@@ -132,8 +132,8 @@ macro_rules! word_cell {
     };
 }
 
-/// Declares the tables of a run, in the order of the manifest: the name of each table and the
-/// record of its rows.
+/// Declares the tables of a run, in the order of the manifest: the name of each table
+/// and the record of its rows.
 macro_rules! tables {
     ($($table:ident => $row:ident,)+) => {
         /// A table of a run.

@@ -4,9 +4,9 @@ use crate::histogram::{index_of, range_of};
 
 /// Number of packets by queueing delay.
 ///
-/// Bins are 64 ns wide below 4 µs. Above, a bin is at most 1/64 of its value wide. Every bin also
-/// has the sum of its delays, so that the mean is exact. Memory is bounded: about 1,000 bins for a
-/// second.
+/// Bins are 64 ns wide below 4 µs. Above, a bin is at most 1/64 of its value wide.
+/// Every bin also has the sum of its delays, so that the mean is exact.
+/// Memory is bounded: about 1,000 bins for a second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     /// Number of packets and sum of their delays (ns) per bin; grows to the largest bin used.

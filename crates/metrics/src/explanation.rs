@@ -1,5 +1,5 @@
-//! Explanation of an event in a switch: the decisive limit, the users of the buffer, and the
-//! answers of other policies.
+//! Explanation of an event in a switch: the decisive limit, the users of the buffer,
+//! and the answers of other policies.
 
 use std::fmt;
 
@@ -30,11 +30,11 @@ pub struct Explanation {
     pub size_bytes: u64,
     /// Tags of the packet, such as `unscheduled` or `retransmission`.
     pub tags: Vec<&'static str>,
-    /// Length of the packet's queue before the packet (bytes). For a pause, length of the ingress
-    /// queue with the packet.
+    /// Length of the packet's queue before the packet (bytes).
+    /// For a pause, length of the ingress queue with the packet.
     pub queue_bytes: u64,
-    /// Threshold of the policy for this packet, or the marking threshold (bytes). For a pause, the
-    /// limit of the ingress queue.
+    /// Threshold of the policy for this packet, or the marking threshold (bytes).
+    /// For a pause, the limit of the ingress queue.
     pub limit_bytes: Option<u64>,
     /// Comparison that refused the packet; `None` for other events, and without such a comparison.
     pub bound: Option<BoundText>,
@@ -42,14 +42,14 @@ pub struct Explanation {
     pub occupancy_bytes: u64,
     /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
-    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names, such
-    /// as γ, congested queues or states.
+    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names,
+    /// such as γ, congested queues or states.
     pub inputs: Vec<(&'static str, f64)>,
     /// Users of the buffer at the time of the event: the largest of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// Answers of all registered policies in this state of the buffer. The switch's own policy has
-    /// its configuration, all others have default parameters. Empty if the answers were not
-    /// computed.
+    /// Answers of all registered policies in this state of the buffer.
+    /// The switch's own policy has its configuration, all others have default parameters.
+    /// Empty if the answers were not computed.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
@@ -83,8 +83,8 @@ pub struct Holder {
     pub packets: u64,
 }
 
-/// The answer of a policy to an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
-/// `evict from 3.1`.
+/// The answer of a policy to an arrival.
+/// Its text is `admit`, `admit (headroom)`, a drop reason or `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Store the packet; with the name of the account, unless it is the shared pool.
@@ -145,8 +145,8 @@ impl BoundText {
 }
 
 impl Explanation {
-    /// Reason for the event, with the compared numbers, as a sentence without a full stop. Any
-    /// inequality in this text is true.
+    /// Reason for the event, with the compared numbers, as a sentence without a full stop.
+    /// Any inequality in this text is true.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;

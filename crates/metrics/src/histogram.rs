@@ -5,11 +5,11 @@ const UNIT_BITS: u32 = 6;
 /// Bits of the bins per octave above the linear part. A bin is at most 1/64 of its value wide.
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, if the caller stores the occupancy. The times are those of
-/// [`OccupancyHistogram`], without its mean and maximum.
+/// Time spent at every occupancy, if the caller stores the occupancy.
+/// The times are those of [`OccupancyHistogram`], without its mean and maximum.
 ///
-/// Time is exact, because every change counts. Bins are 64 bytes wide below 4 KiB. Above, a bin is
-/// at most 1/64 of its value wide. So memory is bounded: about 1,000 bins at 1 GB.
+/// Time is exact, because every change counts. Bins are 64 bytes wide below 4 KiB.
+/// Above, a bin is at most 1/64 of its value wide. So memory is bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
     /// Time per bin (ps); grows to the largest bin used.
@@ -18,8 +18,8 @@ pub struct OccupancyTimes {
 }
 
 impl OccupancyTimes {
-    /// Records that the occupancy was `held` (bytes) from the last change until `now` (ps). `now`
-    /// never decreases.
+    /// Records that the occupancy was `held` (bytes) from the last change until `now` (ps).
+    /// `now` never decreases.
     #[inline]
     pub fn hold(&mut self, now: u64, held: u64) {
         let span = now - self.since;

@@ -1,9 +1,9 @@
-//! Measurements of a run: rows of the result tables, exact time-weighted histograms, and the sink
-//! that receives the rows from drivers.
+//! Measurements of a run: rows of the result tables, exact time-weighted histograms,
+//! and the sink that receives the rows from drivers.
 //!
-//! A driver passes its rows to a [`RunSink`], which may store them. A row is a [`Record`]. The file
-//! `rows.rs` declares each of its columns once, with name, type and documentation ([`record!`]). A
-//! column's name ends with its unit.
+//! A driver passes its rows to a [`RunSink`], which may store them.
+//! A row is a [`Record`]. The file `rows.rs` declares each of its columns once, with name,
+//! type and documentation ([`record!`]). A column's name ends with its unit.
 
 mod declare;
 mod delay;
@@ -28,8 +28,8 @@ pub use rows::{
 };
 pub use totals::RunTotals;
 
-/// Receives rows in the order in which a driver produces them, which is deterministic. A sink
-/// implements the methods that it needs and ignores all other rows.
+/// Receives rows in the order in which a driver produces them, which is deterministic.
+/// A sink implements the methods that it needs and ignores all other rows.
 ///
 /// # Errors
 /// Every method may fail with the sink's I/O error. A driver stops at the first error.
@@ -74,8 +74,8 @@ pub trait RunSink {
     fn progress(&mut self, _row: &ProgressRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives the pauses of one priority of one port at the end of the run, if the run has flow
-    /// control.
+    /// Receives the pauses of one priority of one port at the end of the run,
+    /// if the run has flow control.
     fn pause(&mut self, _row: &PauseRow) -> std::io::Result<()> {
         Ok(())
     }

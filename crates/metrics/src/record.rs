@@ -1,9 +1,9 @@
 //! Records: rows of tables. Each column is declared once, with name, type and documentation.
 //!
-//! [`record!`](crate::record!) declares a record. The struct, its [`Column`]s, and the code that
-//! writes and reads it follow from the declaration, so they cannot disagree. A [`CellWriter`]
-//! receives the cells of a row, and a [`CellReader`] provides them; `bufferlab-results` implements
-//! both traits for Parquet.
+//! [`record!`](crate::record!) declares a record. The struct, its [`Column`]s,
+//! and the code that writes and reads it follow from the declaration, so they cannot disagree.
+//! A [`CellWriter`] receives the cells of a row, and a [`CellReader`] provides them;
+//! `bufferlab-results` implements both traits for Parquet.
 
 use std::error::Error;
 use std::fmt;
@@ -113,8 +113,8 @@ pub trait Record: Sized {
     fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
 }
 
-/// Conversion between a field and a cell. Numbers, words and texts are stored unchanged. An index
-/// ([`ClassName`], [`SwitchName`], [`HostName`]) is stored as the name of its object.
+/// Conversion between a field and a cell. Numbers, words and texts are stored unchanged.
+/// An index ([`ClassName`], [`SwitchName`], [`HostName`]) is stored as the name of its object.
 pub trait Cell {
     /// Type of the field in memory.
     type Field;
@@ -157,8 +157,8 @@ pub trait CellWriter {
     fn word(&mut self, word: &str);
     /// Writes a text to a cell.
     fn text(&mut self, text: &str);
-    /// Writes the name of the class, switch or host with this index. The column's kind determines
-    /// which of them it is.
+    /// Writes the name of the class, switch or host with this index.
+    /// The column's kind determines the kind of name.
     ///
     /// # Errors
     /// If the index does not exist.

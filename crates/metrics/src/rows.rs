@@ -1,5 +1,5 @@
-//! Declares the tables of a run and their columns. The code that writes and reads tables, and the
-//! documentation of tables, follow from this file.
+//! Declares the tables of a run and their columns.
+//! The code that writes and reads tables, and the documentation of tables, follow from this file.
 
 use crate::declare::{tables, word_cell, words};
 use crate::record;
@@ -11,8 +11,8 @@ words! {
     FlowState {
         /// Every byte of the flow has arrived.
         Finished => "finished",
-        /// The flow has sent all data and does not send lost packets again; all other packets have
-        /// arrived.
+        /// The flow has sent all data and does not send lost packets again;
+        /// all other packets have arrived.
         Lossy => "lossy",
         /// The run ended before the flow ended.
         Unfinished => "unfinished",
@@ -32,7 +32,7 @@ words! {
 words! {
     /// Object of a measurement.
     Scope {
-        /// A whole switch.
+        /// The whole buffer of a switch.
         Switch => "switch",
         /// One port.
         Port => "port",
@@ -63,11 +63,11 @@ record! {
         /// finished: every byte has arrived; lossy: an open-loop flow that lost packets;
         /// unfinished: the run ended first.
         state: FlowState,
-        /// Flow completion time: start to last byte at the receiving application; empty unless
-        /// finished.
+        /// Flow completion time: start to last byte at the receiving application;
+        /// empty unless finished.
         fct_ns: Option<u64>,
-        /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus
-        /// sending_ns if that is longer.
+        /// Ideal FCT: base round-trip time plus payload over the slower access link,
+        /// or plus sending_ns if that is longer.
         ideal_ns: f64,
         /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
         /// whose sending_ns contains the gap after the last one.
@@ -114,8 +114,8 @@ record! {
 }
 
 record! {
-    /// One sample of the chosen switch, or of one of its ports or queues: its occupancy and its
-    /// present threshold.
+    /// One sample of the chosen switch, or of one of its ports or queues:
+    /// its occupancy and its present threshold.
     pub SeriesRow => "series" {
         /// Time of the sample.
         time_ns: u64,
@@ -194,7 +194,7 @@ record! {
         /// Class of the flow.
         class: u16 as ClassName,
         /// Limit that refused the packets.
-        // Word of the policy.
+        // The policy defines this word.
         reason: &'static str,
         /// Number of packets lost.
         packets: u64,
@@ -222,11 +222,11 @@ record! {
         tx_bytes: u64,
         /// Number of packets sent with a congestion mark.
         marked_packets: u64,
-        /// Mean utilisation of the link over the arrival phase. A packet counts in full when its
-        /// transmission starts, so a phase of few packets can exceed 1.
+        /// Mean utilisation of the link over the arrival phase. A packet counts in full
+        /// when its transmission starts, so a phase of few packets can exceed 1.
         utilisation: f64,
-        /// Number of bytes on the wire that arrived for this port in the arrival phase, lost or
-        /// not; empty for a host's link.
+        /// Number of bytes on the wire that arrived for this port in the arrival phase,
+        /// lost or not; empty for a host's link.
         offered_bytes: Option<u64>,
         /// Number of packets lost because the link was down.
         lost_packets: u64,
@@ -252,8 +252,8 @@ record! {
 }
 
 record! {
-    /// One sample of a live flow: the payload delivered so far. A flow that has ended has no more
-    /// rows; its size is in `flows`.
+    /// One sample of a live flow: the payload delivered so far.
+    /// A flow that has ended has no more rows; its size is in `flows`.
     pub ProgressRow => "progress" {
         /// Time of the sample.
         time_ns: u64,
@@ -262,8 +262,8 @@ record! {
         /// Class of the flow.
         class: u16 as ClassName,
         /// Payload delivered to the receiving application so far.
-        // TCP delivers each byte once and in order. Of an open-loop flow, every arrived byte
-        // counts.
+        // TCP delivers each byte once and in order.
+        // Of an open-loop flow, every arrived byte counts.
         delivered_bytes: u64,
     }
 }
@@ -317,8 +317,8 @@ record! {
         neighbour_paused_ns: u64,
         /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,
-        /// Number of lost lossless packets of this priority that arrived through this port. Packets
-        /// discarded by a watchdog do not count.
+        /// Number of lost lossless packets of this priority that arrived through this port.
+        /// Packets discarded by a watchdog do not count.
         lost_lossless_packets: u64,
     }
 }
@@ -336,22 +336,22 @@ record! {
         priority: u8,
         /// Time at which the paused node stopped sending.
         start_ns: u64,
-        /// Time at which the paused node was free again; empty if it was still paused when the run
-        /// ended.
+        /// Time at which the paused node was free again; empty if it was still paused
+        /// when the run ended.
         end_ns: Option<u64>,
     }
 }
 
 record! {
-    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens). A set
-    /// of links has one row for all its cycles.
+    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens).
+    /// A set of links has one row for all its cycles.
     pub PauseCycleRow => "pause_cycles" {
         /// Time at which the cycle closed first.
         time_ns: u64,
         /// Priority.
         priority: u8,
-        /// Switches of the cycle in the direction of the traffic. The next switch pauses each
-        /// switch, and the first switch pauses the last.
+        /// Switches of the cycle in the direction of the traffic.
+        /// The next switch pauses each switch, and the first switch pauses the last.
         members: Vec<String>,
         /// Number of times that the cycle closed.
         times: u64,
@@ -365,8 +365,8 @@ record! {
 }
 
 record! {
-    /// One pause storm detected by the PFC watchdog of a switch: the rule, the action and the
-    /// losses.
+    /// One pause storm detected by the PFC watchdog of a switch: the rule,
+    /// the action and the losses.
     pub WatchdogRow => "watchdog" {
         /// Switch.
         switch: u32 as SwitchName,
@@ -404,9 +404,9 @@ record! {
         time_ps: u64,
         /// Switch.
         switch: u32 as SwitchName,
-        /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN), departed
-        /// (its transmission begins), paused or resumed (the switch signals the sender behind the
-        /// ingress queue).
+        /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN),
+        /// departed (its transmission begins), paused or resumed (the switch signals
+        /// the sender behind the ingress queue).
         event: PacketEvent,
         /// Ingress port of the packet; for a pause, the port whose sender is signalled.
         ingress_port: u16,
@@ -414,8 +414,8 @@ record! {
         port: Option<u16>,
         /// Priority of the packet's queue; for a pause, the priority that is signalled.
         priority: u8,
-        /// Class of the packet's flow; ACKs belong to the class of their flow. Empty for a pause
-        /// that no packet caused.
+        /// Class of the packet's flow; ACKs belong to the class of their flow.
+        /// Empty for a pause that no packet caused.
         class: Option<u16> as Option<ClassName>,
         /// Number of the packet's flow. Empty for a pause that no packet caused.
         flow_id: Option<u64>,
@@ -430,20 +430,20 @@ record! {
         queue_bytes: u64,
         /// Occupancy of the whole buffer after the event.
         occupancy_bytes: u64,
-        /// Bytes charged to the ingress queue after the event: stored packets that came through its
-        /// port with its priority.
+        /// Bytes charged to the ingress queue after the event: stored packets
+        /// that came through its port with its priority.
         ingress_bytes: u64,
         /// Limit of the policy for this packet in its queue after the event, if the policy has one.
         threshold_bytes: Option<u64>,
-        /// Account to which the packet is charged: shared, minimum, reserved or headroom. Only for
-        /// admitted packets, and for victims of an eviction.
+        /// Account to which the packet is charged: shared, minimum, reserved or headroom.
+        /// Only for admitted packets, and for victims of an eviction.
         account: Option<&'static str>,
         /// Reason for the drop, eviction or mark.
         reason: Option<&'static str>,
         /// Place that had no room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
-        /// Limit of the place that had no room (column bound). The packet was dropped because
-        /// held_bytes plus the packet's bytes exceeded this limit.
+        /// Limit of the place that had no room (column bound).
+        /// The packet was dropped because held_bytes plus the packet's bytes exceeded this limit.
         limit_bytes: Option<u64>,
         /// Number of bytes in the place that had no room (column bound).
         held_bytes: Option<u64>,

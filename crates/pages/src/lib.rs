@@ -1,8 +1,8 @@
 //! Compares generated documents with the texts that tests compute.
 //!
-//! A test that finds a stale document fails and stores the fresh text in `target/pages`. Only
-//! `cargo xtask generate` writes documents: it runs the tests of a part and applies the stored
-//! texts. A document is a whole file, or a block between two lines of a page.
+//! A test that finds a stale document fails and stores the fresh text in `target/pages`.
+//! Only `cargo xtask generate` writes documents: it runs the tests of a part and applies the
+//! stored texts. A document is a whole file, or a block between two lines of a page.
 
 use std::fmt::Display;
 use std::fs;
@@ -42,8 +42,8 @@ pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<Str
     Some(format!("{before}{begin}{block}{end}{after}"))
 }
 
-/// Returns `page` with paragraphs and items of lists wrapped at 100 columns. Tables, headings, code
-/// and images keep their lines. A `code span` is never divided.
+/// Returns `page` with paragraphs and items of lists wrapped at 100 columns.
+/// Tables, headings, code and images keep their lines. A `code span` is never divided.
 #[must_use]
 pub fn wrapped(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
@@ -130,12 +130,12 @@ impl Pending {
         folder.and_then(|()| fs::write(path, fresh)).map_err(|error| self.fault(error))
     }
 
-    /// Fails if the page differs from the fresh text, and stores the text for `cargo xtask
-    /// generate`.
+    /// Fails if the page differs from the fresh text, and stores the text
+    /// for `cargo xtask generate`.
     ///
     /// # Errors
-    /// If the page is stale, cannot be read, or lacks a marker. The message names the command that
-    /// updates the page.
+    /// If the page is stale, cannot be read, or lacks a marker.
+    /// The message names the command that updates the page.
     pub fn check(&self, root: &Path) -> Result<(), String> {
         let wanted = self.fresh(root)?;
         let present = fs::read_to_string(root.join(&self.path)).unwrap_or_default();
@@ -158,8 +158,8 @@ impl Pending {
         format!("{}: {what}", self.path)
     }
 
-    /// Stores the fresh text until it is applied. Every block has a separate file, because tests of
-    /// one page run in parallel.
+    /// Stores the fresh text until it is applied.
+    /// Every block has a separate file, because tests of one page run in parallel.
     fn leave(&self, root: &Path) -> io::Result<()> {
         let (begin, end) = self.markers.as_ref().map_or(("", ""), |(begin, end)| (begin, end));
         let name: String = format!("{}{begin}", self.path)

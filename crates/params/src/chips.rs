@@ -1,7 +1,7 @@
 //! Families of switch chips: the public differences between their memories.
 //!
-//! The page docs/evidence/silicon.md has the sources of the numbers, and comparisons with
-//! measurements.
+//! The page docs/evidence/silicon.md has the sources of the numbers,
+//! and comparisons with measurements.
 
 use crate::choices;
 

@@ -3,7 +3,7 @@
 /// A word that a parameter's value may be, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Spelling of the word.
+    /// Spelling of the word in files.
     pub name: &'static str,
     /// Meaning of the word, for documentation and messages.
     pub meaning: &'static str,

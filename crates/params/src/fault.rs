@@ -1,5 +1,5 @@
-//! Faults in the parameters of an entry, with their places. An entry reports its faults in these
-//! types, and the reader of a file shows them at the right line.
+//! Faults in the parameters of an entry, with their places. An entry reports its faults in
+//! these types, and the reader of a file shows them at the right line.
 
 use std::fmt;
 
@@ -109,14 +109,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Faults that prevented an entry from being built. An empty list means that something is missing
-/// which was reported before.
+/// Faults that prevented an entry from being built.
+/// An empty list means that a missing part was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// Returns an empty list, because the missing thing was reported before.
+    /// Returns an empty list, because the missing part was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

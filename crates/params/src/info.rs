@@ -26,61 +26,61 @@ pub const AUTO: &str = "auto";
 pub enum ParamKind {
     /// A dimensionless number in `min..=max`.
     Ratio {
-        /// Smallest accepted value.
+        /// Smallest accepted value of the parameter.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
     /// A dimensionless number greater than `min` and at most `max`.
     RatioAbove {
         /// Lower bound of the number, which is not accepted itself.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
     /// A number in `min..=max` of a unit that has no separate kind: metres, percent, bit times.
     Measure {
         /// Name of the unit in the plural, for documentation and messages.
         unit: &'static str,
-        /// Smallest accepted value.
+        /// Smallest accepted value of the parameter.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted value of the parameter.
         max: f64,
     },
-    /// One ratio for every priority, or a list with one ratio per priority (the last entry
-    /// repeats).
+    /// One ratio for every priority, or a list with one ratio per priority (the
+    /// last entry repeats).
     RatioPerPriority {
-        /// Smallest accepted value.
+        /// Smallest accepted ratio of a priority.
         min: f64,
-        /// Largest accepted value.
+        /// Largest accepted ratio of a priority.
         max: f64,
     },
     /// A number of bytes, at least `min`.
     Bytes {
-        /// Smallest accepted value (bytes).
+        /// Smallest accepted number of bytes.
         min: u64,
     },
     /// A number of bytes for every port, or a list with one number per port (the last entry
     /// repeats). The word [`AUTO`] means that the caller derives the value from cable lengths.
     BytesPerPort {
-        /// Smallest accepted value (bytes).
+        /// Smallest accepted number of bytes for a port.
         min: u64,
     },
     /// A span of time of at least `min`.
     Time {
-        /// Smallest accepted value.
+        /// Smallest accepted time of the parameter.
         min: Time,
     },
     /// A bit rate of at least `min`.
     Rate {
-        /// Smallest accepted value.
+        /// Smallest accepted rate of the parameter.
         min: BitRate,
     },
     /// A whole number in `min..=max`.
     Count {
-        /// Smallest accepted value.
+        /// Smallest accepted count of the parameter.
         min: u64,
-        /// Largest accepted value.
+        /// Largest accepted count of the parameter.
         max: u64,
     },
     /// `true` or `false`.
@@ -104,11 +104,11 @@ pub enum ParamKind {
     },
     /// The name of a file, relative to the document. The value includes the file's content.
     File,
-    /// Flow sizes: the name of a known distribution, one size, or the name of a file with a
-    /// distribution.
+    /// Flow sizes: the name of a known distribution, one size, or the name of a file
+    /// with a distribution.
     FlowSizes(&'static [Word]),
-    /// Nodes: their number, or a list of their names. A number means the names `prefix0`, `prefix1`
-    /// …
+    /// Nodes: their number, or a list of their names.
+    /// A number means the names `prefix0`, `prefix1` …
     Nodes {
         /// Prefix of the names of numbered nodes.
         prefix: &'static str,
@@ -200,11 +200,11 @@ pub struct ParamInfo {
     pub kind: ParamKind,
     /// Value of the parameter if a document does not give it.
     pub default: ParamValue,
-    /// Value of the parameter in the profile `artifact` if a document does not give it. `None` if
-    /// it equals the default.
+    /// Value of the parameter in the profile `artifact` if a document does not give it.
+    /// `None` if it equals the default.
     pub artifact_default: Option<ParamValue>,
-    /// Effect of the parameter, with its symbol and source. The words of a choice have separate
-    /// descriptions.
+    /// Effect of the parameter, with its symbol and source.
+    /// The words of a choice have separate descriptions.
     pub doc: &'static str,
 }
 
@@ -254,8 +254,8 @@ impl ParamInfo {
         Self { name, kind, default, artifact_default: None, doc }
     }
 
-    /// A value in the syntax of scenarios, for documentation and messages. It is the default if the
-    /// parameter has a default.
+    /// A value in the syntax of scenarios, for documentation and messages.
+    /// It is the default if the parameter has a default.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {

@@ -4,15 +4,15 @@ use std::fmt;
 
 /// Maximum of a quantity in the input.
 ///
-/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md` shows
-/// all of them. A test of the command line requires a case just above each maximum.
+/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md`
+/// shows all of them. A test of the command line requires a case just above each maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Name of the limited quantity in the plural, such as "seeds".
     pub name: &'static str,
     /// The largest accepted amount of the quantity.
     pub most: u64,
-    /// Unit of [`Self::most`]; empty if the quantity is a number of things.
+    /// Unit of [`Self::most`]; empty if the quantity is a number of objects.
     pub unit: &'static str,
     /// Place of the quantity in the input: a key, an option, a file.
     pub place: &'static str,

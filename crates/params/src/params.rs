@@ -43,8 +43,8 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry. Every declared parameter has a value, or is absent
-/// if its default allows this.
+/// A complete set of parameters for one entry.
+/// Every declared parameter has a value, or is absent if its default allows this.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
@@ -76,8 +76,8 @@ impl Params {
     /// Sets the parameters `infos` to their defaults under `profile`, overridden by `given`.
     ///
     /// # Errors
-    /// Returns the first given value that names no parameter or is outside its domain. Otherwise
-    /// returns the first required parameter that is missing.
+    /// Returns the first given value that names no parameter or is outside its domain.
+    /// Otherwise returns the first required parameter that is missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,
@@ -105,8 +105,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of the parameter `name` is its default. A default that does not suit an
-    /// unusual switch is no mistake of the user, but a given value is.
+    /// Whether the value of the parameter `name` is its default. A default
+    /// that does not suit an unusual switch is no mistake of the user, but a given value is.
     ///
     /// # Panics
     /// If no parameter called `name` is declared.
@@ -118,7 +118,7 @@ impl Params {
     /// Whether the parameter `name` has a value: given, default or computed.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         !self.get(name).is_absent()
@@ -127,7 +127,7 @@ impl Params {
     /// Sets the parameter `name` to a computed value of the declared kind.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     pub fn set(&mut self, name: &str, value: ParamValue) {
         let position = self.position(name);
         self.values[position].1 = value;
@@ -136,7 +136,7 @@ impl Params {
     /// Removes the value of the parameter `name`, as if it had not been given.
     ///
     /// # Panics
-    /// Panics like [`Self::is_default`].
+    /// If no parameter called `name` is declared.
     pub fn unset(&mut self, name: &str) {
         let position = self.position(name);
         self.values[position].1 = self.absent[position].clone();
@@ -145,8 +145,8 @@ impl Params {
     /// The time `name`, which is set to `computed` if it was not given.
     ///
     /// # Panics
-    /// If the parameter is not declared or has a different kind, as in [`Self::ratio`]. The
-    /// following methods that set values panic in the same cases.
+    /// If the parameter is not declared or has a different kind, as in [`Self::ratio`].
+    /// The following methods that set values panic in these cases, too.
     pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
         self.fill(name, ParamValue::Time(computed));
         self.time(name)
@@ -207,8 +207,8 @@ impl Params {
         &self.values[self.position(name)].1
     }
 
-    /// The value of a [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or
-    /// [`crate::ParamKind::Measure`].
+    /// The value of a [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`]
+    /// or [`crate::ParamKind::Measure`].
     ///
     /// # Panics
     /// If the entry did not declare `name` with this kind; the other getters panic in this case,
@@ -221,8 +221,8 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last
-    /// entry repeats.
+    /// The value of a [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities;
+    /// the last entry repeats.
     #[must_use]
     pub fn ratio_per_priority(&self, name: &str, priorities: usize) -> Vec<f64> {
         match self.get(name) {
@@ -331,8 +331,8 @@ impl Params {
         self.has(name).then(|| self.choice(name))
     }
 
-    /// The value of a [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]; `None`
-    /// if it was not given.
+    /// The value of a [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`];
+    /// `None` if it was not given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
         self.has(name).then(|| self.time(name))
@@ -347,15 +347,15 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]; `None`
-    /// if it was not given.
+    /// The value of a [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`];
+    /// `None` if it was not given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
         self.has(name).then(|| self.rate(name))
     }
 
-    /// The value of a [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]; `None`
-    /// if it was not given.
+    /// The value of a [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`];
+    /// `None` if it was not given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.count(name))

@@ -1,5 +1,5 @@
-//! Buffer profiles: values for some queues of a switch that replace the general parameters. They
-//! are SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`.
+//! Buffer profiles: values for some queues of a switch that replace the general parameters.
+//! They are SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`.
 
 use crate::choices;
 use crate::info::Misfit;
@@ -27,8 +27,8 @@ pub enum ThresholdRule {
     Static(u64),
 }
 
-/// Values for some queues that replace the policy's parameters; `None` means that the parameter
-/// applies.
+/// Values for some queues that replace the policy's parameters;
+/// `None` means that the parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
     /// Numbers of the ports to which the profile applies; empty means all ports.
@@ -37,13 +37,13 @@ pub struct BufferProfile {
     pub priorities: Vec<u8>,
     /// Side of the switch to which the profile applies.
     pub direction: Direction,
-    /// Threshold at which a lossless ingress queue pauses its sender. Any other queue loses packets
-    /// at this threshold.
+    /// Threshold at which a lossless ingress queue pauses its sender.
+    /// Any other queue loses packets at this threshold.
     pub threshold: Option<ThresholdRule>,
     /// Reserved buffer of each queue, below its threshold (bytes; SONiC's `size`).
     pub reserved: Option<u64>,
-    /// Headroom of each ingress queue for packets that arrive after a pause (bytes; SONiC's
-    /// `xoff`).
+    /// Headroom of each ingress queue for packets that arrive after a pause (bytes;
+    /// SONiC's `xoff`).
     pub headroom: Option<u64>,
     /// Length below which a paused ingress queue resumes (bytes).
     pub xon: Option<u64>,

@@ -33,8 +33,8 @@ use std::sync::{PoisonError, RwLock};
 /// Longest name of an entry (bytes). Names become columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words that have another meaning where a name is expected. They are words of the command line or
-/// of a scenario's table, or mean "no congestion control".
+/// Words that have another meaning where a name is expected.
+/// They are words of the command line or of a scenario's table, or mean "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the names of results' folders.
 const RESERVED_PREFIX: &str = "seed-";
@@ -43,8 +43,8 @@ const RESERVED_PREFIX: &str = "seed-";
 pub trait Entry: Send + Sync + 'static {
     /// Name of the kind of entry in messages, such as "policy".
     const KIND: &'static str;
-    /// Separator between the words of a name: `-` for entries chosen by `name`, `_` for entries
-    /// chosen by the `kind` of a table.
+    /// Separator between the words of a name: `-` for entries chosen by `name`,
+    /// `_` for entries chosen by the `kind` of a table.
     const SEPARATOR: char = '-';
 
     /// Returns the description that all kinds of entries have in common.
@@ -81,8 +81,8 @@ impl Card {
     }
 }
 
-/// Declares the registry entry of a kind: a struct with the fields of a [`Card`] and the given
-/// fields. `$kind` and `$separator` are [`Entry::KIND`] and [`Entry::SEPARATOR`].
+/// Declares the registry entry of a kind: a struct with the fields of a [`Card`]
+/// and the given fields. `$kind` and `$separator` are [`Entry::KIND`] and [`Entry::SEPARATOR`].
 #[macro_export]
 macro_rules! entry {
     (
@@ -91,8 +91,8 @@ macro_rules! entry {
     ) => {
         $(#[$attribute])*
         $visibility struct $Info {
-            /// Short name of the entry in scenario files, on the command line, in columns and
-            /// reports.
+            /// Short name of the entry in scenario files, on the command line,
+            /// in columns and reports.
             pub name: &'static str,
             /// Other accepted names of the entry.
             pub aliases: &'static [&'static str],
@@ -134,8 +134,8 @@ macro_rules! entry {
 /// All entries of a kind: the built-in list, then custom entries in the order of registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Custom entries. Like built-in entries, they exist until the process ends, so references need
-    /// no counting.
+    /// Custom entries. Like built-in entries, they exist until the process ends,
+    /// so references need no counting.
     custom: RwLock<Vec<&'static E>>,
 }
 
@@ -195,21 +195,21 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Registers a custom entry. Its name then works like a built-in name. The built-in list, the
-    /// schema and the documentation do not change.
+    /// Registers a custom entry. Its name then works like a built-in name.
+    /// The built-in list, the schema and the documentation do not change.
     ///
-    /// Register entries before loading scenarios, which are read with the entries known at that
-    /// time.
+    /// Register entries before loading scenarios, which are read with the entries known at
+    /// that time.
     ///
     /// # Errors
-    /// If a name is taken or invalid, a text is missing, or a parameter's default is outside its
-    /// domain.
+    /// If a name is taken or invalid, a text is missing, or a parameter's default
+    /// is outside its domain.
     pub fn register(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, false)
     }
 
-    /// Registers like [`Self::register`], for entries whose table also has the keys `common`. No
-    /// parameter of the entry may have the name of such a key.
+    /// Registers like [`Self::register`], for entries whose table also has the keys `common`.
+    /// No parameter of the entry may have the name of such a key.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`]. Also fails if a parameter has a name in `common`.
@@ -228,12 +228,12 @@ impl<E: Entry> Registry<E> {
     }
 
     /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`.
-    /// This is meant for interactive work in which an entry is edited repeatedly. Built-in entries
-    /// cannot be replaced. Objects built from the old entry continue to work.
+    /// Use it for interactive work in which an entry is edited repeatedly.
+    /// Built-in entries cannot be replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::register`]. Also fails if a different entry has one of the
-    /// names.
+    /// Returns the errors of [`Self::register`].
+    /// Also fails if a different entry has one of the names.
     pub fn replace(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, true)
     }
@@ -373,7 +373,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 pub enum RegisterError {
     /// A name of the entry is invalid.
     Name {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
         /// Name of the entry that was refused.
         name: String,
@@ -382,7 +382,7 @@ pub enum RegisterError {
     },
     /// A name of the entry belongs to another entry.
     Taken {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
         /// Name that the other entry already has.
         name: String,
@@ -391,18 +391,18 @@ pub enum RegisterError {
     },
     /// A text of the entry is empty or has several lines.
     Text {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
-        /// Name of the entry.
+        /// Name of the refused entry.
         entry: String,
         /// Name of the wrong text, such as a title or a summary.
         what: &'static str,
     },
     /// A parameter of the entry is declared incorrectly.
     Parameter {
-        /// Kind of the entry.
+        /// Kind of the refused entry.
         kind: &'static str,
-        /// Name of the entry.
+        /// Name of the refused entry.
         entry: String,
         /// Name of the incorrectly declared parameter.
         parameter: String,

@@ -11,11 +11,11 @@ use std::sync::Arc;
 /// A parameter's value, or its default.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// Default of a parameter that must be given. The text is an example in the syntax of
-    /// scenarios.
+    /// Default of a parameter that must be given.
+    /// The text is an example in the syntax of scenarios.
     Required(&'static str),
-    /// Default of a parameter that is computed when the entry is built. The text describes the
-    /// rule.
+    /// Default of a parameter that is computed when the entry is built.
+    /// The text describes the rule.
     Computed(&'static str),
     /// Default like [`Self::Computed`], with an example in the syntax of scenarios.
     Derived(&'static str, &'static str),
@@ -29,8 +29,8 @@ pub enum ParamValue {
     RatioPerPriority(Cow<'static, [f64]>),
     /// A number of bytes. For a [`crate::ParamKind::BytesPerPort`], it applies to every port.
     Bytes(u64),
-    /// Numbers of bytes by port, never empty: see [`crate::ParamKind::BytesPerPort`]. Before it is
-    /// computed, the value is the word [`crate::AUTO`].
+    /// Numbers of bytes by port, never empty: see [`crate::ParamKind::BytesPerPort`].
+    /// Before it is computed, the value is the word [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
     /// A span of time.
     Time(Time),
@@ -58,8 +58,8 @@ pub enum ParamValue {
     Tables(Vec<Params>),
 }
 
-/// A file that a parameter names, with its content when the document was read. Later steps do not
-/// read the file again.
+/// A file that a parameter names, with its content when the document was read.
+/// Later steps do not read the file again.
 #[derive(Clone, Debug)]
 pub struct FileContent {
     /// Name of the file's copy in a result folder.
@@ -90,9 +90,9 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value stands for a value that was not given. Only defaults do:
-    /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
-    /// [`Self::OptionalLike`].
+    /// Whether the value represents a value that was not given.
+    /// Only defaults do: [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
+    /// [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(
@@ -106,8 +106,8 @@ impl ParamValue {
     }
 }
 
-/// Writes the value in the syntax of a scenario file. An absent value becomes its rule, "required"
-/// or "optional".
+/// Writes the value in the syntax of a scenario file.
+/// An absent value becomes its rule, "required" or "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! Writes packet captures for Wireshark: pcapng with interfaces, directions, and comments about the
-//! outcome of each packet.
+//! Writes packet captures for Wireshark: pcapng with interfaces, directions,
+//! and comments about the outcome of each packet.
 //!
 //! ```
 //! use bufferlab_pcapng::{Capture, Direction, Frame, Interface, Remark};
@@ -164,8 +164,8 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// If writing fails, or the interface is unknown.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The format requires the upper half of a time first. The library writes whole numbers in
-        // the byte order of the file.
+        // The format requires the upper half of a time first.
+        // The library writes whole numbers in the byte order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![
             InterfaceStatisticsOption::IsbStartTime(time(totals.span_ns.0)),

@@ -1,8 +1,8 @@
 //! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! A method that the class does not define is never called. The first failure is recorded with its
-//! flow, time and traceback. No control of the transport is called after a failure. The driver of
-//! the flows then ends the run ([`Controller::take_failure`]).
+//! A method that the class does not define is never called. The first failure is recorded
+//! with its flow, time and traceback. No control of the transport is called after a failure.
+//! The driver of the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -75,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// Creates the starter of a transport, which makes an instance per flow. Makes one instance
-/// immediately, so that invalid parameters fail when the scenario is read.
+/// Creates the starter of a transport, which makes an instance per flow.
+/// Makes one instance immediately, so that invalid parameters fail when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -133,8 +133,8 @@ impl Maker {
         PythonControl::new(&object, self.hooks, shown, &self.silenced)
     }
 
-    /// Creates the control of a new flow. If the class cannot be instantiated, the control has
-    /// failed.
+    /// Creates the control of a new flow.
+    /// If the class cannot be instantiated, the control has failed.
     fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
         Python::attach(|py| match self.make(py, window) {
             Ok(control) => control,

@@ -19,8 +19,8 @@ pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// Names of the Python entries of one registry. Runs that use such an entry keep the interpreter
-/// lock.
+/// Names of the Python entries of one registry.
+/// Runs that use such an entry keep the interpreter lock.
 pub(crate) struct InPython(RwLock<Vec<&'static str>>);
 
 impl InPython {
@@ -48,8 +48,8 @@ pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static
     Ok(params.leak())
 }
 
-/// Converts parameters to keyword arguments of Python. Sizes are in bytes, times in picoseconds,
-/// rates in bits per second.
+/// Converts parameters to keyword arguments of Python.
+/// Sizes are in bytes, times in picoseconds, rates in bits per second.
 pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in params.iter() {
@@ -160,8 +160,8 @@ impl Raised {
         cause.and_then(|cause| cause.downcast_ref())
     }
 
-    /// Summary of the exception on one line, such as "raised ZeroDivisionError: division by zero
-    /// (own.py, line 12)".
+    /// Summary of the exception on one line, such as "raised ZeroDivisionError:
+    /// division by zero (own.py, line 12)".
     pub(crate) fn in_short(&self) -> &str {
         &self.in_short
     }

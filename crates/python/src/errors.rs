@@ -1,5 +1,5 @@
-//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`. The exception
-//! classes are defined in Python, so they can be documented, subclassed and pickled.
+//! Converts errors of the libraries to the exceptions of `bufferlab.exceptions`.
+//! The exception classes are defined in Python, so they can be documented, subclassed and pickled.
 
 use crate::custom::Raised;
 use crate::words;
@@ -140,8 +140,8 @@ fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// Sets the raised exception as the cause of `error`. Ctrl-C and `sys.exit()` are not mistakes of
-/// the class, so such an exception is returned instead of `error`.
+/// Sets the raised exception as the cause of `error`. Ctrl-C and `sys.exit()` are not mistakes
+/// of the class, so such an exception is returned instead of `error`.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
         return raised.error.clone_ref(py);

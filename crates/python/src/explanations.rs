@@ -35,8 +35,8 @@ impl RunSink for Explanations {
     }
 }
 
-/// Runs a scenario and explains events. Returns the explanations as published JSON and as text. The
-/// list of explanations is empty if no such event occurs.
+/// Runs a scenario and explains events. Returns the explanations as published JSON and as text.
+/// The list of explanations is empty if no such event occurs.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,

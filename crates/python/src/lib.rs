@@ -1,7 +1,7 @@
 //! The extension module `bufferlab._bufferlab`: the laboratory for Python.
 //!
-//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`), and
-//! other crates do the work. Functions take and return plain values. Errors are raised as
+//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`),
+//! and other crates do the work. Functions take and return plain values. Errors are raised as
 //! exceptions of `bufferlab.exceptions`. Other Python threads can run during a simulation.
 
 mod control;
@@ -59,8 +59,8 @@ mod _bufferlab {
     use super::{in_python_words, set_custom_code, suggestion, version};
 }
 
-/// Sets the time of the last change of custom code (Unix time, s). Runs from before this time are
-/// not reused.
+/// Sets the time of the last change of custom code (Unix time, s).
+/// Runs from before this time are not reused.
 #[pyfunction]
 fn set_custom_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {

@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A planned run: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// A planned comparison: runs, policies in order, number of reused runs, policies that cannot run
-/// with the reason, and exceptions of variants that cannot run.
+/// A planned comparison: runs, policies in order, number of reused runs,
+/// policies that cannot run with the reason, and exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
@@ -47,9 +47,9 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
         .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
-/// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`. Without
-/// policies and variants, plans runs of the scenario, with the variant `run_as` if given. With
-/// `go_on`, finished runs are reused, except a single run.
+/// Plans a comparison of `policies` and `variants` with `seeds` seeds in the folder `out`.
+/// Without policies and variants, plans runs of the scenario, with the variant `run_as` if given.
+/// With `go_on`, finished runs are reused, except a single run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -80,8 +80,8 @@ pub(crate) fn plan(
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
 
-/// Whether the folder `out` has an undamaged finished run of this scenario. The run must be from
-/// this version and from the current custom classes.
+/// Whether the folder `out` has an undamaged finished run of this scenario.
+/// The run must be from this version and from the current custom classes.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
     bufferlab_lab::is_finished(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })

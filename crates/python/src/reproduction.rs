@@ -54,8 +54,8 @@ pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<
     py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
 }
 
-/// Runs experiments into the folders that the command line uses. Returns the verdicts, also as
-/// JSON.
+/// Runs experiments into the folders that the command line uses.
+/// Returns the verdicts, also as JSON.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]
 pub(crate) fn reproduce(
@@ -68,8 +68,8 @@ pub(crate) fn reproduce(
     done.map_err(|error| failed(py, &error))
 }
 
-/// Converts an error of a reproduction. Mistakes in experiments become one `ScenarioError`, other
-/// errors a `ResultsError`.
+/// Converts an error of a reproduction.
+/// Mistakes in experiments become one `ScenarioError`, other errors a `ResultsError`.
 fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     match error {
         ReproduceError::Experiment(error) => errors::scenario(py, error),
@@ -77,8 +77,8 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
-/// The plan of a new or resumed reproduction. The caller executes the runs on any machine and
-/// stores their numbers as they arrive.
+/// The plan of a new or resumed reproduction.
+/// The caller executes the runs on any machine and stores their numbers as they arrive.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct ReproductionPlan {
     registry: Registry,
@@ -119,8 +119,8 @@ impl ReproductionPlan {
         self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
-    /// Judges the finished runs and writes all outputs. `failures` has the index of every failed
-    /// run with the reason.
+    /// Judges the finished runs and writes all outputs.
+    /// `failures` has the index of every failed run with the reason.
     fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
         let failures = failures.into_iter().filter_map(of_key).collect();
@@ -132,8 +132,8 @@ impl ReproductionPlan {
     }
 }
 
-/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON. The run's
-/// tables are not needed afterwards.
+/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON.
+/// The run's tables are not needed afterwards.
 #[pyfunction]
 pub(crate) fn take(
     py: Python<'_>,

@@ -1,5 +1,5 @@
-//! Result folders: numbers of a run, and reports of a folder. Python reads the Parquet tables
-//! directly.
+//! Result folders: numbers of a run, and reports of a folder.
+//! Python reads the Parquet tables directly.
 
 use crate::errors;
 use crate::words;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
-/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1), and whether
-/// the metric is a headline metric.
+/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1),
+/// and whether the metric is a headline metric.
 type Plain = (String, String, String, &'static str, i8, bool);
 
 fn metric(metric: Metric) -> Plain {
@@ -54,13 +54,13 @@ type Interval = (u64, f64, Option<f64>);
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
 /// A change with its 95 % interval: number of seeds, mean, lower end, upper end.
 type PlainChange = (u64, f64, Option<f64>, Option<f64>);
-/// A comparison: policies, seeds, metrics with a cell per policy, caveats (id, message, advice),
-/// and the text for a terminal.
+/// A comparison: policies, seeds, metrics with a cell per policy, caveats (id, message,
+/// advice), and the text for a terminal.
 type PlainReport =
     (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
 
-/// Compares the runs in `dir`, with the policies in `order` first. With `write`, writes the report
-/// into `dir`.
+/// Compares the runs in `dir`, with the policies in `order` first.
+/// With `write`, writes the report into `dir`.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {

@@ -1,5 +1,5 @@
-//! Executes runs. The calling thread waits, reports progress to Python and checks for Ctrl-C, while
-//! other threads do the work.
+//! Executes runs. The calling thread waits, reports progress to Python and checks for Ctrl-C,
+//! while other threads do the work.
 
 use crate::errors;
 use crate::scenario::Loaded;
@@ -63,8 +63,8 @@ impl Relay {
         done
     }
 
-    /// Whether the outer run, whose policy started these runs, was stopped. Signals reach only the
-    /// thread that waits for the outer run.
+    /// Whether the outer run, whose policy started these runs, was stopped.
+    /// Signals reach only the thread that waits for the outer run.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
@@ -83,8 +83,8 @@ impl Relay {
         self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
     }
 
-    /// Progress of all runs: sum of the finished fractions, complete runs, packet-hops, number of
-    /// runs.
+    /// Progress of all runs: sum of the finished fractions, complete runs,
+    /// packet-hops, number of runs.
     fn sum(&self) -> (f64, usize, u64, usize) {
         let runs = self.runs.lock().expect("nobody panics while holding it");
         let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
@@ -95,8 +95,8 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // The phase after the arrivals has an unknown length. It is usually short, so it counts as
-        // the last percent.
+        // The phase after the arrivals has an unknown length.
+        // It is usually short, so it counts as the last percent.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
 
@@ -105,8 +105,8 @@ impl Watcher for Relay {
     }
 
     /// A run with verdicts, marks or windows from Python keeps the interpreter lock throughout.
-    /// Taking the lock for every decision would cost more than the decision. Other Python threads
-    /// run while the custom code runs, as with all Python code.
+    /// Taking the lock for every decision would cost more than the decision.
+    /// Other Python threads run while the custom code runs, as with all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -121,12 +121,12 @@ impl Watcher for Relay {
 /// A job from Python: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Executes all jobs, `threads` in parallel (0: the number of cores). Returns the exception of each
-/// job, or `None`.
+/// Executes all jobs, `threads` in parallel (0: the number of cores).
+/// Returns the exception of each job, or `None`.
 ///
-/// This thread calls `progress` about ten times a second. The arguments are the sum of the finished
-/// fractions, the number of complete runs, the packet-hops and the number of runs. Ctrl-C or an
-/// exception of `progress` stops the runs and is raised here.
+/// This thread calls `progress` about ten times a second. The arguments are the sum of the
+/// finished fractions, the number of complete runs, the packet-hops and the number of runs.
+/// Ctrl-C or an exception of `progress` stops the runs and is raised by this call.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -146,9 +146,9 @@ pub(crate) fn execute<'py>(
     Ok(outcomes.into_iter().map(befell).collect())
 }
 
-/// Executes `work` on another thread. Meanwhile, this thread reports the state of `relay` to
-/// `progress` and checks for Ctrl-C ten times a second. Ctrl-C or an exception of `progress` stops
-/// the relay, and is raised after the work has ended.
+/// Executes `work` on another thread. Meanwhile, this thread reports the
+/// state of `relay` to `progress` and checks for Ctrl-C ten times a second.
+/// Ctrl-C or an exception of `progress` stops the relay, and is raised after the work has ended.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,

@@ -142,8 +142,8 @@ pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyRes
     variant(py, argument, text).map(drop)
 }
 
-/// Loads a scenario from the file `path`, or from `text` as the content of the file. Applies
-/// changed keys (dotted key, TOML value) and the changes of a variant.
+/// Loads a scenario from the file `path`, or from `text` as the content of the file.
+/// Applies changed keys (dotted key, TOML value) and the changes of a variant.
 #[pyfunction]
 #[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(

@@ -1,5 +1,5 @@
-//! Configurations of SONiC switches. Large values are passed to Python as JSON, in the format of
-//! the command line.
+//! Configurations of SONiC switches.
+//! Large values are passed to Python as JSON, in the format of the command line.
 
 use crate::errors;
 use bufferlab_operator::probe::Executor;
@@ -45,8 +45,8 @@ fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicConfiguration(Config);
 
-/// Reads configuration files, and the databases of a running switch if given. Returns name and
-/// configuration of every chip.
+/// Reads configuration files, and the databases of a running switch if given.
+/// Returns name and configuration of every chip.
 #[pyfunction]
 pub(crate) fn sonic_read(
     py: Python<'_>,
@@ -220,16 +220,16 @@ impl SonicWhatIf {
         self.0.notes.clone()
     }
 
-    /// Writes the scenario to a folder. Refuses a folder with a different scenario, unless
-    /// `replace` is set.
+    /// Writes the scenario to a folder.
+    /// Refuses a folder with a different scenario, unless `replace` is set.
     fn write(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
         check_scenario(&folder, &self.0.scenario, replace)
             .and_then(|()| write_scenario(&folder, &self.0.scenario))
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
-    /// Recommends a choice from the runs of a folder. Returns the choice, reasons, caveats, and the
-    /// text with the table.
+    /// Recommends a choice from the runs of a folder.
+    /// Returns the choice, reasons, caveats, and the text with the table.
     fn recommend(
         &self,
         py: Python<'_>,
@@ -271,8 +271,8 @@ impl SonicTuner {
 
 #[pymethods]
 impl SonicTuner {
-    /// Reads the configuration of a running switch. With `apply`, first restores the values from
-    /// the journal of a killed tuner.
+    /// Reads the configuration of a running switch.
+    /// With `apply`, first restores the values from the journal of a killed tuner.
     #[new]
     #[pyo3(signature = (redis, apply, down, up, hold, faults_max, lossless, journal))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]

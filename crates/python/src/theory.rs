@@ -1,5 +1,5 @@
-//! The calculators and analytical figures. The registry defines names, defaults and kinds of the
-//! calculators' parameters.
+//! The calculators and analytical figures.
+//! The registry defines names, defaults and kinds of the calculators' parameters.
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -16,22 +16,22 @@ use pyo3::types::{PyBool, PyDict};
 type Line = (String, String, String, String, String);
 /// Column headers and rows of a derivation's table.
 type Table = (Vec<String>, Vec<Vec<String>>);
-/// A compared quantity: name, stated value, measured value, relation, tolerance for discretisation,
-/// whether the values agree.
+/// A compared quantity: name, stated value, measured value, relation,
+/// tolerance for discretisation, whether the values agree.
 type PlainCheck = (String, f64, f64, &'static str, f64, bool);
 /// A derivation: title, lines, table, answers (name, value, text), notes, and the whole text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
 
-/// Runs a calculator with values by name. A value is text with a unit, or a number in base units
-/// (bytes, bits/s, seconds). `None` omits an optional value.
+/// Runs a calculator with values by name. A value is text with a unit,
+/// or a number in base units (bytes, bits/s, seconds). `None` omits an optional value.
 #[pyfunction]
 pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) -> PyResult<Plain> {
     let (info, given) = question(py, name, values)?;
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// Checks a calculation with simulated packets. Returns the compared values, the answers without a
-/// check and their reasons, and the whole comparison as text.
+/// Checks a calculation with simulated packets. Returns the compared values,
+/// the answers without a check and their reasons, and the whole comparison as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -200,8 +200,8 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// Converts a quantity with a unit to the base unit. The base unit is bytes, bits/s or seconds for
-/// the `dimension` "size", "rate" or "time". The error names `argument`.
+/// Converts a quantity with a unit to the base unit. The base unit is bytes,
+/// bits/s or seconds for the `dimension` "size", "rate" or "time". The error names `argument`.
 #[pyfunction]
 pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
     let wrong = |error: QuantityError| {

@@ -1,5 +1,5 @@
-//! Custom workloads in Python: a registered class, with one instance per entry of a scenario. Each
-//! run generates the flows once.
+//! Custom workloads in Python: a registered class, with one instance per entry of a scenario.
+//! Each run generates the flows once.
 
 use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
@@ -148,8 +148,8 @@ impl fmt::Debug for PythonWorkload {
 impl PythonWorkload {
     /// All flows of the workload in a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
-        // Like every workload, this workload has a separate random stream, derived from seed and
-        // class.
+        // Like every workload, this workload has a separate random stream,
+        // derived from seed and class.
         let stream = format!("workload/{}/python", traffic.label());
         let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();
         let random = py.import("random")?.getattr("Random")?.call1((seed,))?;

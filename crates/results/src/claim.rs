@@ -1,5 +1,5 @@
-//! Exclusive write access by lock files. The operating system releases a lock when its process
-//! dies. The lock file is removed when the work ends.
+//! Exclusive write access by lock files. The operating system releases a lock
+//! when its process dies. The lock file is removed when the work ends.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -13,23 +13,24 @@ const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// Exclusive right to write to a path, until the claim is dropped. The claim excludes other threads
-/// and other processes.
+/// Exclusive right to write to a path, until the claim is dropped.
+/// The claim excludes other threads and other processes.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     path: PathBuf,
+    /// Folders that the claim created, the innermost folder first.
     made: Vec<PathBuf>,
 }
 
 impl Claim {
-    /// Claims a folder of several runs, and creates it if needed. Without this claim, two equal
-    /// commands would each begin some of the runs. Each command would fail at a run of the other
-    /// command.
+    /// Claims a folder of several runs, and creates it if needed.
+    /// Without this claim, two equal commands would each begin some of the runs.
+    /// Each command would fail at a run of the other command.
     ///
     /// # Errors
-    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed. Also if
-    /// the folder cannot be created or written.
+    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed.
+    /// Also if the folder cannot be created or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = Vec::new();
         loop {
@@ -55,8 +56,8 @@ impl Claim {
         }
     }
 
-    /// Whether a file is a lock file of bufferlab. An empty file counts: its process was killed
-    /// before it wrote the content.
+    /// Whether a file is a lock file of bufferlab.
+    /// An empty file counts: its process was killed before it wrote the content.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
@@ -64,8 +65,8 @@ impl Claim {
     /// Claims `target` with the lock file `path`, whose folder must be writable.
     ///
     /// # Errors
-    /// [`ResultsError::Busy`], at once and without any change, if `target` is claimed. Also if the
-    /// lock file cannot be created.
+    /// [`ResultsError::Busy`], at once and without any change, if `target` is claimed.
+    /// Also if the lock file cannot be created.
     pub fn acquire(path: &Path, target: &Path) -> Result<Self, ResultsError> {
         loop {
             let failed = || ResultsError::io("lock", path);
@@ -99,14 +100,14 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Remove the lock file before the lock is released. A process that then locks the removed
-        // file notices this and tries again. If the file cannot be removed, the next claim reuses
-        // it.
+        // Remove the lock file before the lock is released.
+        // A process that then locks the removed file notices this and tries again.
+        // If the file cannot be removed, the next claim reuses it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
-            // Remove folders that this claim created and that stayed empty. Stop at the first other
-            // folder.
+            // Remove folders that this claim created and that stayed empty.
+            // Stop at the first other folder.
             if fs::remove_dir(made).is_err() {
                 break;
             }

@@ -1,5 +1,5 @@
-//! The content of a run: its scenario, input files and program. Only runs of equal content may
-//! share a mean.
+//! The content of a run: its scenario, input files and program.
+//! Only runs of equal content may share a mean.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;
@@ -11,7 +11,7 @@ use std::fs;
 /// Number of differences that a message lists. Further differences are only counted.
 const SHOWN: usize = 3;
 
-/// Everything that determines the tables of a run, except its seed.
+/// All input that determines the tables of a run, except the run's seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Dotted keys of the resolved scenario with their values as TOML, in the order of the file.
@@ -39,7 +39,7 @@ pub enum Difference {
         /// Name of the file in the folder of the run.
         name: String,
     },
-    /// The program differs.
+    /// The program that ran the scenario differs.
     Program {
         /// Version and git commit of the first content.
         old: String,
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Joins differences into a message: lists the first differences and counts the others.
+/// Joins differences into a message: lists the first differences and counts further differences.
 #[must_use]
 pub fn describe_differences(differences: &[Difference]) -> String {
     let shown: Vec<String> = differences.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -191,9 +191,9 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Finds two runs that must not share a mean or a paired difference. Runs of one label may differ
-/// only in the seed. Runs of labels that name policies may differ only in policy and seed. A label
-/// chosen by the user may stand for any change.
+/// Finds two runs that must not share a mean or a paired difference. Runs of one label may
+/// differ only in the seed. Runs of labels that name policies may differ only in policy and seed.
+/// A label chosen by the user may mean any change.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.
@@ -228,8 +228,8 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`. A policy for single
-/// switches counts, too.
+/// Whether a key belongs to the compared policy, such as `switch.policy.alpha`.
+/// A policy for single switches counts, too.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }

@@ -41,11 +41,11 @@ impl<W: Write> Write for Hashed<W> {
 /// A file as listed in the manifest: its length and checksum at the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
-    /// Name of the file in the folder.
+    /// Name of the file in its result folder.
     pub name: String,
     /// Length of the file (bytes).
     pub bytes: u64,
-    /// SHA-256 of the content, in lower-case hexadecimal.
+    /// SHA-256 of the file's content, in lower-case hexadecimal.
     pub sha256: String,
 }
 
@@ -64,7 +64,7 @@ pub enum FileFault {
         /// Name of the missing file.
         name: String,
     },
-    /// The file has another length.
+    /// The file does not have its recorded length.
     Length {
         /// Name of the changed file.
         name: String,
@@ -73,7 +73,7 @@ pub enum FileFault {
         /// Present length of the file (bytes).
         found: u64,
     },
-    /// The file has the right length, but other content.
+    /// The file has the recorded length, but other content.
     Content {
         /// Name of the changed file.
         name: String,

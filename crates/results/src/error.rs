@@ -24,7 +24,7 @@ pub enum ResultsError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The output folder contains something other than the result of a run.
+    /// The output folder contains files other than the result of a run.
     #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
     ForeignFolder {
         /// Path of the output folder.
@@ -38,14 +38,14 @@ pub enum ResultsError {
         /// Output path, which is a file.
         path: PathBuf,
     },
-    /// The hidden name that a run needs while it is written is taken by a folder that no run has
-    /// created.
+    /// The hidden name that a run needs while it is written is taken by a folder
+    /// that no run has created.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
         /// Path of the folder with the hidden name.
         path: PathBuf,
     },
-    /// Another command, in this process or in a different one, is writing the same result.
+    /// Another command, in this process or in a different process, is writing the result.
     #[error("another command is writing {}", path.display())]
     Busy {
         /// Path of the result folder that the other command writes.
@@ -81,13 +81,13 @@ pub enum ResultsError {
         /// Format version of the manifest.
         found: u32,
     },
-    /// Two classes, switches or hosts of a run have the same name, so tables could not distinguish
-    /// their rows.
+    /// Two classes, switches or hosts of a run have the same name, so tables could
+    /// not distinguish their rows.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
         /// Kind of the name: `classes`, `switches` or `hosts`.
         kind: &'static str,
-        /// The duplicate name.
+        /// The name that two classes, switches or hosts have.
         name: String,
     },
     /// A table cannot be read or written.
@@ -100,7 +100,7 @@ pub enum ResultsError {
     },
 }
 
-/// Error of a table.
+/// Error about a table of results.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -139,7 +139,7 @@ pub enum TableError {
     /// A table names a class, switch or host that the run did not have.
     #[error("the manifest does not know the name `{name}`")]
     UnknownName {
-        /// The unknown name.
+        /// Name that the run does not have.
         name: String,
     },
     /// A text column has more distinct words than any intact file, so the file is damaged.
@@ -148,7 +148,7 @@ pub enum TableError {
 }
 
 impl ResultsError {
-    /// Advice to the user, as a sentence.
+    /// Advice to the user about the error, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

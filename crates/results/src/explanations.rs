@@ -1,5 +1,5 @@
-//! Explained events of a run. The events are nested and few, so they are stored as JSON instead of
-//! a table.
+//! Explained events of a run.
+//! The events are nested and few, so they are stored as JSON instead of a table.
 
 use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};
@@ -29,7 +29,7 @@ pub struct ExplanationRecord {
     pub inputs: Vec<(String, f64)>,
     pub holders: Vec<HolderRecord>,
     pub opinions: Vec<OpinionRecord>,
-    /// Policies that could not be asked; absent from folders of older versions.
+    /// Policies that cannot be built for the switch; absent from folders of older versions.
     #[serde(default)]
     pub left_out: Vec<LeftOutRecord>,
 }
@@ -93,7 +93,7 @@ pub struct OpinionRecord {
     #[serde(with = "answer")]
     #[schemars(with = "String")]
     pub verdict: Answer,
-    /// The other policy's limit for the packet (bytes); `None` without a limit.
+    /// Limit of the other policy for the packet (bytes); `None` without a limit.
     pub threshold_bytes: Option<u64>,
 }
 

@@ -1,10 +1,8 @@
-//! Result folders that appear all at once: a run fills a hidden folder, and renames it when
-//! complete.
+//! Writes a result folder as a whole: a run fills a hidden folder, and renames it when complete.
 //!
-//! While a run is written, two hidden entries exist beside the target `NAME`. The folder
-//! `.NAME.partial` has the files of the run and a marker file. The file `.NAME.writing` is the
-//! lock.
-//! Only folders with the marker file are ever removed.
+//! While a run is written, two hidden entries exist beside the target `NAME`.
+//! The folder `.NAME.partial` has the files of the run and a marker file.
+//! The file `.NAME.writing` is the lock. Only folders with the marker file are ever removed.
 
 use crate::claim::{Claim, LOCK_FILE, create_parents};
 use crate::error::ResultsError;
@@ -34,14 +32,14 @@ pub(crate) struct Staging {
     /// Temporary path of the old result during the replacement.
     replaced: PathBuf,
     keep: bool,
-    /// Claim on the target. It is the last field, so the hidden folder is removed before its
-    /// release.
+    /// Claim on the target.
+    /// It is the last field, so the hidden folder is removed before its release.
     _claim: Claim,
 }
 
 impl Staging {
-    /// Creates an empty hidden folder `.<name>.partial` beside `target`. The target must be absent,
-    /// empty, or the result of a run.
+    /// Creates an empty hidden folder `.<name>.partial` beside `target`.
+    /// The target must be absent, empty, or the result of a run.
     pub(crate) fn create(target: &Path) -> Result<Self, ResultsError> {
         let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -55,8 +53,8 @@ impl Staging {
         check_replaceable(&target)?;
         let claim = Claim::acquire(&hidden("writing"), &target)?;
         make_empty(&partial)?;
-        // A process that died between the two renames of `publish` left the old result at
-        // `replaced`.
+        // A process that died between the two renames of `publish` left the old
+        // result at `replaced`.
         if replaced.exists() && !target.exists() {
             fs::rename(&replaced, &target).map_err(ResultsError::io("restore", &target))?;
         }
@@ -68,8 +66,8 @@ impl Staging {
         self.partial.join(name)
     }
 
-    /// Moves the folder to its target and replaces an earlier result. On an error the filled hidden
-    /// folder stays, so that hours of work are not lost.
+    /// Moves the folder to its target and replaces an earlier result.
+    /// On an error the filled hidden folder stays, so that hours of work are not lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
         // Check the target again, because files may have appeared in it during the run.
@@ -79,8 +77,8 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker file only now. Without the marker, nobody could know that a run created
-        // the hidden folder.
+        // Remove the marker file only now.
+        // Without the marker, no command could recognise that a run created the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
@@ -92,15 +90,15 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
-            // The folder is hidden and incomplete. If it cannot be removed now, the next run
-            // removes it.
+            // The folder is hidden and incomplete.
+            // If it cannot be removed now, the next run removes it.
             let _ = clear(&self.partial);
         }
     }
 }
 
-/// Clears a folder of several runs whose command was killed before its first run was complete. The
-/// leftover lock file shows such a folder.
+/// Clears a folder of several runs whose command was killed before its first run was complete.
+/// Such a folder still has the lock file.
 ///
 /// # Errors
 /// If another process writes into the folder.
@@ -114,8 +112,8 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Clears a claimed folder that contains no complete run: removes hidden folders of runs, and lists
-/// of planned runs. A folder with any other file stays unchanged.
+/// Clears a claimed folder that contains no complete run: removes hidden folders of runs,
+/// and lists of planned runs. A folder with any other file stays unchanged.
 pub(crate) fn clear_barren(folder: &Path) {
     // Leave a folder with other files alone. The end of the command removes leftovers in it.
     if !is_barren(folder, DEPTH_MAX) {
@@ -171,8 +169,8 @@ fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
-/// Checks that a run may replace `target`. Allowed are an absent or empty folder, and a folder with
-/// a run's manifest and only files that runs write.
+/// Checks that a run may replace `target`. Allowed are an absent or empty folder,
+/// and a folder with a run's manifest and only files that runs write.
 fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let entries = match fs::read_dir(target) {
         Ok(entries) => entries,
@@ -205,8 +203,8 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Whether the files belong to a run whose manifest is missing or invalid. Such a folder has only
-/// files that runs write, including a scenario and every table.
+/// Whether the files belong to a run whose manifest is missing or invalid.
+/// Such a folder has only files that runs write, including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
@@ -220,8 +218,8 @@ fn is_own_file(name: &str) -> bool {
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
-/// Reads the names of the scenario's input files from the manifest in `folder`. `None` if the
-/// folder has no manifest of a run (of any format version).
+/// Reads the names of the scenario's input files from the manifest in `folder`.
+/// `None` if the folder has no manifest of a run (of any format version).
 fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -234,13 +232,13 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes the folder of a run, and the parent folder if it is then empty. Does nothing if the
-/// run's folder does not exist. A process killed during the removal leaves a hidden folder, which a
-/// later command removes.
+/// Removes the folder of a run, and the parent folder if it is then empty.
+/// Does nothing if the run's folder does not exist.
+/// A process killed during the removal leaves a hidden folder, which a later command removes.
 ///
 /// # Errors
-/// If the folder contains any file that no run writes, another process is writing the run, or the
-/// folder cannot be removed.
+/// If the folder contains any file that no run writes, another process is writing the run,
+/// or the folder cannot be removed.
 pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
     let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -278,7 +276,7 @@ fn make_empty(partial: &Path) -> Result<(), ResultsError> {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
     }
     match fs::create_dir(partial) {
-        // Reuse an empty hidden folder, which contains nothing to lose.
+        // Reuse an empty hidden folder, because it contains no results.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(partial) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(ResultsError::InTheWay { path: partial.to_path_buf() });
@@ -294,8 +292,8 @@ fn is_ours(partial: &Path) -> bool {
     partial.join(MARKER_FILE).is_file()
 }
 
-/// Removes a run's hidden folder, the marker file last. If the removal is interrupted, the marker
-/// file still identifies the remaining folder.
+/// Removes a run's hidden folder, the marker file last.
+/// If the removal is interrupted, the marker file still identifies the remaining folder.
 fn clear(partial: &Path) -> io::Result<()> {
     for entry in fs::read_dir(partial)? {
         let entry = entry?;
@@ -313,11 +311,11 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Removes the leftovers of killed runs below a folder of results and returns the number of removed
-/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner, and
-/// unfinished copies of files that exist. The marker file in a finished run is a leftover, too.
+/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner,
+/// and unfinished copies of files that exist. The marker file in a finished run is a leftover, too.
 ///
-/// All other files stay, whatever their names. If a leftover cannot be removed now, the next
-/// command tries again.
+/// All other files stay, whatever their names.
+/// If a leftover cannot be removed now, the next command tries again.
 #[must_use]
 pub fn remove_leftovers(folder: &Path) -> usize {
     remove_leftovers_to(folder, DEPTH_MAX)

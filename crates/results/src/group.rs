@@ -26,7 +26,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Creates a group of these runs.
+    /// Creates a group with the folders of its runs.
     #[must_use]
     pub fn new(runs: Vec<String>) -> Self {
         Self { format: FORMAT.to_owned(), runs, caveats: Vec::new() }

@@ -32,12 +32,12 @@ pub struct Inspection {
     pub files: usize,
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
-    /// Folders of runs whose manifest has no checksums. Only missing files can be detected in these
-    /// folders.
+    /// Folders of runs whose manifest has no checksums.
+    /// Only missing files can be detected in these folders.
     pub without_checksums: Vec<PathBuf>,
-    /// Files without a checksum, whose changes would go unnoticed. Earlier versions stored no
-    /// checksums of manifests, comparisons and pages. A killed command may also leave pages without
-    /// a checksum.
+    /// Files without a checksum, whose changes would go unnoticed.
+    /// Earlier versions stored no checksums of manifests, comparisons and pages.
+    /// A killed command may also leave pages without a checksum.
     pub unchecked: Vec<PathBuf>,
     /// Problems of the results, each with its folder.
     pub problems: Vec<(PathBuf, String)>,
@@ -75,8 +75,8 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             mixed = Some(dir.clone());
         }
         let mut inner = folders(&dir)?;
-        // The stack returns the last folder first; reverse the list, so that folders are visited by
-        // name.
+        // The stack returns the last folder first; reverse the list, so
+        // that folders are visited by name.
         inner.reverse();
         waiting.extend(inner);
     }

@@ -1,5 +1,5 @@
-//! Interns words from files as `&'static str`, the type of text in rows: drop reasons, link roles
-//! and probe names.
+//! Interns words from files as `&'static str`, the type of text in rows:
+//! drop reasons, link roles and probe names.
 
 use crate::error::{INTERNED_MAX, TableError};
 use std::collections::BTreeSet;
@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// Returns the one static copy of `word`. Each distinct word is leaked once per process, and at
-/// most [`INTERNED_MAX`] words.
+/// Returns the one static copy of `word`.
+/// Each distinct word is leaked once per process, and at most [`INTERNED_MAX`] words.
 ///
 /// # Errors
 /// If the limit on distinct words is exceeded.

@@ -12,12 +12,12 @@
 //! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
 //! A folder of several runs has a [`Group`] that lists its runs. [`RunWriter`] fills a hidden
-//! folder beside the target and renames it at the end. So a folder with a manifest is complete, and
-//! a killed run leaves no result. [`RunResult`] reads a finished run.
+//! folder beside the target and renames it at the end. So a folder with a manifest is complete,
+//! and a killed run leaves no result. [`RunResult`] reads a finished run.
 //!
-//! **Determinism.** Equal rows and an equal header give equal bytes in every file but
-//! `timing.json`. So files have no clock times, no machine name, fixed writer settings, and
-//! dictionaries in order of first use.
+//! **Determinism.** Equal rows and an equal header give equal bytes in every file
+//! but `timing.json`. So files have no clock times, no machine name, fixed writer settings,
+//! and dictionaries in order of first use.
 
 mod cells;
 mod claim;
@@ -68,11 +68,11 @@ pub const SCENARIO_FILE: &str = "scenario.toml";
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
-/// Name of the HTML report in a run folder, if the user requested a report. The report is derived
-/// from the tables, so a new run removes it.
+/// Name of the HTML report in a run folder, if the user requested a report.
+/// The report is derived from the tables, so a new run removes it.
 pub const REPORT_FILE: &str = "report.html";
-/// Name of the file with a comparison for programs. The file also records the order of the compared
-/// policies.
+/// Name of the file with a comparison for programs.
+/// The file also records the order of the compared policies.
 pub const COMPARISON_JSON: &str = "comparison.json";
 /// Name of the file that lists the keys varied by the last sweep of a folder.
 pub const SWEEP_FILE: &str = "sweep.toml";

@@ -28,8 +28,8 @@ pub struct RunHeader {
     pub scenario_description: String,
     /// The resolved scenario as a scenario file. It is stored beside the tables, and hashed.
     pub scenario_toml: String,
-    /// Files that the resolved scenario refers to, by name. The files are stored beside the
-    /// scenario, so that the folder can be run again.
+    /// Files that the resolved scenario refers to, by name.
+    /// The files are stored beside the scenario, so that the folder can be run again.
     pub inputs: Vec<(String, Vec<u8>)>,
     /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
@@ -62,8 +62,8 @@ pub struct PolicyHead {
     pub name: String,
     /// Title of the policy in the registry.
     pub title: String,
-    /// Every parameter of the policy in the registry's order, also defaults. Values have the syntax
-    /// of a scenario file.
+    /// Every parameter of the policy in the registry's order, also defaults.
+    /// Values have the syntax of a scenario file.
     pub params: Vec<(String, String)>,
 }
 
@@ -105,7 +105,7 @@ pub struct RunCaveat {
     pub id: String,
     /// Description of the problem with the run.
     pub message: String,
-    /// Advice to the reader.
+    /// Advice to the reader of the results.
     pub advice: String,
 }
 
@@ -124,10 +124,10 @@ pub struct Manifest {
     pub scenario_name: String,
     /// Description of the scenario.
     pub scenario_description: String,
-    /// SHA-256 of `scenario.toml` and the files to which it refers, in hexadecimal
-    /// ([`scenario_hash`]).
+    /// SHA-256 of `scenario.toml` and the files to which it refers,
+    /// in hexadecimal ([`scenario_hash`]).
     pub scenario_sha256: String,
-    /// Files that `scenario.toml` refers to, stored beside it.
+    /// Names of the files to which `scenario.toml` refers; they are stored beside it.
     #[serde(default)]
     pub inputs: Vec<String>,
     /// Profile of the scenario: `paper` or `artifact`.
@@ -139,8 +139,8 @@ pub struct Manifest {
     /// Name of the run in a comparison; omitted if that is the policy's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<VariantHead>,
-    /// Priorities that are lossless (PFC) on at least one switch, ascending. Empty in folders of
-    /// versions that did not record them.
+    /// Priorities that are lossless (PFC) on at least one switch, ascending.
+    /// Empty in folders of versions that did not record them.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
     /// Length of the interval in which flows start (ns), from time 0.
@@ -159,8 +159,8 @@ pub struct Manifest {
     pub caveats: Vec<RunCaveat>,
     /// Tables in the folder of the run.
     pub tables: Vec<TableInfo>,
-    /// Checksums of every file except `manifest.json` itself, `SHA256SUMS`, `timing.json` and
-    /// `report.html`. Empty in folders of program versions without checksums.
+    /// Checksums of every file except `manifest.json` itself, `SHA256SUMS`,
+    /// `timing.json` and `report.html`. Empty in folders of program versions without checksums.
     #[serde(default)]
     pub files: Vec<FileInfo>,
     /// Names of classes, switches and hosts in tables, in the order of their indices.
@@ -168,8 +168,8 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Label of the run in a comparison of policies: the label of its variant, or the policy's
-    /// name.
+    /// Label of the run in a comparison of policies: the label of its variant,
+    /// or the policy's name.
     #[must_use]
     pub fn label(&self) -> &str {
         self.variant.as_ref().map_or(&self.policy.name, |variant| &variant.label)
@@ -229,9 +229,9 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Number of events that the simulator processed.
     pub events: u64,
-    /// Largest number of packets in the network at once.
+    /// Largest number of packets in the network at one time.
     pub peak_packets: u64,
-    /// Largest number of unfinished flows at once.
+    /// Largest number of unfinished flows at one time.
     pub peak_flows: u64,
     /// Buffer size of every switch, in the order of the switch names.
     pub buffer_bytes: Vec<u64>,
@@ -301,23 +301,23 @@ pub struct Timing {
     pub cpu_seconds: Option<f64>,
     /// Elapsed time of the run (s).
     pub wall_seconds: f64,
-    /// Speed of the run in packet-hops per CPU second (`docs/evidence/performance.md`); `None` if
-    /// the CPU time is unknown.
+    /// Speed of the run in packet-hops per CPU second (`docs/evidence/performance.md`);
+    /// `None` if the CPU time is unknown.
     pub packet_hops_per_cpu_second: Option<f64>,
     /// Peak memory of the process (bytes), if the system reports it.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Returns the SHA-256 of a resolved scenario and its input files (name and content), in lower-case
-/// hexadecimal. Without inputs, the scenario's text alone is hashed. Two runs with equal hash,
-/// version and seed have equal results, so a sweep can skip finished runs.
+/// Returns the SHA-256 of a resolved scenario and its input files (name and content),
+/// in lower-case hexadecimal. Without inputs, the scenario's text alone is hashed. Two runs
+/// with equal hash, version and seed have equal results, so a sweep can skip finished runs.
 #[must_use]
 pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
     let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());
     for (name, content) in inputs {
         let content = content.as_ref();
-        // Hash the lengths of names and contents, too, so that different splits of equal bytes
-        // differ.
+        // Hash the lengths of names and contents, too, so that different splits
+        // of equal bytes differ.
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name.as_bytes());
         hash.update((content.len() as u64).to_le_bytes());

@@ -35,8 +35,8 @@ const BRIEF: [&str; 11] = [
     "threshold_bytes",
 ];
 
-/// The fields of a packet row that describe the buffer's state: a [`PacketRow`] without flow names,
-/// reasons and most limits.
+/// The fields of a packet row that describe the buffer's state:
+/// a [`PacketRow`] without flow names, reasons and most limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketBrief {
     /// Number of the row in the packet table.
@@ -104,8 +104,8 @@ pub struct PacketTable {
 }
 
 impl RunResult {
-    /// Opens the packet table; `None` if the run did not record packets. Reads the whole file once
-    /// to compute its checksum.
+    /// Opens the packet table; `None` if the run did not record packets.
+    /// Reads the whole file once to compute its checksum.
     ///
     /// # Errors
     /// If the file cannot be read, has changed since the run wrote it, or is not a packet table.
@@ -163,8 +163,8 @@ impl PacketTable {
         })
     }
 
-    /// Calls `each` with every complete row of a row group that concerns `switch`, in order. `each`
-    /// also gets the number of the row in the table.
+    /// Calls `each` with every complete row of a row group that concerns `switch`, in order.
+    /// `each` also gets the number of the row in the table.
     ///
     /// # Errors
     /// If the file cannot be read.

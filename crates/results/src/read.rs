@@ -32,6 +32,7 @@ const BATCH_ROWS: usize = 8_192;
 pub struct RunResult {
     dir: PathBuf,
     manifest: Manifest,
+    /// Checksums of the folder. Folders of old versions have at most the report's checksum.
     sums: Sums,
 }
 
@@ -39,7 +40,7 @@ impl RunResult {
     /// Opens the folder of a finished run. Reads only the manifest.
     ///
     /// # Errors
-    /// If there is no manifest, or this version cannot read it.
+    /// If the folder has no manifest, or this version cannot read the manifest.
     pub fn open(dir: &Path) -> Result<Self, ResultsError> {
         let path = dir.join(MANIFEST_FILE);
         let bytes = match fs::read(&path) {
@@ -49,7 +50,7 @@ impl RunResult {
             }
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
-        // Check before parsing: a changed bit may make the manifest look like another program's.
+        // Check before parsing: a changed bit may make the manifest appear to be another program's.
         let sums = Sums::read(dir)?.unwrap_or_default();
         if sums.is_of_a_run() && sums.get(MANIFEST_FILE) != Some(&sha256(&bytes)) {
             let fault = FileFault::Content { name: MANIFEST_FILE.to_owned() };
@@ -91,8 +92,9 @@ impl RunResult {
     }
 
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
-    /// A changed report is included. In a folder without checksums, only missing files are
-    /// detected.
+    /// A changed report is included.
+    /// In a folder without checksums, only missing files are detected.
+    ///
     /// # Errors
     /// If a file exists but cannot be read.
     pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {
@@ -177,8 +179,8 @@ impl RunResult {
         self.json(TIMING_FILE)
     }
 
-    /// Reads the explained events in order of time. Empty if the scenario requested no explanations
-    /// or no such event occurred.
+    /// Reads the explained events in order of time.
+    /// Empty if the scenario requested no explanations or no such event occurred.
     ///
     /// # Errors
     /// If `explanations.json` exists but cannot be read.
@@ -199,8 +201,8 @@ impl RunResult {
         }
     }
 
-    /// Calls `each` with every row of a table in order, in bounded memory. The type of `each`
-    /// selects the table.
+    /// Calls `each` with every row of a table in order, in bounded memory.
+    /// The type of `each` selects the table.
     ///
     /// # Errors
     /// If the table is missing, or has changed since the run wrote it.
@@ -210,8 +212,8 @@ impl RunResult {
         visit_file(&self.dir.join(name), &self.manifest.names, each)
     }
 
-    /// Reads a whole table into memory. Use this only for tables that are known to be small;
-    /// otherwise use [`RunResult::visit`].
+    /// Reads a whole table into memory.
+    /// Use this only for tables that are known to be small; otherwise use [`RunResult::visit`].
     ///
     /// # Errors
     /// Returns the errors of [`RunResult::visit`].
@@ -274,15 +276,15 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`], but with a required column.
+        /// A row like [`ResetRow`], but with a required column.
         OtherRow => "resets" {
-            /// Duration of the reset; required here.
+            /// Duration of the reset, which is required.
             outage_ns: u64,
         }
     }
 
     record! {
-        /// Like [`ResetRow`], but with a column of another type.
+        /// A row like [`ResetRow`], but with a column of another type.
         TypeRow => "resets" {
             /// Start of the reset as text instead of a number.
             time_ns: String,
@@ -290,15 +292,15 @@ mod tests {
     }
 
     record! {
-        /// Row like [`ResetRow`], but with an enumeration in place of free text.
+        /// A row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// Reason for the reset; must be a scope here.
+            /// Reason for the reset, which must be a scope.
             reason: Scope,
         }
     }
 
     record! {
-        /// Row like [`ResetRow`], but with a column that the file lacks.
+        /// A row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
             /// Column that no test file has.
             more: u64,

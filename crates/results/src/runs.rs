@@ -5,9 +5,9 @@ use crate::read::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Finds the finished runs of `dir`, each with its label for reports: the variant's label, else the
-/// folder's name in a comparison, else the policy's name. `dir` is the folder of a run, or has runs
-/// in `seed-<n>/` or `<label>/seed-<n>/`.
+/// Finds the finished runs of `dir`, each with its label for reports. The label is
+/// that of the variant, or else the folder's name in a comparison, or else the policy's name.
+/// `dir` is the folder of a run, or has runs in `seed-<n>/` or `<label>/seed-<n>/`.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -29,8 +29,8 @@ pub fn find_runs(dir: &Path) -> Result<Vec<(String, RunResult)>, ResultsError> {
 /// Depth at which groups are searched below a folder: an experiment, then its points.
 const DEPTH_MAX: usize = 2;
 
-/// Finds the outermost folders below `dir` in which [`find_runs`] finds runs, by path: the points
-/// of a sweep, or several experiments.
+/// Finds the outermost folders below `dir` in which [`find_runs`] finds runs, sorted by path.
+/// Such folders are points of a sweep, or several experiments.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -59,8 +59,8 @@ fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ResultsError> {
     runs.map(|(_, path)| RunResult::open(&path)).collect()
 }
 
-/// Lists the folders in `dir` by name. Skips hidden ones, which are unfinished runs, and links,
-/// which could form a cycle.
+/// Lists the folders in `dir` by name.
+/// Skips hidden folders, which are unfinished runs, and links, which could form a cycle.
 pub(crate) fn visible_folders(dir: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let mut list = Vec::new();
     for entry in fs::read_dir(dir).map_err(ResultsError::io("read", dir))? {

@@ -10,8 +10,8 @@ pub(crate) fn table_file(table: Table) -> String {
     format!("{}.parquet", table.name())
 }
 
-/// Returns the Arrow schema of these columns; every field has its description (and unit) as
-/// metadata.
+/// Returns the Arrow schema of these columns; every field has its description
+/// (and unit) as metadata.
 pub(crate) fn schema(columns: &[Column]) -> Arc<Schema> {
     let fields: Vec<Field> = columns.iter().map(field).collect();
     Arc::new(Schema::new(fields))

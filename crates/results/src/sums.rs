@@ -1,8 +1,9 @@
 //! Checksums of a folder in the format of `sha256sum`, so that every changed byte is detected.
 //!
-//! A run's folder lists all of its files but `timing.json`, which differs between equal runs and
-//! has its own digest. A folder of several runs lists the pages and tables derived from them, and
-//! the manifests of these runs. `sha256sum --check SHA256SUMS` reads the file, too.
+//! A run's folder lists all of its files but `timing.json`, which differs between equal runs
+//! and contains its own digest.
+//! A folder of several runs lists the pages and tables derived from the runs,
+//! and the manifests of the runs. The program `sha256sum --check SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, FileInfo, sha256};
 use crate::error::ResultsError;
@@ -13,10 +14,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Name of the checksum file.
+/// Name of the file with a folder's checksums.
 pub const SUMS_FILE: &str = "SHA256SUMS";
 
-/// Checksums by file name, relative to the folder.
+/// Checksums of a folder's files, by the file's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums(BTreeMap<String, String>);
 
@@ -25,11 +26,11 @@ impl Sums {
         Self(files.into_iter().map(|file| (file.name.clone(), file.sha256.clone())).collect())
     }
 
-    /// Reads the checksums of `folder`; `None` if it has none.
+    /// Reads the checksums of `folder`; `None` if the folder has none.
     ///
     /// # Errors
-    /// If the file exists but has changed since it was written. A changed bit never reads as an
-    /// older format.
+    /// If the checksum file exists but has changed since it was written.
+    /// A changed file is never taken for an older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -43,7 +44,7 @@ impl Sums {
         }
     }
 
-    /// Parses strictly: accepts only the output of [`Self::text`].
+    /// Parses a checksum file strictly: accepts only the output of [`Self::text`].
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let is_digest = |hex: &str| {
@@ -65,7 +66,7 @@ impl Sums {
         })
     }
 
-    /// Writes the checksums to `folder`, or removes the file if there are none.
+    /// Writes the checksums to `folder`. Without checksums, removes the file.
     fn write(&self, folder: &Path) -> Result<(), ResultsError> {
         let path = folder.join(SUMS_FILE);
         if self.0.is_empty() {
@@ -112,9 +113,9 @@ pub fn check_sealed(folder: &Path, name: &str) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes files to `folder`, each atomically, and their checksums. `runs` are the folders of the
-/// runs that the files are derived from, relative to `folder`. A process killed here leaves files
-/// without checksums, never with wrong ones.
+/// Writes files to `folder`, each atomically, and their checksums.
+/// `runs` are the folders of the runs from which the files are derived, relative to `folder`.
+/// If the process is killed during this call, files may lack checksums, but no checksum is wrong.
 ///
 /// # Errors
 /// If a file cannot be written, or the manifest of a run cannot be read.
@@ -151,7 +152,7 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     sums.write(folder)
 }
 
-/// Removes files of `folder` that were derived from its runs, their checksums first.
+/// Removes files of `folder` that were derived from its runs; removes their checksums first.
 ///
 /// # Errors
 /// If a file cannot be removed.
@@ -176,11 +177,11 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
     Ok(())
 }
 
-/// Text that surrounds the digest in a document: before it and after it.
+/// Texts before and after the digest in a document.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
-/// Appends a last field `sha256` to a JSON document of one object: the digest of the document
-/// without that field.
+/// Appends a last field `sha256` to a JSON document of one object:
+/// the digest of the document without that field.
 pub(crate) fn with_digest(document: &str) -> String {
     let body = document.trim_end().trim_end_matches('}').trim_end();
     format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)

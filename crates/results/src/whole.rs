@@ -1,12 +1,12 @@
-//! Atomic writing of files: a file appears only when it is complete.
+//! Writes files atomically: a file appears only when it is complete.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file atomically: writes it beside its target and renames it. Two processes may write
-/// the same file without conflict.
+/// Writes a file atomically: writes a copy beside its target and renames the copy.
+/// Two processes may write one file without conflict.
 ///
 /// # Errors
 /// If writing or renaming fails.
@@ -17,13 +17,13 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// A file that is written in pieces and appears at its path only with [`finish`](Self::finish).
-/// Dropping it removes the unfinished copy. The copy of a killed process is removed when the file
-/// is next written.
+/// Dropping this value removes the unfinished copy.
+/// If the process is killed, the next write of the file removes the copy.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
     half: PathBuf,
-    /// The unfinished copy, locked to show other processes that it is in use.
+    /// The unfinished copy of the file. Its lock shows other processes that it is in use.
     file: BufWriter<File>,
     is_finished: bool,
 }
@@ -38,8 +38,8 @@ impl WholeFile {
         loop {
             let half = half_of(path);
             let file = OpenOptions::new().write(true).create_new(true).open(&half)?;
-            // On systems without locks, leftovers are not removed either. Another process may have
-            // removed the copy before it was locked; then try again.
+            // On systems without locks, leftovers are not removed either.
+            // Another process may have removed the copy before it was locked; then try again.
             if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && half.exists() {
                 let file = BufWriter::new(file);
                 return Ok(Self { path: path.to_path_buf(), half, file, is_finished: false });
@@ -47,10 +47,10 @@ impl WholeFile {
         }
     }
 
-    /// Renames the copy to its path.
+    /// Renames the unfinished copy to the file's path.
     ///
     /// # Errors
-    /// If the buffered rest cannot be written, or the copy cannot be renamed.
+    /// If buffered data cannot be written, or the copy cannot be renamed.
     pub fn finish(mut self) -> io::Result<()> {
         self.file.flush()?;
         fs::rename(&self.half, &self.path)?;
@@ -72,14 +72,14 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            // An incomplete copy, after a full disk for instance, is useless; the caller has the
-            // error.
+            // An incomplete copy, after a full disk for instance, is useless;
+            // the caller has the error.
             let _ = fs::remove_file(&self.half);
         }
     }
 }
 
-/// A name for the copy, unique to this process and file.
+/// Name of a file's unfinished copy, unique to this process and file.
 fn half_of(path: &Path) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -87,7 +87,7 @@ fn half_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}.partial", std::process::id()))
 }
 
-/// Returns the file name that belongs to the name of a hidden copy.
+/// Returns the name of the file to which a hidden copy belongs.
 pub(crate) fn whole_of(hidden: &str) -> Option<&str> {
     let (whole, writer) = hidden.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
     let (process, number) = writer.split_once('-')?;
@@ -95,8 +95,8 @@ pub(crate) fn whole_of(hidden: &str) -> Option<&str> {
     (is_number(process) && is_number(number)).then_some(whole)
 }
 
-/// Removes the copies of a file that killed processes left. If one cannot be removed now, the next
-/// write tries again.
+/// Removes the copies of a file that killed processes left.
+/// If a copy cannot be removed now, the next write of the file tries again.
 fn remove_halves(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -108,7 +108,7 @@ fn remove_halves(path: &Path) {
     }
 }
 
-/// Removes the copy `path` if no process is writing it.
+/// Removes the unfinished copy `path` if no process is writing it.
 pub(crate) fn remove_half(path: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(path)
         && file.try_lock().is_ok()

@@ -22,12 +22,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Rows collected before they are encoded: one or two megabytes for the widest table.
+/// Number of rows that are collected before encoding: one or two megabytes for the widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Rows per row group. An encoded group stays in memory, some megabytes, until it goes to disk.
+/// Number of rows per row group.
+/// An encoded group takes some megabytes of memory until it is written.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Rows per row group of the packet table. Small groups let readers of a short period read little
-/// more than they need.
+/// Number of rows per row group of the packet table.
+/// With small groups, readers of a short period read little more than they need.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
@@ -35,24 +36,24 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 /// Dropping it without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHeader,
-    /// Files that are already complete.
+    /// Files of the run that are already complete.
     files: Vec<FileInfo>,
-    /// Writers in the order of [`Table::ALL`]. `None`: an optional table that has no row yet.
+    /// Writers in the order of [`Table::ALL`]. `None` means an optional table without rows.
     tables: Vec<Option<TableWriter>>,
     names: NameArrays,
     explanations: Vec<ExplanationRecord>,
-    /// The last field, so that files are closed before the folder is removed.
+    /// Hidden folder of the run. It is the last field, so that files are closed before its removal.
     staging: Staging,
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`. The folder may be missing or empty, or may contain the
-    /// result of a run. That result is replaced when this run is complete. Writes the resolved
-    /// scenario and its inputs first.
+    /// Starts the result folder `dir`. The folder may be missing or empty,
+    /// or may contain the result of a run. That result is replaced when this run is complete.
+    /// Writes the resolved scenario and its inputs first.
     ///
     /// # Errors
-    /// If `dir` contains something else, another process is writing it, two names are equal, or
-    /// writing fails.
+    /// If `dir` contains other files, another process is writing it, two names are equal,
+    /// or writing fails.
     pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -73,11 +74,11 @@ impl RunWriter {
     /// Closes the tables, writes the manifest, moves the folder to its path and returns the path.
     ///
     /// # Errors
-    /// If writing fails, or the target has changed into something else during the run.
+    /// If writing fails, or other files have appeared in the target during the run.
     ///
     /// # Panics
-    /// If `totals` has other classes, switches or hosts than the head, since rows would be labelled
-    /// wrongly.
+    /// If `totals` has other classes, switches or hosts than the head,
+    /// since rows would be labelled wrongly.
     pub fn finish(
         self,
         totals: &RunTotals,
@@ -135,16 +136,16 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Stores the files of a run that finished elsewhere in the folder `dir`, like
-/// [`RunWriter::finish`]: atomically, and replacing nothing but an earlier run.
+/// Stores the files of a run from another machine in the folder `dir`.
+/// Like [`RunWriter::finish`], stores them atomically, and replaces only an earlier run.
 ///
 /// # Errors
-/// If the files do not belong to a finished run, `dir` contains something else, another process is
-/// writing it, or writing fails.
+/// If the files do not belong to a finished run, `dir` contains other files,
+/// another process is writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {
-        // Reject names with a path, so that nothing is written outside the folder.
+        // Reject names with a path, so that no file is written outside the folder.
         if Path::new(name).file_name() != Some(std::ffi::OsStr::new(name)) {
             return Err(ResultsError::ForeignFolder { path: dir.to_path_buf(), found: name.clone() });
         }
@@ -230,7 +231,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // These settings fix everything that could differ between two files of equal rows.
+        // These settings make files with equal rows equal.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))

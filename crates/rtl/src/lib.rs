@@ -1,9 +1,9 @@
 //! Registry of the circuits that implement policies, with the measured cost of each circuit.
 //!
-//! `rtl/circuits.toml` lists the circuits. `rtl/results` has, per circuit, the synthesis results of
-//! each size, the number of operations compared with the policy, and the proofs. The program embeds
-//! these tables. `policy show`, the policy pages and the ledger of the papers' statements read them
-//! through this crate.
+//! `rtl/circuits.toml` lists the circuits.
+//! `rtl/results` has, per circuit, the synthesis results of each size, the number of operations
+//! compared with the policy, and the proofs. The program embeds these tables. `policy show`,
+//! the policy pages and the ledger of the papers' statements read them through this crate.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -36,16 +36,16 @@ pub enum HardwareError {
 pub struct Circuit {
     /// Name of the circuit, such as `abm-shift`.
     pub name: String,
-    /// Top module of the circuit. Its cost is measured, unless the circuit has a separate
-    /// `cost_top`.
+    /// Top module of the circuit.
+    /// Its cost is measured, unless the circuit has a separate `cost_top`.
     pub top: String,
     /// Description of the circuit in a few words.
     pub about: String,
-    /// The registered policy that the circuit implements. `None` if the circuit is only a part, or
-    /// is measured only for comparison.
+    /// The registered policy that the circuit implements.
+    /// `None` if the circuit is only a part, or is measured only for comparison.
     pub policy: Option<String>,
-    /// The name that `bufferlab-circuits` uses for the policy. `None` if the circuit is measured
-    /// only for comparison.
+    /// The name that `bufferlab-circuits` uses for the policy.
+    /// `None` if the circuit is measured only for comparison.
     pub scheme: Option<String>,
     /// Number of clocks from a packet's arrival to the circuit's answer.
     pub clocks: u32,
@@ -65,8 +65,8 @@ pub struct Circuit {
     pub proofs: Vec<Proof>,
 }
 
-/// A comparison of a circuit with its policy on a set of operations: a row of
-/// `rtl/results/cosim.csv`.
+/// A comparison of a circuit with its policy on a set of operations:
+/// a row of `rtl/results/cosim.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Comparison {
     /// Name of the circuit.
@@ -115,11 +115,11 @@ pub struct CircuitCost {
     pub block_memories: u64,
     /// Number of multipliers of 18 x 18 bits.
     pub multipliers: u64,
-    /// Clock frequency that the slowest path between registers allows, after routing (MHz). `None`
-    /// if the circuit does not fit the device or was not placed.
+    /// Clock frequency that the slowest path between registers allows, after routing (MHz).
+    /// `None` if the circuit does not fit the device or was not placed.
     pub clock_mhz: Option<f64>,
-    /// Packet rate in millions of packets per second. A packet takes two operations, its arrival
-    /// and its departure.
+    /// Packet rate in millions of packets per second.
+    /// A packet takes two operations, its arrival and its departure.
     pub million_packets_per_s: Option<f64>,
     /// Date of the measurement.
     pub date: String,
@@ -130,8 +130,8 @@ pub struct CircuitCost {
     pub gates: Option<CircuitDepth>,
 }
 
-/// Size and depth of a circuit in two-input gates and multiplexers, without memories: a row of
-/// `rtl/results/depth.csv`. Both depend on whether the mapping optimises area or delay.
+/// Size and depth of a circuit in two-input gates and multiplexers, without memories:
+/// a row of `rtl/results/depth.csv`. Both depend on whether the mapping optimises area or delay.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitDepth {
     /// Name of the circuit.
@@ -197,8 +197,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
 }
 
-/// Returns the circuits of a policy. A policy may have an exact and an approximate circuit, or
-/// circuits for a part and for the whole.
+/// Returns the circuits of a policy.
+/// A policy may have an exact and an approximate circuit, or circuits for a part and for the whole.
 ///
 /// # Errors
 /// Returns the errors of [`circuits()`].

@@ -61,8 +61,8 @@ impl ScheduleBuilder {
     /// Adds a node that may start at time zero.
     ///
     /// # Errors
-    /// If a rank is unknown, a transfer has no data or goes to its own rank, or the limit is
-    /// reached.
+    /// If a rank is unknown, a transfer has no data or goes to its own rank,
+    /// or the limit is reached.
     pub fn node(&mut self, work: Work) -> Result<NodeId, ScheduleError> {
         self.check(work)?;
         let id = NodeId(self.works.len() as u32);
@@ -102,8 +102,8 @@ impl ScheduleBuilder {
     /// Lets `child` start a delay after an event of the parent in `edge`.
     ///
     /// # Errors
-    /// Returns [`ScheduleError::UnknownNode`], [`ScheduleError::NotATransfer`] or
-    /// [`ScheduleError::TooManyEdges`].
+    /// Returns [`ScheduleError::UnknownNode`], [`ScheduleError::NotATransfer`]
+    /// or [`ScheduleError::TooManyEdges`].
     pub fn edge(&mut self, child: NodeId, edge: Edge) -> Result<(), ScheduleError> {
         self.check_id(child)?;
         self.check_id(edge.node)?;
@@ -151,8 +151,8 @@ impl ScheduleBuilder {
     /// Builds the schedule from the added nodes and edges.
     ///
     /// # Errors
-    /// Returns [`ScheduleError::Cycle`] if nodes wait for each other, or
-    /// [`ScheduleError::TooManyRanks`].
+    /// Returns [`ScheduleError::Cycle`] if nodes wait for each other,
+    /// or [`ScheduleError::TooManyRanks`].
     pub fn build(self) -> Result<Schedule, ScheduleError> {
         if self.ranks > RANKS_MAX {
             return Err(ScheduleError::TooManyRanks(self.ranks));

@@ -1,5 +1,5 @@
-//! Collectives: their expansion into transfers, and closed forms of their time on an unloaded
-//! network.
+//! Collectives: their expansion into transfers, and closed forms of their time
+//! on an unloaded network.
 //!
 //! In these comments, S is [`Collective::bytes`] and n is the number of ranks of the group.
 //! Positions in the group are numbered from 0, and position 0 is the root of a broadcast.
@@ -32,8 +32,8 @@ pub enum Operation {
     AllToAll,
     /// The first rank of the group has S bytes, and every other rank receives them.
     Broadcast,
-    /// The stages of a pipeline: every rank but the last sends S bytes to the next rank as soon as
-    /// it has received S bytes. Chunks are micro-batches, S bytes in total.
+    /// The stages of a pipeline: every rank but the last sends S bytes to the next rank as soon
+    /// as it has received S bytes. Chunks are micro-batches, S bytes in total.
     Pipeline,
 }
 
@@ -69,8 +69,8 @@ pub enum Algorithm {
     Ring,
     /// Messages along a binary tree.
     Tree,
-    /// Two binary trees with half of the data each. A rank is inside one tree and a leaf of the
-    /// other tree.
+    /// Two binary trees with half of the data each.
+    /// A rank is inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
     /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
     HalvingDoubling,
@@ -152,8 +152,8 @@ pub struct Collective<'a> {
     pub group: &'a [u32],
     /// Number of parts of every message, which are sent one after another; at least 1.
     pub chunks: u32,
-    /// Number of copies of the algorithm, each with a part of the data; at least 1. The odd
-    /// channels of a ring run backwards.
+    /// Number of copies of the algorithm, each with a part of the data; at least 1.
+    /// The odd channels of a ring run backwards.
     pub channels: u32,
     /// Number of ranks of a server, for the hierarchical algorithm.
     pub ranks_per_server: u32,
@@ -255,15 +255,15 @@ fn algorithms(operation: Operation) -> String {
 
 /// Adds the transfers of a collective to the schedule of `builder`.
 ///
-/// `entry` has a node for every position of the group. The first transfers of a rank wait until its
-/// node is done. With an empty `entry`, all ranks may start at time zero. The answer has a node for
-/// every position: a barrier that opens when the rank has received all its data. If a rank receives
-/// no data, its barrier opens when its data is sent.
+/// `entry` has a node for every position of the group. The first transfers of a rank wait until
+/// its node is done. With an empty `entry`, all ranks may start at time zero. The answer has
+/// a node for every position: a barrier that opens when the rank has received all its data.
+/// If a rank receives no data, its barrier opens when its data is sent.
 ///
 /// A part of less than a byte is sent as one byte.
 ///
+/// # Errors
 /// Returns [`CollectiveError`]; the builder may then have a part of the transfers.
-/// [`CollectiveError`]; the builder may then have a part of the transfers.
 ///
 /// # Panics
 /// If `entry` is neither empty nor as long as the group.

@@ -22,7 +22,7 @@ pub enum ScheduleError {
     ToItself {
         /// Name of the transfer's node.
         node: String,
-        /// Rank that sends and receives.
+        /// Rank that is sender and receiver of the transfer.
         rank: u32,
     },
     /// A transfer has no data.
@@ -54,8 +54,8 @@ pub enum ScheduleError {
         behind(*waiting, cycle.len())
     )]
     Cycle {
-        /// Names of the nodes of one cycle. Each node waits for the next, and the last for the
-        /// first.
+        /// Names of the nodes of one cycle.
+        /// Each node waits for the next, and the last for the first.
         cycle: Vec<String>,
         /// Number of all nodes that never start.
         waiting: usize,

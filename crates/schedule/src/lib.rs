@@ -1,8 +1,8 @@
 //! Schedules: transfers and computations that wait for each other's events.
 //!
 //! A [`Schedule`] is a graph without cycles. A node is a transfer between two ranks, a computation
-//! on one rank, or a barrier. An edge states for which event of its parent a node waits, and an
-//! optional delay. A [`ScheduleBuilder`] collects nodes and edges and checks them:
+//! on one rank, or a barrier. An edge states for which event of its parent a node waits,
+//! and an optional delay. A [`ScheduleBuilder`] collects nodes and edges and checks them:
 //!
 //! ```
 //! # use bufferlab_schedule::{Condition, ScheduleBuilder, ScheduleError, Transfer, Work};
@@ -19,9 +19,9 @@
 //! # Ok::<(), ScheduleError>(())
 //! ```
 //!
-//! [`expand`] adds the transfers of a collective, such as a ring all-reduce. [`ideal_time`] is the
-//! closed form of its duration on an unloaded network. [`parse_schedule`] and [`write_schedule`]
-//! read and write the text format of schedules.
+//! [`expand`] adds the transfers of a collective, such as a ring all-reduce.
+//! [`ideal_time`] is the closed form of its duration on an unloaded network.
+//! [`parse_schedule`] and [`write_schedule`] read and write the text format of schedules.
 
 mod builder;
 mod collective;

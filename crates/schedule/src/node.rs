@@ -33,13 +33,13 @@ pub struct Transfer {
 pub enum Work {
     /// A message between ranks. The node finishes when the receiver has the last byte.
     Transfer(Transfer),
-    /// A computation on a rank. Computations of one rank and lane run one at a time, in the order
-    /// in which they become ready. Nodes that become ready together run in the order of their
-    /// numbers.
+    /// A computation on a rank. Computations of one rank and lane run one at a time,
+    /// in the order in which they become ready.
+    /// Nodes that become ready together run in the order of their numbers.
     Compute {
-        /// Rank that computes.
+        /// Rank that executes the computation.
         rank: u32,
-        /// Processor of the rank; 0 unless the rank computes several things in parallel.
+        /// Processor of the rank; 0 unless the rank has several computations in parallel.
         lane: u8,
         /// Duration of the computation.
         duration: Time,
@@ -52,16 +52,16 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Condition {
-    /// The parent has started.
+    /// The parent node has started.
     Started = 0,
-    /// The sender has transmitted the last byte of the parent, which is a transfer, and needs no
-    /// further acknowledgement of it.
+    /// The sender has transmitted the last byte of the parent, which is a transfer,
+    /// and needs no further acknowledgement of it.
     Sent = 1,
     /// The receiver has the last byte of a transfer, a computation is done, or a barrier is open.
     Finished = 2,
 }
 
-/// Edge between two nodes, as an entry in the list of edges of one of them.
+/// Edge between two nodes, as an entry in one node's list of edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Node at the other end: the child in a list of children, the parent in a list of parents.

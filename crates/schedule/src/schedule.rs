@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 /// A graph of transfers, computations and barriers without cycles.
 ///
-/// Nodes are numbered from 0. The children of a node are contiguous in memory. So a driver that
-/// finishes a node visits its children in one pass.
+/// Nodes are numbered from 0. The children of a node are contiguous in memory.
+/// So a driver that finishes a node visits its children in one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub(crate) ranks: u32,
@@ -54,7 +54,7 @@ impl Schedule {
         (0..self.works.len() as u32).map(NodeId)
     }
 
-    /// Work of a node.
+    /// Work that a node represents.
     ///
     /// # Panics
     /// If the schedule has no such node. The methods below panic in this case, too.

@@ -11,11 +11,11 @@
 //! * `node` is a unique name without spaces, `:` and `+`.
 //! * `kind` is `transfer`, `compute` or `barrier`.
 //! * `src` is the rank that sends or computes, `dst` the rank that receives.
-//! * `after` lists the nodes for which this node waits, separated by spaces: `NODE`,
-//!   `NODE:CONDITION` or `NODE:CONDITION+NANOSECONDS`. Conditions are `started`, `sent`, `received`
-//!   and `done`. The default is `received` for transfers and `done` for other nodes.
-//! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class` and
-//!   every column that no line needs. The line of a named node may follow later in the file.
+//! * `after` lists the nodes for which this node waits, separated by spaces:
+//!   `NODE`, `NODE:CONDITION` or `NODE:CONDITION+NANOSECONDS`. Conditions are `started`, `sent`,
+//!   `received` and `done`. The default is `received` for transfers and `done` for other nodes.
+//! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class`
+//!   and every column that no line needs. The line of a named node may follow later in the file.
 
 mod read;
 mod write;

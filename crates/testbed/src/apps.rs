@@ -69,16 +69,16 @@ impl CodePoints {
     }
 }
 
-/// Limit of unsent bytes in a socket whose code point changes during a flow. Packets get the code
-/// point of their departure.
+/// Limit of unsent bytes in a socket whose code point changes during a flow.
+/// Packets get the code point of their departure.
 const MOST_UNSENT: u32 = 1 << 14;
 
 /// Number of bytes that an application writes or reads at a time.
 const CHUNK: usize = 1 << 16;
 
 impl Connection {
-    /// Opens a connection that sends data from host `src` to host `dst`. `stop` ends flows of
-    /// unlimited size.
+    /// Opens a connection that sends data from host `src` to host `dst`.
+    /// `stop` ends flows of unlimited size.
     pub(crate) fn open(
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,

@@ -1,5 +1,5 @@
-//! DCTCP for kernels without DCTCP: the testbed compiles and loads a BPF congestion control (RFC
-//! 8257).
+//! DCTCP for kernels without DCTCP: the testbed compiles and loads a BPF congestion
+//! control (RFC 8257).
 //!
 //! The kernel unloads the congestion control when the process ends, even after a crash.
 

@@ -24,8 +24,8 @@ enum Due {
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Identity of a connection: transport, source and destination. A connection of a closed loop also
-/// has the loop, the loop's thread, and the connection's number in the thread.
+/// Identity of a connection: transport, source and destination. A connection of a closed loop
+/// also has the loop, the loop's thread, and the connection's number in the thread.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
 /// A query whose answers have not all arrived.
@@ -38,8 +38,8 @@ struct Asked {
 /// Connection of a flow.
 struct Carried {
     key: Key,
-    /// Index of the flow's connection among the connections of its key; `None` while the flow waits
-    /// for a connection.
+    /// Index of the flow's connection among the connections of its key;
+    /// `None` while the flow waits for a connection.
     place: Option<usize>,
     /// Number of bytes that the connection had delivered before the flow.
     before: u64,
@@ -216,8 +216,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Starts memcached and connects its clients for the first query of every thread. A copy of the
-    /// traffic with an equal seed gives these queries.
+    /// Starts memcached and connects its clients for the first query of every thread.
+    /// A copy of the traffic with an equal seed gives these queries.
     fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
         let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
         for (of, one) in closed_loops.iter_mut().enumerate() {
@@ -237,8 +237,8 @@ impl Driver<'_> {
         let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
-        // The first query of a thread waits for its connections. In the simulator, connections
-        // exist from the start, so this wait is not counted.
+        // The first query of a thread waits for its connections.
+        // In the simulator, connections exist from the start, so this wait is not counted.
         self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
@@ -254,8 +254,8 @@ impl Driver<'_> {
             node: FlowSpec::NO_NODE,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
-        // Memcached clients send requests over the network now, so the delay of a request is not
-        // added.
+        // Memcached clients send requests over the network now, so the delay of
+        // a request is not added.
         let due = if self.programs.is_some() { now } else { now + delay };
         for answer in 0..flows.len() {
             self.due.push(Reverse((due, Due::Answer { of, thread, answer })));
@@ -325,8 +325,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends `flow` over an idle connection of its key. If no connection is idle and the key may
-    /// have more connections, opens a new connection.
+    /// Sends `flow` over an idle connection of its key.
+    /// If no connection is idle and the key may have more connections, opens a new connection.
     fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
         let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
             Some(place) => place,

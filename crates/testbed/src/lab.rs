@@ -43,7 +43,7 @@ pub(crate) fn mount_processes() -> Result<(), TestbedError> {
 
 /// Builds the network of a plan: hosts, links and rates.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
-    // Names of namespaces are files in /run; only the sandbox sees this mount.
+    // Names of namespaces are files in /run; this mount is visible only in the sandbox.
     run("mount -t tmpfs bufferlab /run")?;
     run(&format!("ip netns add {SWITCH}"))?;
     run_in(SWITCH, "ip link set lo up")?;
@@ -68,8 +68,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     set(name, "net.ipv6.conf.all.disable_ipv6", "1")?;
     let mac = mac(index);
     run(&format!("ip link add {CARD} netns {name} address {mac} type veth peer name {port} netns {SWITCH}"))?;
-    // Hosts must send whole frames with checksums, because a socket of the switch reads the frames
-    // unchanged.
+    // Hosts must send whole frames with checksums, because a socket of the switch
+    // reads the frames unchanged.
     run_in(name, &format!("ethtool -K {CARD} tx off gro off"))?;
     run_in(name, "ip link set lo up")?;
     run_in(name, &format!("ip addr add {}/24 dev {CARD}", address(index as u32)))?;
@@ -91,8 +91,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     }
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
-    // If the first packet of a connection is lost, Linux would use the connection without ECN. Then
-    // marks would never slow it down.
+    // If the first packet of a connection is lost, Linux would use the connection without ECN.
+    // Then marks would never slow it down.
     set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =

@@ -8,8 +8,8 @@
 //!                            tables of a simulation ◄── flows, queries, record ◄──────┘
 //! ```
 //!
-//! All resources are in namespaces that end with their processes, so a run leaves no traces, even
-//! after a crash.
+//! All resources are in namespaces that end with their processes, so a run leaves no traces,
+//! even after a crash.
 
 #[cfg(target_os = "linux")]
 mod apps;

@@ -6,15 +6,15 @@ use bufferlab_workload::FlowSpec;
 /// A flow that the hosts carried, with times since the start of the run.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// The flow that the workload requested. For an unlimited flow, [`FlowSpec::size`] is the
-    /// number of received bytes.
+    /// The flow that the workload requested.
+    /// For an unlimited flow, [`FlowSpec::size`] is the number of received bytes.
     pub spec: FlowSpec,
     /// Time at which the sending application had the flow's data.
     pub started: Time,
     /// Arrival time of the flow's last byte; `None` if the run ended first.
     pub completed: Option<Time>,
-    /// Flow number at the switch, by addresses and ports. All messages of a connection have one
-    /// number.
+    /// Flow number at the switch, by addresses and ports.
+    /// All messages of a connection have one number.
     pub hash: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Compares the switch of real packets with the simulator: both must give equal answers to equal
-//! arrivals.
+//! Compares the switch of real packets with the simulator: both must give equal
+//! answers to equal arrivals.
 //!
 //! ```text
 //!   record: arrivals ──► a scenario: a host at every port sends each packet so that it arrives at the same picosecond
@@ -9,17 +9,17 @@
 //!   record: verdicts, marks, departures ────────────────────────┴──► Comparison
 //! ```
 //!
-//! The switch and the simulator share only the core: the simulator has a separate calendar, links
-//! and clocks. The comparison covers:
+//! The switch and the simulator share only the core: the simulator has a separate calendar,
+//! links and clocks. The comparison covers:
 //!
-//! * for every packet, whether it was sent or lost, whether it was marked, and when its
-//!   transmission began (ns);
+//! * for every packet, whether it was sent or lost, whether it was marked,
+//!   and when its transmission began (ns);
 //! * for every queue, the number of packets lost for each reason;
 //! * for every packet, its queue, compared with a classifier that sees only the arrivals.
 //!
-//! In the simulator, every packet of a trace is a separate flow, so policies that follow flows
-//! cannot be compared. A classifier that follows flows can be compared: it runs separately, and its
-//! answer becomes the packet's priority.
+//! In the simulator, every packet of a trace is a separate flow, so policies
+//! that follow flows cannot be compared. A classifier that follows flows can be compared:
+//! it runs separately, and its answer becomes the packet's priority.
 
 mod arrivals;
 mod compare;

@@ -1,5 +1,5 @@
-//! Programs that carry the workloads in place of the built-in applications: iperf3 for unlimited
-//! flows, memcached for queries.
+//! Programs that carry the workloads in place of the built-in applications:
+//! iperf3 for unlimited flows, memcached for queries.
 //!
 //! Programs run in the hosts' network namespaces, so they end with the sandbox, even after a crash.
 //! The end of a run stops them earlier.
@@ -158,8 +158,8 @@ fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
     let since = Instant::now();
     let wanted = format!(":{port:04X}");
     loop {
-        // The path /proc/thread-self gives the network of this thread, which has joined the
-        // namespace.
+        // The path /proc/thread-self gives the network of this thread,
+        // which has joined the namespace.
         let tables = in_network(name, || {
             ["tcp", "tcp6"].map(|of| std::fs::read_to_string(format!("/proc/thread-self/net/{of}")))
         })?;
@@ -211,8 +211,8 @@ impl Programs {
         })
     }
 
-    /// Opens a connection over which host `dst` queries host `src`. An answer on the connection
-    /// belongs to the flow that is sent over it.
+    /// Opens a connection over which host `dst` queries host `src`.
+    /// An answer on the connection belongs to the flow that is sent over it.
     pub(crate) fn connect(
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),

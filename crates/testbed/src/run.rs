@@ -103,8 +103,8 @@ fn measure(
     Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
-/// Builds the network, and keeps the switch running until `work` returns. With `keep_awake`, no
-/// core sleeps while the switch runs (`bufferlab_dataplane::RunOptions`).
+/// Builds the network, and keeps the switch running until `work` returns.
+/// With `keep_awake`, no core sleeps while the switch runs (`bufferlab_dataplane::RunOptions`).
 ///
 /// # Errors
 /// If the network cannot be built, or the switch fails.
@@ -155,8 +155,8 @@ fn with_switch<T>(
                 real_time: true,
                 keep_awake,
                 metrics: None,
-                // Other threads of this process create and delete hosts, which needs the present
-                // user.
+                // Other threads of this process create and delete hosts, which
+                // needs the present user.
                 change_user: false,
                 tell: None,
                 stopping,
@@ -164,8 +164,8 @@ fn with_switch<T>(
             let failed = |error: bufferlab_dataplane::ShellError| TestbedError::Switch(error.to_string());
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
-        // The first packet of a connection negotiates ECN. If this packet is lost, Linux retries a
-        // second later without ECN.
+        // The first packet of a connection negotiates ECN.
+        // If this packet is lost, Linux retries a second later without ECN.
         let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;

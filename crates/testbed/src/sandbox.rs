@@ -1,11 +1,11 @@
 //! Creates new namespaces for a command of this program. The namespaces end with the command.
 //!
-//! The process becomes `unshare`, which becomes this program again, as the outer process. The outer
-//! process has new mount and network namespaces. The outer process starts the program a third time,
-//! as the inner process, which is the first process of a new process namespace. The outer process
-//! waits, and forwards requests to end. If either process is killed, the kernel ends every process
-//! inside. With the last process, the namespaces, their links and their mounts disappear. No
-//! resource has a name outside the sandbox, so a run leaves no traces.
+//! The process becomes `unshare`, which becomes this program again, as the outer process.
+//! The outer process has new mount and network namespaces. The outer process starts the program
+//! a third time, as the inner process, which is the first process of a new process namespace.
+//! The outer process waits, and forwards requests to end. If either process is killed,
+//! the kernel ends every process inside. With the last process, the namespaces, their links and
+//! their mounts disappear. No resource has a name outside the sandbox, so a run leaves no traces.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,11 +19,11 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Environment variable that is set for the outer and the inner process of the sandbox. Programs
-/// that the inner process starts must not inherit the variable.
+/// Environment variable that is set for the outer and the inner process of the sandbox.
+/// Programs that the inner process starts must not inherit the variable.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
-/// Value of the variable in the outer process. In the inner process, it is the outer process's
-/// number.
+/// Value of the variable in the outer process.
+/// In the inner process, it is the outer process's number.
 const OUTER: &str = "outer";
 
 /// Time that the sandbox has for cleaning up after a request to end.
@@ -67,8 +67,8 @@ pub fn enter() -> io::Error {
     command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// Signals that end a testbed. If a process was started with SIGHUP ignored (nohup), the process
-/// keeps ignoring SIGHUP.
+/// Signals that end a testbed. If a process was started with SIGHUP ignored (nohup),
+/// the process keeps ignoring SIGHUP.
 fn requests() -> SigSet {
     let mut all = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT] {
@@ -81,17 +81,17 @@ fn requests() -> SigSet {
     all
 }
 
-/// Reads a field of this process in proc(5), `status`. Its process numbers are those of the mounted
-/// /proc.
+/// Reads a field of this process in proc(5), `status`.
+/// Its process numbers are those of the mounted /proc.
 fn own_status(field: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// In the outer process: starts this program with its arguments as the inner process, waits for the
-/// inner process and returns its exit code. A request to end is forwarded. After three seconds the
-/// inner process is killed. Ctrl-C reaches the inner process from its terminal, and then the inner
-/// process decides how long it needs.
+/// In the outer process: starts this program with its arguments as the inner process,
+/// waits for the inner process and returns its exit code. A request to end is forwarded.
+/// After three seconds the inner process is killed. Ctrl-C reaches the inner process from
+/// its terminal, and then the inner process decides how long it needs.
 ///
 /// # Errors
 /// If the inner process cannot be started, or waiting for it fails.
@@ -242,8 +242,8 @@ pub(crate) const NAMES: &str = "/run/networks";
 const HOST: &str = "BUFFERLAB_HOST";
 
 impl Standing {
-    /// Replaces this process by `command` at `host`, in the current folder. Returns only on
-    /// failure.
+    /// Replaces this process by `command` at `host`, in the current folder.
+    /// Returns only on failure.
     #[must_use]
     pub fn enter(&self, host: &str, command: &[String]) -> io::Error {
         let folder = match env::current_dir() {
@@ -255,8 +255,8 @@ impl Standing {
         if !crate::machine::is_root() {
             enter.args(["--user", "--preserve-credentials"]);
         }
-        // The network's name is known only in the sandbox's mounts. Entering the mounts changes the
-        // folder.
+        // The network's name is known only in the sandbox's mounts.
+        // Entering the mounts changes the folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

@@ -71,8 +71,8 @@ pub(crate) fn write(
     })
 }
 
-/// Data packets of every flow. They are the packets of its connection from the flow's start to the
-/// start of the next flow on that connection.
+/// Data packets of every flow. They are the packets of its connection from the flow's
+/// start to the start of the next flow on that connection.
 fn packets_of_flows(outcome: &Outcome, seen: &SwitchLog<'_>, min_rto: Time) -> Vec<Packets> {
     // Frames without data have headers with options: 66 B to 94 B, and 24 B around the frame.
     const MOST_WITHOUT_DATA: u32 = 118;
@@ -196,14 +196,14 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
     }
-    // Departures of an instant come before its arrivals, except that a packet that leaves
-    // immediately arrives first.
+    // Departures of an instant come before its arrivals, except that a packet
+    // that leaves immediately arrives first.
     changes.sort_by_key(|change| change.0);
     changes
 }
 
-/// Writes histograms, counters, samples and losses of the switch; returns the last departure's
-/// time.
+/// Writes histograms, counters, samples and losses of the switch;
+/// returns the last departure's time.
 fn write_switch(
     plan: &Plan,
     rows: &[Recorded],
@@ -324,8 +324,8 @@ fn write_histogram(
     Ok(())
 }
 
-/// Writes losses by queue, class and reason. Acknowledgements belong to no flow, so they count for
-/// the class of their connection.
+/// Writes losses by queue, class and reason.
+/// Acknowledgements belong to no flow, so they count for the class of their connection.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
         outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
@@ -452,8 +452,8 @@ mod tests {
         Plan::new(loaded.expect("it is right")).expect("it can run")
     }
 
-    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the
-    /// start of the run.
+    /// Two messages of 2,000 B over one connection.
+    /// Time zero of the switch is 10 ms before the start of the run.
     #[test]
     fn tables_hold_what_hosts_and_switch_saw() {
         let message = |started: u64, completed: u64| FlowOutcome {
@@ -524,7 +524,7 @@ mod tests {
         assert_eq!((sample.time_ns, sample.flow_id, sample.delivered_bytes), (105 * MS, 0, 1_448));
         let query = &sink.queries[0];
         assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
-        // 5 ms without queues, and 4,000 B at 100 Mb/s.
+        // The ideal time is 5 ms without queues, plus 4,000 B at 100 Mb/s.
         assert_eq!(query.ideal_ns, 5e6 + 320e3);
         let queue = sink.queues.iter().find(|row| (row.port, row.priority) == (0, 1)).expect("there is one");
         let counted = [
@@ -540,8 +540,8 @@ mod tests {
         let drops: Vec<_> =
             sink.drops.iter().map(|row| (row.reason, row.class, row.packets, row.bytes)).collect();
         assert_eq!(drops, [("over-threshold", 0, 1, 1_538), ("pushed-out", 0, 1, 642)]);
-        // The queues store 642 B for a millisecond at 112, 212 and 501 ms, 732 B with the
-        // acknowledgement, and 642 B until the eviction.
+        // The queues store 642 B for a millisecond at 112, 212 and 501 ms,
+        // 732 B with the acknowledgement, and 642 B until the eviction.
         let held: u64 = sink
             .bins
             .iter()

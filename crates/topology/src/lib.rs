@@ -1,9 +1,9 @@
 //! The network as a graph, and the registry of topologies.
 //!
-//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a
-//! function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists the topologies. The scenario
-//! format, its schema and its reference are derived from this list. A program adds a custom
-//! topology with [`register_topology`].
+//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data)
+//! and a function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists the topologies.
+//! The scenario format, its schema and its reference are derived from this list.
+//! A program adds a custom topology with [`register_topology`].
 
 mod kinds;
 mod limits;
@@ -26,11 +26,11 @@ pub struct Topology {
     pub hosts: Vec<String>,
     /// Names of the switches.
     pub switches: Vec<String>,
-    /// Tier of every switch; a switch with hosts has tier 0. Reports and the routing of the
-    /// generators use tiers.
+    /// Tier of every switch; a switch with hosts has tier 0.
+    /// Reports and the routing of the generators use tiers.
     pub tiers: Vec<u8>,
-    /// Cables of the network. A switch numbers its ports in this order. A host has exactly one
-    /// cable.
+    /// Cables of the network. A switch numbers its ports in this order.
+    /// A host has exactly one cable.
     pub links: Vec<LinkSpec>,
     /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,
@@ -45,8 +45,8 @@ pub struct RouteSpec {
     pub at: Vec<u32>,
     /// The destination hosts, by index.
     pub to: Vec<u32>,
-    /// The neighbouring switch that is the next hop, over any working cable to it. If all of these
-    /// cables are down, packets take the shortest path.
+    /// The neighbouring switch that is the next hop, over any working cable to it.
+    /// If all of these cables are down, packets take the shortest path.
     pub via: u32,
 }
 
@@ -66,9 +66,10 @@ pub struct LinkSpec {
     pub a: Node,
     /// Node at the second end of the cable.
     pub b: Node,
-    /// Rate from `a` to `b`.
+    /// Rate of the cable from `a` to `b`.
     pub rate_ab: BitRate,
-    /// Rate from `b` to `a`. It differs from `rate_ab` only if the scenario requests asymmetry.
+    /// Rate of the cable from `b` to `a`.
+    /// It differs from `rate_ab` only if the scenario requests asymmetry.
     pub rate_ba: BitRate,
     /// Propagation delay of the cable, equal in both directions.
     pub delay: Time,
@@ -106,8 +107,8 @@ impl LinkSpec {
         Self { a, b, rate_ab: rate, rate_ba: rate, delay, down: Vec::new() }
     }
 
-    /// Returns the far end of the cable, and the rate towards it, as seen from `node`. Returns
-    /// `None` if `node` is not an end of the cable.
+    /// Returns the far end of the cable, and the rate towards it, as seen from `node`.
+    /// Returns `None` if `node` is not an end of the cable.
     #[must_use]
     pub fn from(&self, node: Node) -> Option<(Node, BitRate)> {
         if self.a == node {
@@ -121,8 +122,8 @@ impl LinkSpec {
 }
 
 impl Topology {
-    /// Builds a network of these nodes and cables, and derives the tiers. Packets take the shortest
-    /// paths.
+    /// Builds a network of these nodes and cables, and derives the tiers.
+    /// Packets take the shortest paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
         let mut topology = Self { hosts, switches, links, ..Self::default() };
@@ -174,8 +175,8 @@ impl Topology {
     #[must_use]
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
-        // Built-in topologies have the cable of host i at index i. Without this shortcut, a loop
-        // over all hosts would be quadratic.
+        // Built-in topologies have the cable of host i at index i.
+        // Without this shortcut, a loop over all hosts would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }
@@ -186,14 +187,14 @@ impl Topology {
     /// Returns the rate at which `host` can send.
     ///
     /// # Panics
-    /// Panics like [`Self::host_link`].
+    /// If the host has no cable, which a loaded scenario excludes.
     #[must_use]
     pub fn host_rate(&self, host: u32) -> BitRate {
         let link = &self.links[self.host_link(host) as usize];
         link.from(Node::Host(host)).expect("it is the host's link").1
     }
 
-    /// Returns the switches that have hosts, in order. Each of them is a rack's switch.
+    /// Returns the switches that have hosts, in order. Each of these switches has one rack.
     #[must_use]
     pub fn rack_switches(&self) -> Vec<u32> {
         let with_hosts = self.hosts_by_switch().into_iter().enumerate();
@@ -277,8 +278,8 @@ pub(crate) mod tests {
         (info.build)(&mut params).expect("they suit each other")
     }
 
-    /// Asserts the guarantees of every generator: counts, one cable per host, connectivity, unique
-    /// names and tiers.
+    /// Asserts the guarantees of every generator: counts, one cable per host,
+    /// connectivity, unique names and tiers.
     pub(crate) fn assert_sound(topology: &Topology, hosts: usize, switches: usize, links: usize) {
         assert_eq!((topology.hosts.len(), topology.switches.len()), (hosts, switches));
         assert_eq!(topology.links.len(), links);

@@ -110,8 +110,8 @@ impl Topology {
         distances.iter().map(|distance| distance.map_or(u8::MAX, |d| d.min(254) as u8)).collect()
     }
 
-    /// Returns the number of hops from the nearest switch in `from` to every switch, over switches
-    /// only.
+    /// Returns the number of hops from the nearest switch in `from` to every switch,
+    /// over switches only.
     fn distances(&self, from: &[u32]) -> Vec<Option<u32>> {
         let mut neighbours = vec![Vec::new(); self.switches.len()];
         for link in &self.links {

@@ -34,8 +34,8 @@ const COMMON: &[&str] = &["multipath", "change", "route"];
 /// Registers a custom topology. Its name is then valid as `kind` in scenarios.
 ///
 /// # Errors
-/// Returns the errors of [`Registry::register`]. Also fails if a parameter has the name of a key
-/// that every topology has.
+/// Returns the errors of [`Registry::register`].
+/// Also fails if a parameter has the name of a key that every topology has.
 pub fn register_topology(info: TopologyInfo) -> Result<&'static TopologyInfo, RegisterError> {
     TOPOLOGIES.register_below(COMMON, info)
 }

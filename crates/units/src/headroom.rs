@@ -1,17 +1,16 @@
-//! Headroom of a lossless ingress queue: the bytes that still arrive over a cable after the
-//! receiver has decided to pause the sender. Also computes the shortest pause that lasts until its
-//! refresh.
+//! Headroom of a lossless ingress queue: the bytes that still arrive
+//! over a cable after the receiver has decided to pause the sender.
+//! Also computes the shortest pause that lasts until its refresh.
 //!
 //! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
 //! packet that the port is sending, crosses the cable and takes effect after the reaction time.
-//! Until then, the sender starts packets, and it finishes the last packet that it started. All
-//! these bytes arrive one cable delay later. Between the first and the last of these packets, the
-//! sender cannot exceed its rate. Each packet is rounded up to whole cells separately, so small
-//! packets may need more memory than bytes on the wire.
-//! memory than bytes on the wire.
+//! Until then, the sender starts packets, and it finishes the last packet that it started.
+//! All these bytes arrive one cable delay later. Between the first and the last of these packets,
+//! the sender cannot exceed its rate. Each packet is rounded up to whole cells separately,
+//! so small packets may need more memory than bytes on the wire.
 //!
-//! A frame waits for one packet or one other frame, whichever is longer. If a demand changes while
-//! a frame waits, the frame changes, so two frames never wait at one time.
+//! A frame waits for one packet or one other frame, whichever is longer. If a demand changes
+//! while a frame waits, the frame changes, so two frames never wait at one time.
 
 use crate::{BitRate, Time};
 
@@ -44,9 +43,9 @@ impl PacketMemory {
         if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
     }
 
-    /// Packet size that occupies most memory per byte on the wire (bytes). Candidates are the
-    /// smallest packet, the first size that begins another cell, the last such size, and the
-    /// largest packet.
+    /// Packet size that occupies most memory per byte on the wire (bytes).
+    /// Candidates are the smallest packet, the first size that begins another cell,
+    /// the last such size, and the largest packet.
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
@@ -90,8 +89,8 @@ pub struct PausedCable {
     pub reaction: Time,
     /// Sizes of the priority's packets.
     pub packets: PacketMemory,
-    /// Largest packet that may delay a pause frame on the way back (bytes on the wire); 0 means
-    /// that no packet goes back.
+    /// Largest packet that may delay a pause frame on the way back (bytes on the wire);
+    /// 0 means that no packet goes back.
     pub largest_back: u32,
 }
 
@@ -100,8 +99,8 @@ pub struct PausedCable {
 pub struct HeadroomTerm {
     /// Purpose of the part of the headroom, in words.
     pub name: &'static str,
-    /// Formula of the part, with C for the rate of arrivals, F for the rate of frames, m for the
-    /// largest packet, and b for the largest packet back.
+    /// Formula of the part, with C for the rate of arrivals, F for the rate of frames,
+    /// m for the largest packet, and b for the largest packet back.
     pub formula: &'static str,
     /// Memory of the part of the headroom (bytes).
     pub bytes: u64,
@@ -112,8 +111,8 @@ pub struct HeadroomTerm {
 pub struct Headroom {
     /// Parts of the headroom; its size is the sum of their `bytes`.
     pub terms: [HeadroomTerm; 7],
-    /// Smallest number of quanta for which a pause lasts until its refresh. The refresh may wait as
-    /// long as the first pause frame.
+    /// Smallest number of quanta for which a pause lasts until its refresh.
+    /// The refresh may wait as long as the first pause frame.
     pub least_quanta: u64,
 }
 
@@ -126,11 +125,11 @@ impl Headroom {
 }
 
 impl PausedCable {
-    /// Maximum memory of packets that arrive after the decision to pause. With this headroom, no
-    /// packet is lost.
+    /// Maximum memory of packets that arrive after the decision to pause.
+    /// With this headroom, no packet is lost.
     ///
-    /// Link failures are not covered. When a link is up again, its sender does not know of a pause
-    /// for one more round-trip time.
+    /// Link failures are not covered.
+    /// When a link is up again, its sender does not know of a pause for one more round-trip time.
     ///
     /// # Panics
     /// If a rate of the cable is zero.
@@ -139,8 +138,8 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Cumulative bytes on the wire at the end of each span. Their differences add up without
-        // further rounding.
+        // Cumulative bytes on the wire at the end of each span.
+        // Their differences add up without further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
@@ -150,8 +149,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // If the switch stores less than was sent, the surplus belongs to no single part. So
-        // subtract the surplus from the longest part.
+        // If the switch stores less than was sent, the surplus belongs to no single part.
+        // So subtract the surplus from the longest part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {

@@ -1,20 +1,20 @@
-//! Converts input text for a terminal or a page, because input must not control the program that
-//! displays it. This module has all such conversions.
+//! Converts input text for a terminal or a page, because input must not control the program
+//! that displays it. This module has all such conversions.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is a control character, a separator of lines or paragraphs, or a character
-/// that changes the text direction. Terminals do not show such characters.
+/// Whether a character is a control character, a separator of lines or paragraphs,
+/// or a character that changes the text direction. Terminals do not show such characters.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Writes every hidden character of `text` as an escape: `\u` and four hexadecimal digits, as in
-/// JSON. Line breaks and tabs are kept. In JSON, hidden characters occur only in strings, so the
-/// meaning of a JSON text does not change.
+/// Writes every hidden character of `text` as an escape: `\u` and four hexadecimal digits,
+/// as in JSON. Line breaks and tabs are kept.
+/// In JSON, hidden characters occur only in strings, so the meaning of a JSON text does not change.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';

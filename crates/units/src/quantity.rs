@@ -1,7 +1,7 @@
 //! Quantities with units as text, such as `"80 us"`, `"3.84 MB"` or `"10 Gb/s"`.
 //!
-//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes. A value finer than the smallest
-//! unit (1 ps, 1 B, 1 b/s) is refused, not rounded.
+//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes.
+//! A value finer than the smallest unit (1 ps, 1 B, 1 b/s) is refused, not rounded.
 
 use crate::{BitRate, Time};
 use std::fmt;
@@ -55,9 +55,9 @@ impl Dimension {
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
-    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. No network
-    /// reaches this quantity. It is so far below 2^64 that a sum over all ports, queues and links
-    /// does not overflow.
+    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s.
+    /// No network reaches this quantity.
+    /// It is so far below 2^64 that a sum over all ports, queues and links does not overflow.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {
@@ -249,8 +249,8 @@ pub fn format_time(time: Time) -> String {
     )
 }
 
-/// Writes the exact text of a size in powers of 1000. Below 2 KB, the range of packets, the unit is
-/// bytes.
+/// Writes the exact text of a size in powers of 1000.
+/// Below 2 KB, the range of packets, the unit is bytes.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
     if bytes < 2_000 {

@@ -1,11 +1,11 @@
 //! Named streams of random numbers.
 
-/// A seeded stream of random numbers (SplitMix64), derived from the run's seed, a name and an
-/// index.
+/// A seeded stream of random numbers (SplitMix64), derived from the run's seed,
+/// a name and an index.
 ///
-/// Every component draws from a separate stream (common random numbers). So two runs that differ in
-/// one component, such as the policy, have equal numbers in all other components. Changing the
-/// sequence changes every result and needs a changelog entry.
+/// Every component draws from a separate stream (common random numbers). So two runs
+/// that differ in one component, such as the policy, have equal numbers in all other components.
+/// Changing the sequence changes every result and needs a changelog entry.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     state: u64,
@@ -51,8 +51,8 @@ impl RandomStream {
     }
 }
 
-/// Mixes 64 bits with SplitMix64's finalizer (Steele, Lea, Flood 2014), a bijection. Hashing flows
-/// to paths uses this function, too.
+/// Mixes 64 bits with SplitMix64's finalizer (Steele, Lea, Flood 2014), a bijection.
+/// Hashing flows to paths uses this function, too.
 #[inline]
 #[must_use]
 pub const fn mix(mut z: u64) -> u64 {
@@ -75,8 +75,8 @@ mod tests {
         }
     }
 
-    /// Compares with the sequence of Vigna's `splitmix64.c` for the seed 1234567. The sequence is
-    /// that of Rosetta Code ("Pseudo-random numbers/Splitmix64").
+    /// Compares with the sequence of Vigna's `splitmix64.c` for the seed 1234567.
+    /// The sequence is that of Rosetta Code ("Pseudo-random numbers/Splitmix64").
     #[test]
     fn a_stream_is_the_published_sequence() {
         let mut stream = RandomStream { state: 1_234_567 };

@@ -5,8 +5,8 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant since the start of the run, or a span between two instants, in picoseconds.
 ///
-/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans. Where they could
-/// be confused, variables have clear names (`deadline`, `interval`).
+/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans.
+/// Where they could be confused, variables have clear names (`deadline`, `interval`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Time(pub u64);

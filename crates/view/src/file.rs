@@ -1,5 +1,5 @@
-//! Writes the page as one file, or as a part of a report. The page contains the whole run as
-//! points, and every packet around some losses.
+//! Writes the page as one file, or as a part of a report.
+//! The page contains the whole run as points, and every packet around some losses.
 
 use crate::ViewError;
 use crate::explain::{Losses, explain, scenario};
@@ -25,8 +25,8 @@ pub(crate) struct Detail {
     pub(crate) points: u64,
     /// Number of first losses with an explanation and all packets around them.
     pub(crate) losses: usize,
-    /// Number of queries with losses whose first loss has these details, too. The queries with the
-    /// longest durations are chosen.
+    /// Number of queries with losses whose first loss has these details, too.
+    /// The queries with the longest durations are chosen.
     pub(crate) queries: usize,
     /// Number of queues with a separate view; the queues with the most losses are chosen.
     pub(crate) queues: usize,

@@ -1,18 +1,18 @@
-//! Index of a buffer over time, in buckets. The index reads the packet table once, so that requests
-//! for any window are answered quickly.
+//! Index of a buffer over time, in buckets.
+//! The index reads the packet table once, so that requests for any window are answered quickly.
 //!
-//! For every queue with events, a bucket has the last length, the greatest length and the limit. It
-//! also has the growth of every class, the number of events of each kind, and the least, greatest
-//! and last occupancy of the whole buffer. For windows finer than a bucket, the rows are read
-//! again.
+//! For every queue with events, a bucket has the last length, the greatest length and the limit.
+//! It also has the growth of every class, the number of events of each kind,
+//! and the least, greatest and last occupancy of the whole buffer.
+//! For windows finer than a bucket, the rows are read again.
 
 use crate::ViewError;
 use bufferlab_metrics::PacketEvent;
 use bufferlab_results::{PacketBrief, PacketTable};
 use rayon::prelude::*;
 
-/// Number of buckets for a whole run. In the worst case, some thousand queues change in every
-/// bucket. The index never has more entries than events.
+/// Number of buckets for a whole run. In the worst case, some thousand queues change in
+/// every bucket. The index never has more entries than events.
 const BUCKETS: u64 = 16_384;
 /// Number of kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
@@ -48,8 +48,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Calls `each` with every row of `switch` between two instants (both included). Some rows
-    /// before and after this time may be included.
+    /// Calls `each` with every row of `switch` between two instants (both included).
+    /// Some rows before and after this time may be included.
     pub(crate) fn visit(
         &self,
         switch: u32,
@@ -130,8 +130,8 @@ pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
     /// Growth of each class in the bucket (bytes).
     pub(crate) classes: Vec<(u16, i64)>,
-    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if no
-    /// packet was stored and none left.
+    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest.
+    /// `None` if no packet was stored and none left.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
@@ -163,6 +163,7 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
+    /// For every queue, the last bucket with its events, and the event's index in this bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,

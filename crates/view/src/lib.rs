@@ -1,13 +1,13 @@
-//! Shows the buffer of one switch: occupancy over time by port, queue or class, lost packets, and
-//! the reasons of losses.
+//! Shows the buffer of one switch: occupancy over time by port, queue or class,
+//! lost packets, and the reasons of losses.
 //!
 //! * [`View`]: one switch of a run. The data come from the packet table if the run recorded
-//!   packets,   otherwise from the run's samples. [`View::open`] reads the table once. A view
-//!   answers requests   for windows of any length with a few hundred points.
-//! * [`View::file`]: the page as one self-contained file. It has the whole run in points, and full
-//!   detail around the first losses.
-//! * [`Page`]: the page, or the [playground](Play), served over the loopback. Its address contains
-//!   a   token.
+//!   packets, otherwise from the run's samples. [`View::open`] reads the table once.
+//!   A view answers requests for windows of any length with a few hundred points.
+//! * [`View::file`]: the page as one self-contained file.
+//!   It has the whole run in points, and full detail around the first losses.
+//! * [`Page`]: the page, or the [playground](Play), served over the loopback.
+//!   The page's address contains a token.
 //! * [`embed`]: the page as a part of a run's report.
 //! * [`trace`]: the events for Perfetto's viewer and for Wireshark.
 

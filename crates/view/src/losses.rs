@@ -50,8 +50,8 @@ pub(crate) struct QueryLine {
 /// The queries that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
-    /// The queries with the longest durations, the longest query first. A query that did not end is
-    /// listed before all other queries.
+    /// The queries with the longest durations, the longest query first.
+    /// A query that did not end is listed before all other queries.
     pub(crate) longest: Vec<QueryLine>,
     /// Number of queries that lost packets.
     count: usize,
@@ -108,8 +108,8 @@ impl View {
         Ok(self.losses_of_queries(&[query])?.remove(&query))
     }
 
-    /// Finds the first lost packet of each of several queries. Reads the packet table once, and
-    /// only the parts with losses.
+    /// Finds the first lost packet of each of several queries.
+    /// Reads the packet table once, and only the parts with losses.
     pub(crate) fn losses_of_queries(&self, queries: &[u32]) -> Result<BTreeMap<u32, LossMark>, ViewError> {
         let mut begin = u64::MAX;
         let mut flows: BTreeMap<u64, u32> = BTreeMap::new();

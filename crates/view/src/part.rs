@@ -15,8 +15,8 @@ const BYTES: usize = 1_500_000;
 /// Maximum number of table rows that are read for a report: some seconds of work.
 const ROWS: u64 = 50_000_000;
 
-/// Adds a view to the report of a single run with recorded packets. The view shows the switch with
-/// the most losses. Other reports are unchanged.
+/// Adds a view to the report of a single run with recorded packets.
+/// The view shows the switch with the most losses. Other reports are unchanged.
 ///
 /// If the view is too large, a sentence replaces it. A sentence also replaces the view of a run
 /// that cannot be repeated, such as a run of another version.

@@ -1,9 +1,9 @@
-//! The playground: a switch with overloaded ports and a burst, under a policy that the user
-//! chooses.
+//! The playground: a switch with overloaded ports and a burst, under a policy
+//! that the user chooses.
 //!
-//! The arriving packets do not depend on the policy. From the start, ports 1, 2 … are overloaded at
-//! twice their rate, until the buffer could be full. Then a burst for port 0 arrives from senders
-//! at separate ports. Each sender has the rate of a port.
+//! The arriving packets do not depend on the policy. From the start, ports 1,
+//! 2 … are overloaded at twice their rate, until the buffer could be full. Then a burst for port
+//! 0 arrives from senders at separate ports. Each sender has the rate of a port.
 
 use crate::ViewError;
 use crate::index::{Index, Kind, Shape, Source, kind_counts};
@@ -313,8 +313,8 @@ impl Play {
         let request =
             WindowRequest { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
         let mut window = window(&index, &source, &classes, &request)?;
-        // The page shows sums of losses and no single losses, so half of the answer would be
-        // unused.
+        // The page shows sums of losses and no single losses, so half of the
+        // answer would be unused.
         window.losses.clear();
         window.counts.clear();
         let buffer_bytes = choices.buffer_kb * 1_000;

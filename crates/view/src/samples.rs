@@ -1,5 +1,5 @@
-//! Converts the samples of a run without recorded packets to packet rows, so that one page shows
-//! both kinds of runs.
+//! Converts the samples of a run without recorded packets to packet rows,
+//! so that one page shows both kinds of runs.
 
 use crate::ViewError;
 use crate::index::Shape;
@@ -7,8 +7,8 @@ use bufferlab_metrics::{PacketEvent, Scope, SeriesRow};
 use bufferlab_results::{PacketBrief, RunResult};
 use std::collections::BTreeMap;
 
-/// The samples of `switch` as packet rows, sorted by time. The rows have no size and no class: only
-/// lengths and limits are meaningful.
+/// The samples of `switch` as packet rows, sorted by time.
+/// The rows have no size and no class: only lengths and limits are meaningful.
 pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<PacketBrief>, ViewError> {
     let mut instants: BTreeMap<u64, Instant> = BTreeMap::new();
     run.visit(|row: SeriesRow| {

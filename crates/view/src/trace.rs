@@ -12,16 +12,16 @@ use std::path::Path;
 /// File format that another program displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Chrome's trace events as JSON, which Perfetto's viewer reads. Queues are counters, losses
-    /// and marks are instants, pauses are slices.
+    /// Chrome's trace events as JSON, which Perfetto's viewer reads.
+    /// Queues are counters, losses and marks are instants, pauses are slices.
     Perfetto,
     /// A pcapng file: every packet that arrived at the switch, with its treatment as a comment.
     Pcapng,
 }
 
 impl View {
-    /// Writes all events of the switch to `to` while it reads them, so that only a part of the
-    /// packet table is in memory.
+    /// Writes all events of the switch to `to` while it reads them,
+    /// so that only a part of the packet table is in memory.
     ///
     /// # Errors
     /// If the run did not record packets, or the events cannot be read or written.
@@ -38,8 +38,8 @@ impl View {
     /// Writes all events of the switch to a file, which appears only when the file is complete.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::trace`]. Also fails if the file cannot be created or moved to
-    /// `path`.
+    /// Returns the errors of [`Self::trace`].
+    /// Also fails if the file cannot be created or moved to `path`.
     pub fn trace_file(&self, format: Format, path: &Path) -> Result<(), ViewError> {
         let failed = || ViewError::io(format!("write {}", path.display()));
         let mut file = WholeFile::create(path).map_err(failed())?;

@@ -27,8 +27,8 @@ pub struct View {
 }
 
 impl View {
-    /// Opens the folder of a run for `switch`, or for the first switch with recorded data. Reads
-    /// the packet table once.
+    /// Opens the folder of a run for `switch`, or for the first switch with recorded data.
+    /// Reads the packet table once.
     ///
     /// # Errors
     /// If the run or the switch does not exist, or the run has no data about the switch.
@@ -78,7 +78,7 @@ impl View {
         &self.run
     }
 
-    /// The first instant with data (ps).
+    /// The first instant for which the view has data (ps).
     pub(crate) fn begin(&self) -> u64 {
         match &self.source {
             Source::Memory(samples) => samples.first().map_or(0, |sample| sample.time_ps),
@@ -104,8 +104,8 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, request)
     }
 
-    /// The first `most` packet rows between two instants (ps), of one port, one queue or all
-    /// queues.
+    /// The first `most` packet rows between two instants (ps), of one port,
+    /// one queue or all queues.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
@@ -131,8 +131,8 @@ impl View {
         }
     }
 
-    /// Calls `each` with every row of the switch in a row group, and with the row's number in the
-    /// table.
+    /// Calls `each` with every row of the switch in a row group, and
+    /// with the row's number in the table.
     pub(crate) fn visit_group(
         &self,
         group: &PacketGroup,

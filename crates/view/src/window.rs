@@ -12,8 +12,8 @@ pub(crate) const POINTS_MAX: u64 = 4_000;
 const GROUPS: usize = 7;
 /// Maximum number of losses that a window lists.
 const LOSSES: usize = 400;
-/// Number of packet rows up to which a window reads the rows. A longer window uses the buckets of
-/// the whole run, although they may be coarser than requested.
+/// Number of packet rows up to which a window reads the rows.
+/// A longer window uses the buckets of the whole run, although they may be coarser than requested.
 const ROWS_MAX: u64 = 3_000_000;
 
 /// Division of a buffer's content into groups.
@@ -68,8 +68,8 @@ pub(crate) struct Window {
     pub(crate) groups: Vec<Group>,
     /// Greatest occupancy of the whole buffer, or of the requested port, within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit of the longest queue that the window shows. If the window shows one queue, this is
-    /// its limit, even while the queue is empty.
+    /// The limit of the longest queue that the window shows.
+    /// If the window shows one queue, this is its limit, even while the queue is empty.
     pub(crate) limit: Vec<Option<u64>>,
     /// Number of events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
@@ -81,16 +81,16 @@ pub(crate) struct Window {
     pub(crate) losses: Vec<LossMark>,
     /// Whether `losses` has all losses of the window.
     pub(crate) has_all_losses: bool,
-    /// Times in which the switch paused some sender: start and end (ps). Pauses that are closer
-    /// than the width of a point are merged.
+    /// Times in which the switch paused some sender: start and end (ps).
+    /// Pauses that are closer than the width of a point are merged.
     pub(crate) pauses: Vec<(u64, u64)>,
     /// Number of packet rows in the window, drawn or not.
     pub(crate) events: u64,
 }
 
 impl Window {
-    /// Removes data that the page's script can restore: instants at equal steps, and lists of zeros
-    /// or of `None`.
+    /// Removes data that the page's script can restore: instants at equal steps,
+    /// and lists of zeros or of `None`.
     pub(crate) fn thin(&mut self) {
         self.times.truncate(1);
         for counts in self.counts.iter_mut().filter(|counts| counts.iter().all(|&count| count == 0)) {
@@ -275,8 +275,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Reads the buckets from number `first` to before `last`, `step` buckets per point. Bucket 0
-    /// begins at `start`.
+    /// Reads the buckets from number `first` to before `last`, `step` buckets per point.
+    /// Bucket 0 begins at `start`.
     fn run(
         &mut self,
         mut state: State,
@@ -321,8 +321,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Greatest occupancy within a bucket. For one port, this is the sum of its queues' greatest
-    /// lengths, which is at least the queues' greatest total.
+    /// Greatest occupancy within a bucket. For one port, this is the sum of its queues'
+    /// greatest lengths, which is at least the queues' greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.request.port.is_none() {
             return bucket.whole.map_or(0, |(_, most, time)| {

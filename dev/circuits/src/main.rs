@@ -1,5 +1,5 @@
-//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations with which a circuit
-//! is checked.
+//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations
+//! with which a circuit is checked.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use clap::{Parser, Subcommand};

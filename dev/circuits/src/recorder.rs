@@ -24,17 +24,17 @@ pub struct Recorded {
     /// Hooks that the wrapped policy requested; the recorder adds more hooks.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// First line of the switch, written at its first operation. A loaded scenario builds policies
-    /// only to check them, and the sheet must not contain their operations.
+    /// First line of the switch, written at its first operation. A loaded scenario builds
+    /// policies only to check them, and the sheet must not contain their operations.
     opening: Option<Vec<u64>>,
-    /// Number of the switch on the sheet. `None` before the first operation, or if the sheet has
-    /// enough switches.
+    /// Number of the switch on the sheet.
+    /// `None` before the first operation, or if the sheet has enough switches.
     number: Option<u64>,
     /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// Per queue, the lengths of the queue that its packets found on arrival. Packets of
-    /// `plasticine-pisa` carry this length as metadata.
+    /// Per queue, the lengths of the queue that its packets found on arrival.
+    /// Packets of `plasticine-pisa` carry this length as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
@@ -42,14 +42,14 @@ pub struct Recorded {
     large_priority: u8,
     /// ABM: alpha by priority, then the alpha of unscheduled packets.
     alphas: Vec<Weight>,
-    /// ABM: per queue, the factors of scheduled and of unscheduled packets, rounded to powers of
-    /// two.
+    /// ABM: per queue, the factors of scheduled and of unscheduled packets,
+    /// rounded to powers of two.
     rounded: Vec<[Weight; 2]>,
 }
 
 impl Recorded {
-    /// Registers a recording version of the policy of `scheme` and returns its name. Switches with
-    /// this policy write to `sheet`.
+    /// Registers a recording version of the policy of `scheme` and returns its name.
+    /// Switches with this policy write to `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.
@@ -153,8 +153,8 @@ impl Recorded {
         wanted.iter().map(|name| value(name) as u64).collect()
     }
 
-    /// ABM: writes the current gamma and n of every queue. Fixed-point numbers below 2²¹ are exact
-    /// as floats.
+    /// ABM: writes the current gamma and n of every queue.
+    /// Fixed-point numbers below 2²¹ are exact as floats.
     fn write_weights(&mut self, buffer: &Buffer) {
         if !self.scheme.is_abm() || self.number.is_none() {
             return;

@@ -90,15 +90,15 @@ impl Scheme {
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
-    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop
-    ///   ends absorption, 4 keep the count of drops;
-    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1
-    ///   for a hard reserve, 2 for classes by tag, 4 for the printed line 4, 8 for ports with
-    ///   classes; priority of small flows; priority of large flows;
-    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 for the
-    ///   length met on arrival, 2 for zero when empty; length limits of congested and of active
-    ///   queues; first priority of the low group; shift table by priority, number of congested
-    ///   queues and number of active queues (two's complement).
+    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags:
+    ///   1 literal DEC, 2 any drop ends absorption, 4 keep the count of drops;
+    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l;
+    ///   flags: 1 for a hard reserve, 2 for classes by tag, 4 for the printed line 4,
+    ///   8 for ports with classes; priority of small flows; priority of large flows;
+    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags:
+    ///   1 for the length met on arrival, 2 for zero when empty; length limits of congested
+    ///   and of active queues; first priority of the low group; shift table by priority,
+    ///   number of congested queues and number of active queues (two's complement).
     ///
     /// # Errors
     /// If the circuit does not support a parameter or the shape of the switch.
@@ -195,8 +195,8 @@ fn losspass(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     ])
 }
 
-/// Whether the parameter `name` has the value `word`. Compares text, because the policies' enums
-/// are private.
+/// Whether the parameter `name` has the value `word`.
+/// Compares text, because the policies' enums are private.
 fn says(params: &Params, name: &str, word: &str) -> bool {
     params.iter().any(|(known, value)| known == name && value.to_string().trim_matches('"') == word)
 }

@@ -75,8 +75,8 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
-            // Skip waits of a script. Each wait would add a thousand passes of SYNC packets without
-            // new answers.
+            // Skip waits of a script.
+            // Each wait would add a thousand passes of SYNC packets without new answers.
             if scheme == Scheme::PlasticinePisa && matches!(operation, Operation::Wait(_)) {
                 continue;
             }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: position, number of replaced bytes, and replacement characters. A character
-/// is one byte, up to U+00FF. Positions beyond the end wrap around.
+/// A change of a file: position, number of replaced bytes, and replacement characters.
+/// A character is one byte, up to U+00FF. Positions beyond the end wrap around.
 pub type Splice = (u64, u64, String);
 
 /// A fuzzing case: a base scenario and its changes, in order.
@@ -86,8 +86,8 @@ impl Case {
     /// If the loader refuses the scenario.
     ///
     /// # Panics
-    /// If the base does not exist, which [`Self::from_toml`] excludes, or the file cannot be
-    /// written.
+    /// If the base does not exist, which [`Self::from_toml`] excludes,
+    /// or the file cannot be written.
     pub fn load(&self, folder: &Path) -> Result<Loaded, LoadError> {
         let base = self.base();
         if let Some(file) = base.file {
@@ -101,8 +101,8 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // The search does not generate characters beyond U+00FF. If a user wrote such a
-            // character, its last byte counts.
+            // The search does not generate characters beyond U+00FF.
+            // If a user wrote such a character, its last byte counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)

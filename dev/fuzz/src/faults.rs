@@ -1,9 +1,9 @@
 //! Runs the real program while the system fails. Faults are a failing call that creates, writes,
 //! reads, renames or removes a file, memory exhaustion, and kills at any moment.
 //!
-//! After every fault, the exit code must be right and earlier results complete. Partial results
-//! must never be taken for finished results. The repeated command must produce the bytes of an
-//! undisturbed command.
+//! After every fault, the exit code must be right and earlier results complete.
+//! Partial results must never be taken for finished results.
+//! The repeated command must produce the bytes of an undisturbed command.
 
 mod bench;
 mod disturb;
@@ -31,8 +31,8 @@ pub struct Faults {
     pub time: Duration,
     /// Maximum number of injected faults.
     pub most: usize,
-    /// Position of the first injected fault in the order. A later call continues after the last
-    /// one.
+    /// Position of the first injected fault in the order.
+    /// A later call continues after the last one.
     pub from: usize,
     /// Number of commands that run in parallel.
     pub jobs: u64,

@@ -11,8 +11,8 @@ use bufferlab_units::RandomStream;
 const MOST_CHANGES: u64 = 8;
 /// Maximum number of changes of the case's input file.
 const MOST_SPLICES: u64 = 4;
-/// Pieces of text for files: numbers at and beyond limits, special characters, bytes that are not
-/// text.
+/// Pieces of text for files: numbers at and beyond limits, special characters,
+/// bytes that are not text.
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -50,8 +50,8 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Creates case `number` of a seed. One case of three changes single keys at their limits; the
-/// other cases combine options.
+/// Creates case `number` of a seed.
+/// One case of three changes single keys at their limits; the other cases combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
     if number.is_multiple_of(3) { single(seed, number) } else { compose(seed, number) }

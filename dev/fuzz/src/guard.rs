@@ -11,8 +11,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// Runs `work` and returns its result.
 ///
 /// # Errors
-/// Returns place and text of the first panic of `work`, including panics of threads that `work`
-/// started and did not join.
+/// Returns place and text of the first panic of `work`, including panics of threads
+/// that `work` started and did not join.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

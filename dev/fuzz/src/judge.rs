@@ -145,8 +145,8 @@ pub struct Judged {
     pub is_divided: bool,
 }
 
-/// Removes the changes that the loader refuses, and runs the case with every identity verified. If
-/// the network can be divided, the tables of one, two and three threads are compared.
+/// Removes the changes that the loader refuses, and runs the case with every identity verified.
+/// If the network can be divided, the tables of one, two and three threads are compared.
 ///
 /// `number` selects further checks: a quarter of the cases run twice, a quarter run again from
 /// their resolved text, a quarter explain losses, and half run on several threads.
@@ -223,8 +223,8 @@ fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, 
     Ok(true)
 }
 
-/// Removes the changes that the loader refuses, and loads the case. Every refusal is rendered as on
-/// the command line.
+/// Removes the changes that the loader refuses, and loads the case.
+/// Every refusal is rendered as on the command line.
 fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     loop {
         match case.load(folder) {

@@ -1,8 +1,8 @@
-//! Every option of the scenario format as data. An option is a key with a value, or a word that a
-//! key accepts.
+//! Every option of the scenario format as data.
+//! An option is a key with a value, or a word that a key accepts.
 //!
-//! The list follows from the declaration of the format and from the registries. So a new key,
-//! policy or parameter needs no change of this module to be drawn and counted.
+//! The list follows from the declaration of the format and from the registries.
+//! So a new key, policy or parameter needs no change of this module to be drawn and counted.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
@@ -39,7 +39,7 @@ pub(crate) enum What {
         /// Keys of the table that are independent of the entry and must be kept.
         keep: &'static [KeySpec],
     },
-    /// A list with one table.
+    /// A list with one random table.
     List(&'static TableSpec),
     /// A list with one buffer profile.
     Profiles,
@@ -61,8 +61,8 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
     slots
 });
 
-/// Whether two options can be part of one case. Neither option may replace the other option or a
-/// parent of it.
+/// Whether two options can be part of one case.
+/// Neither option may replace the other option or that option's parent.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -103,8 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table. So keys of the table that are independent of the
-        // entry must be repeated.
+        // A different entry starts a new table.
+        // So keys of the table that are independent of the entry must be repeated.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =

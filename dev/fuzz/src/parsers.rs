@@ -1,10 +1,10 @@
-//! Passes damaged input to all readers of external bytes. Readers must not panic or abort, and must
-//! have bounded time and memory.
+//! Passes damaged input to all readers of external bytes.
+//! Readers must not panic or abort, and must have bounded time and memory.
 //!
-//! A batch is a number of inputs for one reader. Inputs are changes of small valid files, and of
-//! earlier inputs of the batch. An earlier input is reused if its answer had a new shape (its text
-//! without names and numbers). This reuse is a cheap substitute for coverage: it reaches code
-//! behind the first check.
+//! A batch is a number of inputs for one reader.
+//! Inputs are changes of small valid files, and of earlier inputs of the batch.
+//! An earlier input is reused if its answer had a new shape (its text without names and numbers).
+//! This reuse is a cheap substitute for coverage: it reaches code behind the first check.
 
 mod mutate;
 mod requests;
@@ -86,8 +86,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Runs batch `number` of a seed. Every input is written to the file `trace` before it is read, to
-/// find an input that kills the process.
+/// Runs batch `number` of a seed. Every input is written to the file `trace` before it is read,
+/// to find an input that kills the process.
 ///
 /// # Errors
 /// If a failing input cannot be written into `out`.
@@ -215,8 +215,8 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Peak memory of this process since [`forget_peak`] (KiB); `None` if the system does not report
-/// it.
+/// Peak memory of this process since [`forget_peak`] (KiB); `None`
+/// if the system does not report it.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -235,8 +235,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Memory and panics of a process belong to all its threads, so tests that measure them take
-    /// turns.
+    /// Memory and panics of a process belong to all its threads, so tests
+    /// that measure them take turns.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

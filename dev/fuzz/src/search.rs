@@ -1,5 +1,5 @@
-//! Searches cases by number, in separate processes. A case that hangs or dies is detected, written
-//! to a file, and affects only its process.
+//! Searches cases by number, in separate processes.
+//! A case that hangs or dies is detected, written to a file, and affects only its process.
 
 mod workers;
 
@@ -170,8 +170,8 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// Runs the cases `from`, `from + step` … below `until` in a worker process. The worker announces
-/// each case on standard output, and reports the case when it has ended.
+/// Runs the cases `from`, `from + step` … below `until` in a worker process.
+/// The worker announces each case on standard output, and reports the case when it has ended.
 ///
 /// # Errors
 /// If standard output is closed or a case cannot be written to a file.

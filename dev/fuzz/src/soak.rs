@@ -21,8 +21,8 @@ use std::{fs, io};
 const PART_MAX: Duration = Duration::from_secs(240);
 /// Minimum number of rounds of a soak, so that every kind of search gets several parts.
 const ROUNDS: u32 = 2;
-/// Shares of the searches in a round, in percent. In two hours on two cores, every fault is
-/// injected.
+/// Shares of the searches in a round, in percent.
+/// In two hours on two cores, every fault is injected.
 const SHARES: [(Kind, u32); 4] =
     [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
@@ -151,8 +151,8 @@ impl State {
     }
 }
 
-/// Whether two findings probably have one cause. Then their kinds are equal, and their texts differ
-/// only in numbers.
+/// Whether two findings probably have one cause.
+/// Then their kinds are equal, and their texts differ only in numbers.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()

@@ -208,7 +208,7 @@ fn name(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> &'static str {
     dice.pick(&catalog.cards(false)).name
 }
 
-/// Draws a registry entry without parameters, or with some of them.
+/// Draws a registry entry with no parameters or with some parameters.
 fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     let cards = catalog.cards(false);
     let card = dice.pick(&cards);

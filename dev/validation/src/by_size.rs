@@ -1,10 +1,10 @@
-//! Checks that flows of every size agree with the reference. A mean over all sizes would hide that
-//! one size class is too fast and another too slow.
+//! Checks that flows of every size agree with the reference.
+//! A mean over all sizes would hide that one size class is too fast and another too slow.
 
 use crate::measure::{Flow, percentile};
 
-/// Upper bounds of the size classes (bytes): RDMA's first window, then the data of a few round
-/// trips.
+/// Upper bounds of the size classes (bytes): RDMA's first window,
+/// then the data of a few round trips.
 const ENDS: [u64; 2] = [54_000, 300_000];
 /// Smallest number of flows with a meaningful median.
 pub const FLOWS_MIN: usize = 10;

@@ -20,8 +20,8 @@ pub struct Case {
     pub key: RunKey,
 }
 
-/// A pair of names: of a policy in bufferlab and in the reference, or of a traffic and its request
-/// size.
+/// A pair of names: of a policy in bufferlab and in the reference,
+/// or of a traffic and its request size.
 type Pair = (&'static str, &'static str);
 /// Changed keys of a scenario and their values, as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
@@ -97,8 +97,8 @@ const REVERIE: Pair =
 /// A scenario, its changes, and the reference's names of its RDMA transport and its traffic.
 type Evaluation = (&'static str, Changes, &'static str, &'static str);
 const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
-/// Changes that replace DCQCN by PowerTCP, with telemetry in its frames: see
-/// `artifact-reverie-rdma.toml`.
+/// Changes that replace DCQCN by PowerTCP, with telemetry in its frames:
+/// see `artifact-reverie-rdma.toml`.
 const POWERTCP_OVER_RDMA: Changes = &[
     ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
     ("transport.0.base_rtt", "17.28 us"),

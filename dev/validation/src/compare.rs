@@ -14,16 +14,16 @@ pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
 /// Tolerance for runs with drops.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0. The samples end
-/// when the last flow starts. These values are inferred. Among windows and phases that are
-/// multiples of 50 ms and 5 us, only these values fit to better than 1 %.
+/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0.
+/// The samples end when the last flow starts. These values are inferred. Among windows and phases
+/// that are multiples of 50 ms and 5 us, only these values fit to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Smallest size of a long flow (bytes), as in the reference's column `long1MB_mean`.
 pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
-/// Completion time above which a flow had a 10 ms timeout (ns). Without a timeout, every flow takes
-/// less than a third of this time.
+/// Completion time above which a flow had a 10 ms timeout (ns).
+/// Without a timeout, every flow takes less than a third of this time.
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
 /// Completion time above which a flow had two timeouts (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
@@ -156,8 +156,8 @@ fn incast_rows(
         let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
         (count(&ours.flows), count(theirs))
     };
-    // The reference counts each mark twice, at the root and at the child queue, and also counts
-    // packets that already have a mark.
+    // The reference counts each mark twice, at the root and at the child queue,
+    // and also counts packets that already have a mark.
     let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
     let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
     let mut rows = vec![
@@ -200,8 +200,8 @@ fn occupancy_rows(
     ])
 }
 
-/// Metrics of runs with web search, incast and drops. Leaves out the p99 of short flows, which
-/// depends on two flows.
+/// Metrics of runs with web search, incast and drops.
+/// Leaves out the p99 of short flows, which depends on two flows.
 fn loaded_rows(
     ours: &Outcome,
     theirs: &[Flow],

@@ -39,8 +39,8 @@ fn agreement(case: &str, class: &SizeClass) -> String {
     }
 }
 
-/// The measured block of the page: the numbers and medians that do not agree. The CSV files have
-/// all numbers and medians.
+/// The measured block of the page: the numbers and medians that do not agree.
+/// The CSV files have all numbers and medians.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");

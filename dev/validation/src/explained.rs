@@ -1,5 +1,5 @@
-//! Known differences beyond the tolerance. Each difference has a heading in
-//! `docs/evidence/validation.md`.
+//! Known differences beyond the tolerance.
+//! Each difference has a heading in `docs/evidence/validation.md`.
 
 use crate::by_size::SizeClass;
 
@@ -32,7 +32,7 @@ const SPINES: &str = "Pauses by spines";
 /// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
-/// Cause: of some sixty flows, about half are fast, and the others are paused.
+/// Cause: of some sixty flows, about half are fast, and about half are paused.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {

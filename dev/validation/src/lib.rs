@@ -1,5 +1,5 @@
-//! Compares the `artifact` profile with the public ns-3 artifacts, metric by metric, on the same
-//! flows and paths.
+//! Compares the `artifact` profile with the public ns-3 artifacts, metric by metric,
+//! on equal flows and paths.
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
@@ -8,9 +8,9 @@
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
-//! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/evidence/validation.md`. The test also fails if a listed metric agrees, so nobody can
-//! loosen a tolerance without a change of the list.
+//! A metric outside its tolerance must be listed in [`explained::EXPLAINED`] under a
+//! heading of `docs/evidence/validation.md`. The test also fails if a listed metric agrees.
+//! So a looser tolerance needs a change of the list.
 
 pub mod by_size;
 mod cases;

@@ -1,8 +1,8 @@
 //! Prints the comparison with the public artifact as Markdown. Arguments select cases by parts of
 //! their names; the default is all cases. The exit code is 1 if a difference is unexplained.
 //!
-//! With `--ranges SEEDS`, records bufferlab's ranges under noise (`ranges.csv`, see
-//! [`bufferlab_validation::ranges`]) instead.
+//! With `--ranges SEEDS`, records bufferlab's ranges under noise (`ranges.csv`,
+//! see [`bufferlab_validation::ranges`]) instead.
 
 use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document, ranges};
 use std::process::ExitCode;
@@ -42,8 +42,8 @@ fn main() -> ExitCode {
     if surprises.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs every case for which the artifact has ranges, with seeds 1 to `seeds`. Writes the metrics
-/// of these runs.
+/// Runs every case for which the artifact has ranges, with seeds 1 to `seeds`.
+/// Writes the metrics of these runs.
 fn record(seeds: u64) -> Result<(), String> {
     let text = |error: ValidationError| error.to_string();
     let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! Metrics of bufferlab's run, with the artifact's definitions.
 //!
-//! Because the definitions are the artifact's, a difference comes from behaviour. Percentiles have
-//! no interpolation, occupancy is sampled (not a time-weighted mean), and losses and marks are
-//! counted by tier.
+//! Because the definitions are the artifact's, a difference comes from behaviour.
+//! Percentiles have no interpolation, occupancy is sampled (not a time-weighted mean),
+//! and losses and marks are counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -27,15 +27,15 @@ pub struct Flow {
     pub start_ns: u64,
     /// Time from the flow's start until the receiver has its last byte (ns).
     pub fct_ns: u64,
-    /// FCT divided by the artifact's ideal FCT. The ideal FCT is the base round-trip time plus the
-    /// payload (RDMA: with headers) at the host's rate.
+    /// FCT divided by the artifact's ideal FCT. The ideal FCT is the base round-trip time
+    /// plus the payload (RDMA: with headers) at the host's rate.
     pub slowdown: f64,
     /// Whether the flow is part of an incast.
     pub incast: bool,
     /// Name of the flow's class.
     pub class: String,
-    /// Number of retransmission timeouts of the flow; `None` for the reference, which does not
-    /// count timeouts.
+    /// Number of retransmission timeouts of the flow; `None` for the reference,
+    /// which does not count timeouts.
     pub timeouts: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ pub enum Tier {
     LeafDown,
     /// Ports from a leaf to a spine.
     LeafUp,
-    /// Ports of a spine.
+    /// Ports of a spine switch.
     Spine,
 }
 
@@ -62,7 +62,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Number of packets at all ports of leaves and spines.
+    /// Number of packets at every port of leaves and spines.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -124,8 +124,8 @@ impl Outcome {
         Ok(recorder.outcome)
     }
 
-    /// Returns the occupancy samples (percent of the buffer) at `from`, `from + step` … before
-    /// `until`, sorted by occupancy. All times are in ns.
+    /// Returns the occupancy samples (percent of the buffer) at `from`,
+    /// `from + step` … before `until`, sorted by occupancy. All times are in ns.
     #[must_use]
     pub fn occupancy_at(&self, from: u64, step: u64, until: u64) -> Vec<f64> {
         let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
@@ -154,8 +154,8 @@ pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
     values
 }
 
-/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, but at least the first
-/// element. `None` without values.
+/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values,
+/// but at least the first element. `None` without values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let index = (sorted.len() as f64 * p) as usize;

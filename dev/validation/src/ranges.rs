@@ -1,8 +1,8 @@
 //! Compares ranges of metrics over runs whose flows start some nanoseconds apart.
 //!
 //! `testdata/reference/spread.csv` has the artifact's ranges. In its runs, each flow starts later
-//! by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's numbers, one
-//! row per run, seed and metric. `validate --ranges` records these numbers, because a full
+//! by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's numbers,
+//! one row per run, seed and metric. `validate --ranges` records these numbers, because a full
 //! recording takes minutes. A test repeats some of the runs and compares their numbers.
 
 use crate::ValidationError;
@@ -17,12 +17,12 @@ use std::path::PathBuf;
 /// Largest delay of a flow's start, in the artifact's runs and in bufferlab's runs.
 pub const JITTER: &str = "20 ns";
 
-/// Interval (ns) in which Reverie's switches are sampled. Reverie's flows start from 1 s on, for
-/// 20 ms. Bufferlab samples at multiples of the interval.
+/// Interval (ns) in which Reverie's switches are sampled.
+/// Reverie's flows start from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// Slowdown above which a late web-search flow counts as one with a timeout. This value is
-/// inferred: with it, the column `ws_rto` of two recorded runs is reproduced exactly.
+/// Slowdown above which a late web-search flow counts as one with a timeout.
+/// This value is inferred: with it, the column `ws_rto` of two recorded runs is reproduced exactly.
 const SLOW: f64 = 4.0;
 
 /// Range of a metric over the artifact's runs of one setting.
@@ -89,8 +89,8 @@ pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
     rows(ranges_file())
 }
 
-/// Returns the cases for which the artifact has ranges, in the order of [`CASES`], with the names
-/// of their runs.
+/// Returns the cases for which the artifact has ranges, in the order of [`CASES`],
+/// with the names of their runs.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -220,9 +220,9 @@ pub struct Range {
 }
 
 impl Range {
-    /// Gap between the two ranges as a fraction of the artifact's nearest bound. The gap is
-    /// positive if bufferlab's range is higher, negative if it is lower, and zero if the ranges
-    /// overlap.
+    /// Gap between the two ranges as a fraction of the artifact's nearest bound.
+    /// The gap is positive if bufferlab's range is higher, negative if it is lower,
+    /// and zero if the ranges overlap.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -234,15 +234,15 @@ impl Range {
         }
     }
 
-    /// Whether the artifact's own runs agree within 1 %. This is true for losses, occupancy and
-    /// tails of isolated incasts. All other metrics are loose.
+    /// Whether the artifact's own runs agree within 1 %. This is true for losses,
+    /// occupancy and tails of isolated incasts. All other metrics are not tight.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// Largest gap between the ranges that counts as agreement: 2 % if tight, 5 % if loose.
+    /// Largest gap between the ranges that counts as agreement: 2 % for a tight metric, else 5 %.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         if self.is_tight() { 0.02 } else { 0.05 }
@@ -270,10 +270,10 @@ pub fn compare() -> Result<Vec<Range>, ValidationError> {
     Ok(spreads()?.into_iter().filter_map(range).collect())
 }
 
-/// Counts the pairs of policies that bufferlab orders like the artifact, and all pairs that the
-/// artifact separates in a metric. The artifact separates two policies if their ranges do not
-/// overlap and their medians are more than 5 % apart. Bufferlab's policies are ordered by the
-/// middle of their ranges.
+/// Counts the pairs of policies that bufferlab orders like the artifact,
+/// and all pairs that the artifact separates in a metric. The artifact separates two policies
+/// if their ranges do not overlap and their medians are more than 5 % apart.
+/// Bufferlab's policies are ordered by the middle of their ranges.
 #[must_use]
 pub fn orders(ranges: &[Range]) -> (usize, usize) {
     let setting = |range: &Range| {

@@ -192,8 +192,8 @@ fn ranges_under_noise_touch_those_of_the_artifact_or_the_gap_is_explained() {
     assert_eq!(ranges::cases().expect("the spreads can be read").len(), 11);
     for run in found.chunk_by(|one, other| one.theirs.run == other.theirs.run) {
         let agree = run.iter().filter(|range| range.agrees()).count();
-        // Nine of ten metrics must agree. Two runs of `sonic-abm` fail this by one metric each (16
-        // of 18).
+        // Nine of ten metrics must agree.
+        // Two runs of `sonic-abm` fail this by one metric each (16 of 18).
         assert!(
             9 * run.len() <= 10 * (agree + usize::from(run[0].theirs.run.contains("_ABM_dcqcn"))),
             "{run:?}"

@@ -1,5 +1,5 @@
-//! Texts from the registry of calculators: Python functions with types and documentation, and a
-//! reference.
+//! Texts from the registry of calculators: Python functions with types and documentation,
+//! and a reference.
 
 use super::cell;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};

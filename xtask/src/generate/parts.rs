@@ -1,5 +1,5 @@
-//! Documents whose text only the tests of other crates know: results of measurements, or texts that
-//! need linked code.
+//! Documents whose text only the tests of other crates can compute:
+//! results of measurements, or texts that need linked code.
 //!
 //! A test compares its document, and stores the new text of a stale document (`bufferlab-pages`).
 //! This module runs the tests and writes these texts.
@@ -126,8 +126,8 @@ impl Parts<'_> {
 /// Writes the documents of `parts`; prints the names of run and skipped parts.
 ///
 /// # Errors
-/// If a part is unknown, a test fails for a reason other than a stale document, or a document
-/// cannot be written.
+/// If a part is unknown, a test fails for a reason other than a stale document,
+/// or a document cannot be written.
 pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     let chosen = parts.chosen()?;
     for part in &chosen {
@@ -142,8 +142,8 @@ pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Repeats the tests of a part until no document is stale. Several rounds are needed if a document
-/// depends on another document.
+/// Repeats the tests of a part until no document is stale.
+/// Several rounds are needed if a document depends on another document.
 fn write_part(part: &Part) -> Result<(), String> {
     let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
     take()?;

@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 /// File that lists mutants without observable effect, with reasons.
 pub(super) const EQUIVALENTS: &str = "testdata/mutants.toml";
 
-/// One small change of the source.
+/// A mutant: one small change of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mutant {
     /// Name of the mutant as cargo-mutants prints it: file, line, column, replacement.
     pub(super) name: String,
     /// Package whose code the mutant changes.
     pub(super) package: String,
-    /// Name of the mutant without line and column, with the text of the changed line. Changes
-    /// elsewhere in the file do not affect the key. Equal keys are numbered.
+    /// Name of the mutant without line and column, with the text of the changed line.
+    /// Changes of other lines do not affect the key. Equal keys are numbered.
     pub(super) key: String,
-    /// Changed line of the source, trimmed.
+    /// Changed line of the source, without blanks at its ends.
     pub(super) line: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Mutant {
 pub(super) struct Equivalent {
     /// Key of the equivalent mutant, as in [`Mutant::key`].
     mutant: String,
-    /// Reason for which the mutant has no effect.
+    /// Reason why the mutant has no observable effect.
     reason: String,
 }
 
@@ -76,8 +76,8 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// Converts a mutant's name `file:line:column: what` to a key without line and column. The key has
-/// the text of the line instead.
+/// Converts a mutant's name `file:line:column: what` to a key without line and column.
+/// The key has the text of the line instead.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
@@ -104,8 +104,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` mutants, or all. The selection depends only on the seed and the keys, so changes
-/// elsewhere in the file do not affect it.
+/// Selects `count` mutants, or all.
+/// The selection depends only on the seed and the keys, so changes of other lines do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();

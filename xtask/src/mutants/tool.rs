@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Version of cargo-mutants to install.
+/// Version of cargo-mutants that is installed.
 const VERSION: &str = "27.1.0";
 
 /// Skipped tests of whole programs and documents: they detect no mutant that other tests miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Exhaustive tests of short scripts. They detect more mutants, but take longer than all other
-/// tests together, so they run only on surviving mutants.
+/// Exhaustive tests of short scripts. They detect more mutants,
+/// but take longer than all other tests together, so they run only on surviving mutants.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
-/// Tests to run on mutants.
+/// Selection of tests to run on mutants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests<'a> {
     /// Packages whose tests run.
@@ -37,7 +37,8 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Finds cargo-mutants in the path or below `target/tools`; installs it there if it is missing.
+    /// Finds cargo-mutants in the path or below `target/tools`; installs a missing
+    /// cargo-mutants below `target/tools`.
     pub(super) fn find_or_install() -> Result<Self, String> {
         let own = root().join("target/tools");
         let built = own.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));
@@ -48,8 +49,8 @@ impl Tool {
             }
         }
         eprintln!("cargo-mutants {VERSION} is missing and gets installed below target/tools");
-        // An unoptimised build takes a third of the time, and the program mostly waits for
-        // compilers and tests.
+        // An unoptimised build takes a third of the time, and the program mostly
+        // waits for compilers and tests.
         let mut install =
             crate::cargo(&["install", "cargo-mutants", "--locked", "--debug", "--version", VERSION]);
         install.arg("--root").arg(&own).env("CARGO_TARGET_DIR", own.join("build"));
@@ -94,8 +95,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1, mutants that delete a field of a struct pass every `--re`. So exclude at
-        // least the mutants of other files.
+        // In version 27.1, mutants that delete a field of a struct pass every `--re`.
+        // So exclude at least the mutants of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);

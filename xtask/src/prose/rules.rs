@@ -7,7 +7,7 @@ use super::text::{Kind, Line, Passage};
 pub(super) struct Rule {
     /// Name of the rule in `xtask/prose.csv`.
     pub(super) name: &'static str,
-    /// Advice to the author.
+    /// Advice to the author of a line that breaks the rule.
     pub(super) advice: &'static str,
     /// Function that finds the lines that break the rule.
     broken: fn(&Passage) -> Vec<Line>,
@@ -151,8 +151,8 @@ pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     RULES.iter().flat_map(of_rule).collect()
 }
 
-/// The first line of a passage, if the passage has one of `kinds` and begins with one of
-/// `beginnings`.
+/// The first line of a passage, if the passage has one of `kinds` and begins
+/// with one of `beginnings`.
 fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     let line = &passage.lines[0];
     let text = line.text.to_lowercase();

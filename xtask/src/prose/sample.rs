@@ -9,8 +9,8 @@ const COMMENTS: usize = 130;
 /// Number of sentences of pages and help texts in a sample.
 const SENTENCES: usize = 60;
 
-/// Draws a sample with a seed: lines of comments and docstrings, then sentences of pages and help
-/// texts. Every text is printed with its place.
+/// Draws a sample with a seed: lines of comments and docstrings,
+/// then sentences of pages and help texts. Every text is printed with its place.
 ///
 /// # Errors
 /// If the files cannot be listed.

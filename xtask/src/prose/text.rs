@@ -5,7 +5,7 @@
 pub(super) enum Kind {
     /// A doc comment or a docstring.
     Doc,
-    /// The help text of the command line.
+    /// A help text of the command line.
     Help,
     /// A comment that is not a doc comment.
     Comment,
@@ -64,7 +64,8 @@ impl Passage {
 
 const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "No.", "vs.", "etc."];
 
-/// Comments or paragraphs of a file. Generated pages have none, because their sources have them.
+/// Comments or paragraphs of a file.
+/// Generated pages have no passages, because the sources of these pages have them.
 pub(super) fn passages(file: &str, text: &str) -> Vec<Passage> {
     let is_generated = text.lines().take(5).any(|line| line.contains("<!-- generated"));
     let is_foreign = file.contains("/vendor/") || file.starts_with("target/");

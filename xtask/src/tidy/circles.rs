@@ -1,8 +1,8 @@
 //! Finds modules of a crate that import each other in a circle.
 //!
-//! A circle usually means that a name is defined in the wrong module. Nodes are the top-level
-//! modules of a crate with everything below them; an arrow is a path `crate::module` outside unit
-//! tests. Names that the root re-exports have no arrow.
+//! A circle usually means that a name is defined in the wrong module. A top-level module includes
+//! all modules below it. Module A imports module B if A has a path `crate::b` outside unit tests.
+//! Names that the root of the crate re-exports do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Checks dependencies against `deny.toml`: licences, sources and banned crates.
 //!
-//! `cargo deny` checks more, but is often not installed. This check covers the dependencies of a
-//! build on this machine.
+//! `cargo deny` checks more, but is often not installed.
+//! This check covers the dependencies of a build on this machine.
 
 use crate::{cargo, output, read};
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! Finds functions that are too long and not in the list of exceptions.
 //!
-//! A function that fits on one page can be judged immediately. The list of exceptions contains
-//! exactly the longer functions, and should only shrink. A function that has become shorter must
-//! leave the list, and a function joins the list only with a reason.
+//! A function that fits on one page can be judged immediately.
+//! The list of exceptions contains exactly the longer functions, and should only shrink. A function
+//! that has become shorter must leave the list, and a function joins the list only with a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -25,8 +25,8 @@ pub(super) struct Long {
 /// All functions that may be longer than the limit, by file.
 pub(super) const LONG: &[Long] = &[];
 
-/// Functions in the files of `sources` (path and text) that are too long and not in `listed`. Also
-/// entries of `listed` that are not too long.
+/// Functions in the files of `sources` (path and text) that are too long and not in `listed`.
+/// Also entries of `listed` that are not too long.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; listed.len()];

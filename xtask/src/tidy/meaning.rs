@@ -1,9 +1,9 @@
 //! Finds code that parses texts which the program writes for people.
 //!
-//! The words of an id, a label or a message may change. Code that needs the meaning uses a field or
-//! a type. Outside tests, this check reports calls that search such texts. Examples are
-//! `metric.id.starts_with("class.")`, `error.to_string().contains("unknown")`,
-//! `page.matches("<figure")` and `name.split('_')`.
+//! The words of an id, a label or a message may change.
+//! Code that needs the meaning uses a field or a type. Outside tests,
+//! this check reports calls that search such texts. Examples are `metric.id.starts_with("class.")`,
+//! `error.to_string().contains("unknown")`, `page.matches("<figure")` and `name.split('_')`.
 
 use super::functions::is_test;
 use syn::visit::{self, Visit};
@@ -27,7 +27,7 @@ const LOOKS: &[&str] = &[
 /// Names of fields and methods that return texts for people.
 const WRITTEN: &[&str] = &["heading", "id", "label", "message", "title", "to_string", "verdict", "words"];
 
-/// A file that may parse texts, with the reason.
+/// A file that may parse texts for people, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
     pub(super) path: &'static str,
@@ -46,8 +46,8 @@ pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "dev/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
 ];
 
-/// Files of `sources` (path and text) that parse texts for people and are not in `allowed`. Also
-/// files in `allowed` without such a call.
+/// Files of `sources` (path and text) that parse texts for people and are not in `allowed`.
+/// Also files in `allowed` without such a call.
 pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];

@@ -5,8 +5,8 @@
 //! * a path whose first folder is one of the repository's (`docs/reference/theory.md`,
 //!   `crates/sim/src/*.rs`), or a bare `NAME.md`;
 //! * `docs/x.md section 3.2`: a heading of that page begins with the number;
-//! * `E-ABM-1`: an erratum with a heading in `docs/evidence/errata.md`; `ABM-F6a-1`: a row of
-//!   `claims/claims.csv`;
+//! * `E-ABM-1`: an erratum with a heading in `docs/evidence/errata.md`; `ABM-F6a-1`:
+//!   a row of `claims/claims.csv`;
 //! * `crates/NAME` and `dev/NAME`: the folder of a crate;
 //! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares;
 //!   `testdata/….toml::name`: a case of that file.
@@ -18,8 +18,8 @@ const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// References to files that do not exist: files that the walk-throughs in `docs/extend` create, and
-/// a misspelling in a test.
+/// References to files that do not exist: files that the walk-throughs in `docs/extend` create,
+/// and a misspelling in a test.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/reference/policies/toy-quota.md",
@@ -121,17 +121,17 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // A program may mention a file that it writes. The name of a page, or a capitalised
-            // name, means an existing file.
+            // A program may mention a file that it writes.
+            // The name of a page, or a capitalised name, means an existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
         }
     }
 
-    /// The file to which the reference `word` in the file `path` refers. The reference may be a
-    /// path from the root, from the folder of `path`, or from its crate. Pages may be named without
-    /// folder. A pattern with `*` matches any file.
+    /// The file to which the reference `word` in the file `path` refers.
+    /// The reference may be a path from the root, from the folder of `path`, or from its crate.
+    /// Pages may be named without folder. A pattern with `*` matches any file.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -189,8 +189,8 @@ fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Name after `file::` in a reference: an identifier in a Rust file. In vectors, the name ends at
-/// the closing backtick.
+/// Name after `file::` in a reference: an identifier in a Rust file.
+/// In vectors, the name ends at the closing backtick.
 fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     if file.ends_with(".toml") {
         return rest.split_once('`').map(|(name, _)| name);
@@ -199,8 +199,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether the text of `file` declares `name`: as a function, as an entry of `claims!` (`Holds "ID"
-/// name (`), or as a case of vectors.
+/// Whether the text of `file` declares `name`. A declaration is a function, an entry of `claims!`
+/// (`Holds "ID" name (`), or a case of vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));

@@ -41,8 +41,8 @@ struct Build<'a> {
 
 /// Builds one schedule from the traces of all ranks.
 ///
-/// In some PyTorch traces, control dependencies contradict data dependencies. The schedule then has
-/// only the data dependencies.
+/// In some PyTorch traces, control dependencies contradict data dependencies.
+/// The schedule then has only the data dependencies.
 pub(crate) fn build(
     traces: &[Trace],
     groups: &BTreeMap<String, Vec<u32>>,

@@ -1,8 +1,8 @@
 //! Reads connection matrices of htsim (`connection_matrix.cpp`).
 //!
-//! A matrix is a header with counts, then connections (`SRC->DST key value …`), triggers and
-//! failures. A connection starts at a time or after a trigger. Other connections fire the trigger
-//! when they are sent or received.
+//! A matrix is a header with counts, then connections (`SRC->DST key value …`),
+//! triggers and failures. A connection starts at a time or after a trigger.
+//! Other connections fire the trigger when they are sent or received.
 
 mod trigger;
 
@@ -314,7 +314,7 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Turns connections into transfers. A connection with a trigger waits for those that fire it.
+    /// Turns connections into transfers. A connection waits for those that fire its trigger.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
             source.error(cause.to_string(), "correct the triggers")

@@ -157,8 +157,8 @@ fn comments_wildcards_and_cards_of_goal_are_read() {
 fn layers_become_computations_and_collectives() {
     let imported = text(LAYERS);
     let schedule = schedule(&imported);
-    // Two tensor groups of two ranks have 2·(2 − 1) steps each. Two data groups of two ranks have
-    // one step.
+    // Two tensor groups of two ranks have 2·(2 − 1) steps each.
+    // Two data groups of two ranks have one step.
     assert_eq!((imported.hosts, transfers(schedule).len()), (4, 2 * 4 + 2 * 2));
     assert!(says(&imported, "1 all_gather in data groups"));
     let data: Vec<_> = transfers(schedule)

@@ -1,5 +1,5 @@
-//! Tests refusals, which name file, line, column and advice. No size in a file decides an
-//! allocation.
+//! Tests refusals, which name file, line, column and advice.
+//! No size in a file decides an allocation.
 
 use crate::formats::{FAT_TREE, FLOWS, GOAL, LAYERS, MATRIX, TOPOLOGY, trace};
 use crate::support::{error, read, read_with};

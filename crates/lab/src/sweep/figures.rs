@@ -49,12 +49,12 @@ impl SweepPlan {
         Ok(requested(metrics, &compared)?.iter().map(table).collect::<Vec<_>>().join("\n"))
     }
 
-    /// Writes the requested figures into `folder` and returns the paths of the files. A figure has
-    /// 95 % confidence intervals if its points have several seeds.
+    /// Writes the requested figures into `folder` and returns the paths of the files.
+    /// A figure has 95 % confidence intervals if its points have several seeds.
     ///
     /// # Errors
-    /// If a metric or the name of a label is unknown, a result of a run cannot be read, or a file
-    /// cannot be written.
+    /// If a metric or the name of a label is unknown, a result of a run cannot be read,
+    /// or a file cannot be written.
     pub fn write_figures(&self, folder: &Path, wanted: &FigureRequest) -> Result<Vec<PathBuf>, PlanError> {
         let vary = &self.request.vary;
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
@@ -109,7 +109,7 @@ impl SweepPlan {
     }
 }
 
-/// Every metric of the first point.
+/// Every metric of the sweep's first point.
 fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
     let first = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
     first.iter().map(|row| &row.metric).collect()
@@ -127,7 +127,7 @@ fn requested<'a>(
     names.iter().map(|id| find(id, &all)).collect()
 }
 
-/// The metric with this name.
+/// Finds the metric with the name `id`.
 fn find<'a>(id: &str, all: &[&'a Metric]) -> Result<&'a Metric, PlanError> {
     all.iter().find(|metric| metric.id == id).copied().ok_or_else(|| {
         let message = format!("the sweep has no metric \"{id}\"");

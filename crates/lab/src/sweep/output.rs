@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Facts common to the reports of all points, and caveats to read before the numbers.
+/// Facts that the reports of all points share, and caveats to read before the numbers.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Facts about the runs: seeds, duration, version and so on. If a fact differs between points,
-    /// its text says so.
+    /// Facts about the runs: seeds, duration, version and so on.
+    /// If a fact differs between points, its text mentions this.
     pub facts: Vec<(String, String)>,
-    /// Caveats and the points that have them, one entry per kind. The text is that of the first
-    /// point with the caveat.
+    /// Caveats and the points that have them, one entry per kind.
+    /// The text is that of the first point with the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
@@ -70,11 +70,11 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
     }
 }
 
-/// Points with their comparisons.
+/// Points of a sweep with their comparisons.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
-/// Compares the policies at every point that has results, and collects the notes. On request,
-/// writes the report of every point.
+/// Compares the policies at every point that has results, and collects the notes.
+/// On request, writes the report of every point.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
@@ -101,8 +101,8 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// The comparisons with short labels for people, and the common parts of `policies` that these
-/// labels omit.
+/// The comparisons with short labels for people, and the common parts of `policies`
+/// that these labels omit.
 pub(super) fn shown<'a>(
     compared: &[(&'a Point, Comparison)],
     policies: &[String],
@@ -126,7 +126,7 @@ pub(super) fn shown<'a>(
 struct SweepFile<'a> {
     /// Always `bufferlab-sweep`.
     format: &'static str,
-    /// Version of the format: 1.
+    /// Version of the document's format: 1.
     format_version: u32,
     /// Name of the scenario.
     name: &'a str,

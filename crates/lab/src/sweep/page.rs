@@ -1,5 +1,5 @@
-//! Writes the page of a sweep: an explorer of all numbers, and fixed charts for readers without
-//! JavaScript.
+//! Writes the page of a sweep: an explorer of all numbers, and fixed charts for readers
+//! without JavaScript.
 
 use super::output::{Notes, headline_metrics};
 use super::{Point, Vary, spoken};
@@ -71,8 +71,8 @@ fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     }
 }
 
-/// Creates the explorer of every metric at every point. Metrics and policies that the first point
-/// lacks are listed last.
+/// Creates the explorer of every metric at every point.
+/// Metrics and policies that the first point lacks are listed last.
 fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
     let mut metrics: Vec<&Metric> = Vec::new();
     let mut schemes: Vec<String> = Vec::new();
@@ -135,8 +135,8 @@ fn combinations<'a>(compared: &'a [(&Point, Comparison)], first: usize) -> Vec<&
     all
 }
 
-/// Charts over the first key, one chart per headline metric and combination of the other keys. If
-/// values are not numbers, they have equal distances.
+/// Charts over the first key, one chart per headline metric and combination of the other keys.
+/// If values are not numbers, they have equal distances.
 pub(super) fn panels(
     axes: &[ExplorerAxis],
     vary: &[Vary],
@@ -225,7 +225,7 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
         let means = cells().filter_map(|cell| Some(cell.estimate?.mean));
         let range = means
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
-        // A heat map of equal values would show nothing.
+        // A heat map of equal values would show only one colour.
         if range.0 >= range.1 {
             continue;
         }

@@ -27,8 +27,8 @@ struct Compared {
 }
 
 impl SweepPlan {
-    /// Opens the last sweep of a folder, with no runs to execute, to make its pages and figures
-    /// again. `None` if the folder has no complete sweep.
+    /// Opens the last sweep of a folder, with no runs to execute, to make its pages
+    /// and figures again. `None` if the folder has no complete sweep.
     ///
     /// # Errors
     /// If the description of the sweep cannot be read or has changed.

@@ -116,7 +116,7 @@ impl Window {
     }
 }
 
-/// The contents of an ACK.
+/// The contents of an ACK that a flow received.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Ack {
     now: Time,
@@ -127,8 +127,8 @@ pub(crate) struct Ack {
     in_flight: u32,
     marked: bool,
     may_grow: bool,
-    /// Reports of the switches; empty, without an allocation, unless the control requests
-    /// telemetry.
+    /// Reports of the switches; empty, without an allocation, unless the control
+    /// requests telemetry.
     telemetry: Vec<HopReport>,
 }
 
@@ -184,21 +184,21 @@ impl Ack {
         self.next
     }
 
-    /// Segments in the network before the ACK arrived.
+    /// Number of segments in the network before the ACK arrived.
     #[getter]
     fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Whether the window may grow: no recovery or reduction is active, and the window limited the
-    /// sender.
+    /// Whether the window may grow: no recovery or reduction is active,
+    /// and the window limited the sender.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// Reports of the switches on the path, in the order of the path. Empty unless the class sets
-    /// `wants_telemetry`.
+    /// Reports of the switches on the path, in the order of the path.
+    /// Empty unless the class sets `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
         self.telemetry.iter().copied().map(Hop).collect()
@@ -238,7 +238,7 @@ impl Hop {
         self.0.sent_bytes
     }
 
-    /// Time of the report (ps).
+    /// Time at which the switch made the report (ps).
     #[getter]
     fn at_ps(&self) -> u64 {
         self.0.at.0

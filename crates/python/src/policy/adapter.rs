@@ -1,8 +1,8 @@
 //! Adapter that turns a Python object into a policy of the core.
 //!
-//! A hook that the class does not define is never called. The first failure is recorded with place
-//! and traceback, and every later verdict is a drop. The driver of the switch then ends the run
-//! ([`Policy::take_failure`]).
+//! A hook that the class does not define is never called.
+//! The first failure is recorded with place and traceback, and every later verdict is a drop.
+//! The driver of the switch then ends the run ([`Policy::take_failure`]).
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
@@ -120,8 +120,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls an optional method if the class defines it and no call has failed. Returns the result
-    /// of `call`.
+    /// Calls an optional method if the class defines it and no call has failed.
+    /// Returns the result of `call`.
     #[inline]
     fn call<R>(
         &self,

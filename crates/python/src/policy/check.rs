@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Fields of Python's `Check`: claim, number of scripts, result, reason, counterexample. The result
-/// is "holds", "not claimed" or "fails".
+/// Fields of Python's `Check`: claim, number of scripts, result, reason, counterexample.
+/// The result is "holds", "not claimed" or "fails".
 type PlainCheck = (String, u64, &'static str, String, Option<String>);
 
 /// Runs the conformance suite for the policy `name`. Returns every claim, and the report as text.

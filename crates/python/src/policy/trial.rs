@@ -7,16 +7,16 @@ use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Number of the switch's ports. The queues per port and the buffer (bytes) follow.
+/// Size of a trial's switch: number of ports, number of queues per port, and buffer (bytes).
 const PORTS: usize = 8;
 const QUEUES: usize = 2;
 const BUFFER: u64 = 200_000;
 /// Number of packet arrivals between checks for Ctrl-C.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Runs the policy `name` on `arrivals` packets. Returns a byte per arrival (0: stored; otherwise
-/// the number of the drop reason plus 1). Also returns the CPU time (s), including the work of the
-/// switch.
+/// Runs the policy `name` on `arrivals` packets.
+/// Returns a byte per arrival (0: stored; otherwise the number of the drop reason plus 1).
+/// Also returns the CPU time (s), including the work of the switch.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,
@@ -45,8 +45,8 @@ pub(crate) fn run_trial<'py>(
                 break;
             }
         }
-        // Half of the packets go to two of the ports, so only these two ports reach their
-        // thresholds.
+        // Half of the packets go to two of the ports, so only these two ports
+        // reach their thresholds.
         let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
         let (size, flow) = (64 + stream.below(1_437) as u32, stream.below(64) as u32);
         let (ingress_port, egress_port) = (stream.below(PORTS as u64) as u16, stream.below(ports) as u16);

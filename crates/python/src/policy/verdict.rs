@@ -23,26 +23,26 @@ pub(crate) struct Verdict(pub(super) core::Verdict);
 
 #[pymethods]
 impl Verdict {
-    /// Store the packet.
+    /// Verdict that stores the packet.
     #[classattr]
     const ADMIT: Self = Self(core::Verdict::Admit(Account::Shared));
-    /// Store the packet in the headroom of its ingress queue (lossless classes).
+    /// Verdict that stores the packet in the headroom of its ingress queue (lossless classes).
     #[classattr]
     const ADMIT_TO_HEADROOM: Self = Self(core::Verdict::Admit(Account::Headroom));
-    /// Drop the packet: its queue would exceed the threshold.
+    /// Verdict that drops the packet, because its queue would exceed the threshold.
     #[classattr]
     const DROP: Self = Self(core::Verdict::Drop(DropReason::OverThreshold));
-    /// Drop the packet: the buffer has no room.
+    /// Verdict that drops the packet, because the buffer has no room.
     #[classattr]
     const FULL: Self = Self(core::Verdict::Drop(DropReason::BufferFull));
 
-    /// Drop the packet because of `reason`, the name of the exceeded limit.
+    /// Verdict that drops the packet because of `reason`, the name of the exceeded limit.
     #[staticmethod]
     fn drop(py: Python<'_>, reason: &str) -> PyResult<Self> {
         Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
     }
 
-    /// First evict one stored packet from the "head" or "tail" of `queue`, then call `admit` again.
+    /// Evicts one stored packet from the "head" or "tail" of `queue`; then `admit` is called again.
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
     fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {

@@ -1,7 +1,7 @@
 //! The objects that a policy in Python reads: arrivals, departures, the buffer.
 //!
-//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call. After
-//! the call, [`Buffer`] raises an error.
+//! The buffer is not copied: the calling thread lends the buffer to [`Buffer`] for one call.
+//! After the call, [`Buffer`] raises an error.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -26,7 +26,7 @@ macro_rules! packet_class {
                 Err($crate::errors::not_pickled(py, stringify!($Class)))
             }
 
-            /// Time of the event (ps).
+            /// Time of the packet's arrival or departure (ps).
             #[getter]
             fn now_ps(&self) -> u64 {
                 self.0.now.0
@@ -38,13 +38,13 @@ macro_rules! packet_class {
                 self.0.queue.0
             }
 
-            /// Egress port of the queue.
+            /// Egress port of the packet.
             #[getter]
             fn port(&self) -> u16 {
                 self.0.port
             }
 
-            /// Priority: index of the queue at its port, from 0.
+            /// Priority of the packet: the index of its queue at the egress port, from 0.
             #[getter]
             fn priority(&self) -> u8 {
                 self.0.priority
@@ -80,8 +80,8 @@ packet_class! {
             self.0.ingress.0
         }
 
-        /// Number of stored packets evicted for this arrival so far. After each eviction, the
-        /// policy decides again.
+        /// Number of stored packets evicted for this arrival so far.
+        /// After each eviction, the policy decides again.
         #[getter]
         fn evictions(&self) -> u32 {
             self.0.evictions
@@ -157,8 +157,8 @@ packet_class! {
     }
 }
 
-/// The shared buffer as policies see it, without reserved buffer of queues and ports. Readable only
-/// during the call that received this object.
+/// The shared buffer as policies see it, without reserved buffer of queues and ports.
+/// Readable only during the call that received this object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
@@ -220,13 +220,13 @@ impl Buffer {
         read(core::Buffer::shared_free)
     }
 
-    /// Number of ports.
+    /// Number of the switch's ports.
     #[getter]
     fn ports(&self) -> PyResult<u16> {
         read(core::Buffer::ports)
     }
 
-    /// Queues per port.
+    /// Number of queues per port of the switch.
     #[getter]
     fn queues_per_port(&self) -> PyResult<u16> {
         read(core::Buffer::queues_per_port)
@@ -293,8 +293,8 @@ impl Buffer {
     }
 }
 
-/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places. So verdicts
-/// are equal on every platform.
+/// A factor, such as alpha, as switches compute it: fixed point with 32 binary places.
+/// So verdicts are equal on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);

@@ -1,4 +1,4 @@
-//! Changed files are detected, by every reader and by `inspect`.
+//! Tests that every reader and `inspect` detect changed files.
 
 use crate::folder::write;
 use bufferlab_metrics::FlowRow;
@@ -66,8 +66,8 @@ fn the_checksums_are_those_of_every_file_but_the_time() {
         "{text}"
     );
     assert!(text.contains("  manifest.json\n") && !text.contains("timing.json"), "{text}");
-    // Earlier versions stored no checksums. Their runs are readable, and the manifest is listed as
-    // unchecked.
+    // Earlier versions stored no checksums.
+    // Their runs are readable, and the manifest is listed as unchecked.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     let found = inspect(&dir).unwrap();
     assert_eq!((found.problems, found.unchecked), (vec![], vec![dir.join("manifest.json")]));
@@ -124,8 +124,8 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
     fs::remove_file(dir.join("manifest.json")).unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // If a foreign file is beside the tables, or a table is missing, the folder may belong to a
-    // user.
+    // If a foreign file is beside the tables, or a table is missing,
+    // the folder may belong to a user.
     fs::remove_file(dir.join("manifest.json")).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);
@@ -139,7 +139,7 @@ fn a_run_with_the_half_of_a_page_that_a_killed_command_left_is_replaced() {
     fs::write(dir.join(".report.html.2005-0.partial"), "half").unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // A partial file of an unknown name is a foreign file.
+    // A partial file whose name no run uses is a foreign file.
     fs::write(dir.join(".notes.txt.2005-0.partial"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);
     assert!(matches!(refused, Err(ResultsError::ForeignFolder { .. })), "{refused:?}");

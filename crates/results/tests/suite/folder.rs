@@ -1,5 +1,5 @@
-//! Guarantees of a result folder: it reads back as written, has reproducible bytes, appears all at
-//! once and never destroys foreign files.
+//! Tests the guarantees of a result folder: it reads back as written, has reproducible bytes,
+//! appears only when complete, and never destroys foreign files.
 
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
@@ -77,7 +77,7 @@ pub(crate) fn write(dir: &Path, seed: u64) -> PathBuf {
     writer.finish(&totals(), vec![caveat], Some(&timing)).unwrap()
 }
 
-/// Sorted names of everything in `dir`, hidden entries included.
+/// Sorted names of all entries of `dir`, including hidden entries.
 fn listing(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -336,7 +336,7 @@ fn reading_something_else_says_what_is_wrong() {
 
     let manifest = dir.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    // Another version would have its own checksums.
+    // A manifest of another version would have a different checksum.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     fs::write(&manifest, text.replace(r#""format_version": 2"#, r#""format_version": 99"#)).unwrap();
     assert!(matches!(RunResult::open(&dir).unwrap_err(), ResultsError::FormatVersion { found: 99, .. }));

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, one binary: a file per theme.
+//! The integration tests of this crate in one binary, with a file per theme.
 
 mod damage;
 mod folder;

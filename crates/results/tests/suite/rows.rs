@@ -1,5 +1,5 @@
-//! Rows of every table, generated from the column declarations, so that a new column needs no
-//! change.
+//! Rows of every table, generated from the column declarations,
+//! so that a new column needs no change.
 
 use bufferlab_metrics::{
     CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
@@ -9,13 +9,13 @@ use bufferlab_metrics::{
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
 
-/// Number of rows of a table. Flows exceed a batch, so that encoding and decoding also happen in
-/// the middle.
+/// Number of rows of a table.
+/// Flows exceed a batch, so that encoding and decoding also happen in the middle.
 pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
 
-/// Names that rows refer to.
+/// Names to which the rows of the tests refer.
 pub(crate) fn names() -> NameTables {
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
     NameTables {
@@ -25,13 +25,13 @@ pub(crate) fn names() -> NameTables {
     }
 }
 
-/// Generates [`count`] rows of a table. Cells differ by row and by column; optional cells are
-/// sometimes empty.
+/// Generates [`count`] rows of a table.
+/// Cells differ by row and by column; optional cells are sometimes empty.
 pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }
 
-/// Generates one row.
+/// Generates the row `number` of a table.
 pub(crate) fn row<R: Record>(number: u64) -> R {
     let mut cells = Filler { columns: R::COLUMNS, row: number, next: 0, text: String::new() };
     let row = R::read(&mut cells).expect("cells of the columns' own kinds");

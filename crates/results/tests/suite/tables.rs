@@ -1,4 +1,4 @@
-//! Every table reads back as it was written, cell by cell.
+//! Tests that every table reads back as it was written, cell by cell.
 
 use crate::folder::write;
 use crate::rows::{EachTable, count, for_each_table, row, rows};

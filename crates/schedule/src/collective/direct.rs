@@ -6,8 +6,8 @@ use crate::{NodeId, ScheduleError};
 
 /// Expands a collective by direct messages.
 ///
-/// * All-gather, reduce-scatter and all-to-all: every rank sends S/n bytes to each other rank at
-///   one time, first to the next position. So no two ranks send to one rank first.
+/// * All-gather, reduce-scatter and all-to-all: every rank sends S/n bytes to each other rank
+///   at one time, first to the next position. So no two ranks send to one rank first.
 /// * All-reduce: a direct reduce-scatter, then a direct all-gather by each rank with all parts.
 /// * Broadcast: the root sends S bytes to every other rank at one time.
 /// * Pipeline: the chain of [`ring::expand`].

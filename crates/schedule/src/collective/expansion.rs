@@ -40,8 +40,8 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Adds a transfer that waits until its sender has received all transfers in `after`. If
-    /// `after` is empty, the transfer waits for the sender's entry.
+    /// Adds a transfer that waits until its sender has received all transfers in `after`.
+    /// If `after` is empty, the transfer waits for the sender's entry.
     pub(super) fn send(&mut self, message: Message, after: &[NodeId]) -> Result<NodeId, ScheduleError> {
         let Message { from, to, bytes } = message;
         let (src, dst) = (self.group[from as usize], self.group[to as usize]);

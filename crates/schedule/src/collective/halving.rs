@@ -40,8 +40,8 @@ pub(super) fn expand(
 /// Adds exchanges between pairs of positions. In the first step, a message waits for its sender's
 /// list in `received`. In later steps, it waits for the message of the previous step.
 ///
-/// A message also waits until the sender's previous message has started. So it waits for all
-/// messages that the sender received before that start.
+/// A message also waits until the sender's previous message has started.
+/// So it waits for all messages that the sender received before that start.
 fn exchanges(
     expansion: &mut Expansion<'_>,
     n: u32,

@@ -8,11 +8,11 @@ use crate::{NodeId, ScheduleBuilder};
 /// * All-reduce: ring reduce-scatter of S inside each server. Then a ring all-reduce of S/m among
 ///   the ranks of equal position in their servers. Then a ring all-gather of S inside each server.
 /// * Reduce-scatter: inside each server (S), then between servers (S/m). All-gather: the reverse.
-/// * All-to-all: direct messages of S/m inside each server put all data for a position on the rank
-///   of that position. Then direct messages of S/N go between servers.
+/// * All-to-all: direct messages of S/m inside each server put all data for a position on the
+///   rank of that position. Then direct messages of S/N go between servers.
 /// * Broadcast: a chain over the first ranks of the servers, then a chain inside each server.
 ///
-/// A rank begins a phase when it has received everything of the previous phase.
+/// A rank begins a phase when it has received all data of the previous phase.
 pub(super) fn expand(
     builder: &mut ScheduleBuilder,
     collective: &Collective<'_>,

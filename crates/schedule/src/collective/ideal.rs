@@ -3,8 +3,8 @@
 use super::{Algorithm, Collective, Operation};
 use bufferlab_units::{BitRate, Time};
 
-/// An unloaded network that never blocks. Every rank sends and receives at `rate`. The last byte of
-/// a message arrives `latency` after it was sent. Reductions take no time.
+/// An unloaded network that never blocks. Every rank sends and receives at `rate`.
+/// The last byte of a message arrives `latency` after it was sent. Reductions take no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Time from the end of a transmission until the end of its reception.
@@ -22,8 +22,8 @@ pub struct Networks {
     pub across: Network,
 }
 
-/// Returns the time of `collective` on an unloaded network, from the start of all ranks to the last
-/// reception. `None` if the collective is refused, or if no closed form is known.
+/// Returns the time of `collective` on an unloaded network, from the start of all ranks to the
+/// last reception. `None` if the collective is refused, or if no closed form is known.
 ///
 /// With x(b) = b/rate, L = latency, s = S/n, k = chunks × channels, and h = S/k:
 ///
@@ -41,12 +41,12 @@ pub struct Networks {
 /// | double binary tree, n = 2^d, k = 1 | as tree, with S/2 for S |
 /// | hierarchical | the sum of its phases |
 ///
-/// *Ring*: a lane follows its predecessor after q, and its own previous step after q + L. The
-/// larger of these two sums determines each step.
+/// *Ring*: a lane follows its predecessor after q, and its own previous step after q +
+/// L. The larger of these two sums determines each step.
 ///
-/// *Tree*: a node with two children receives, or sends, two messages one after the other. The
-/// slower message determines the time. The root has one child. So c is 1 for n = 2, and 2
-/// otherwise.
+/// *Tree*: a node with two children receives, or sends, two messages one after the other.
+/// The slower message determines the time. The root has one child.
+/// So c is 1 for n = 2, and 2 otherwise.
 ///
 /// These closed forms are exact if n, chunks and channels divide S.
 #[must_use]

@@ -6,9 +6,9 @@ use crate::{Condition, NodeId, ScheduleError};
 
 /// Expands a collective on a ring.
 ///
-/// * All-reduce: 2(n − 1) steps. In each step, every rank sends S/n bytes to the next rank: first
-///   partial sums, then results. A message waits for the message that its sender received one step
-///   earlier.
+/// * All-reduce: 2(n − 1) steps. In each step, every rank sends S/n bytes to the next rank:
+///   first partial sums, then results.
+///   A message waits for the message that its sender received one step earlier.
 /// * All-gather and reduce-scatter: n − 1 steps like those of the all-reduce.
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
@@ -42,8 +42,8 @@ fn steps(
             let mut received = vec![NodeId(0); n as usize];
             for from in 0..n {
                 let to = if is_backwards { (from + n - 1) % n } else { (from + 1) % n };
-                // A rank passes on the segment that it received. The number of this segment falls
-                // by one per step along the ring.
+                // A rank passes on the segment that it received.
+                // The number of this segment falls by one per step along the ring.
                 let segment = (from + 2 * n - step % n) % n;
                 let message = Message { from, to, bytes: part(part(bytes, n, segment), lanes, lane) };
                 let after = previous[lane as usize].get(from as usize).copied();

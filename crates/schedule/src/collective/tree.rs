@@ -17,9 +17,9 @@ struct Tree {
 impl Tree {
     /// Creates NCCL's binary tree with root 0. `position` renames the nodes of the tree.
     ///
-    /// The lowest set bit of a node is the node's height: odd nodes are leaves. The parent of a
-    /// node is one bit higher. If n is a power of two, the tree below the root's only child is
-    /// complete.
+    /// The lowest set bit of a node is the node's height: odd nodes are leaves.
+    /// The parent of a node is one bit higher.
+    /// If n is a power of two, the tree below the root's only child is complete.
     fn new(n: u32, position: impl Fn(u32) -> u32) -> Self {
         let mut parent = vec![None; n as usize];
         let mut children = vec![Vec::new(); n as usize];
@@ -30,8 +30,8 @@ impl Tree {
             parent[position(node) as usize] = Some(position(above));
             children[position(above) as usize].push(position(node));
         }
-        // Sort the children in both trees. Then no rank receives as a node of one tree while it
-        // receives as a leaf of the other tree.
+        // Sort the children in both trees. Then no rank receives as a node of one tree
+        // while it receives as a leaf of the other tree.
         children.iter_mut().for_each(|list: &mut Vec<u32>| list.sort_unstable());
         let mut order = vec![position(0)];
         let mut at = 0;

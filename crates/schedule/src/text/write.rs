@@ -5,8 +5,8 @@ use crate::{Condition, Edge, Schedule, Transfer, Work};
 use bufferlab_units::Time;
 use std::io::{self, Write};
 
-/// Writes `schedule` to `out` in the format of [`crate::parse_schedule`]. Equal schedules give
-/// equal bytes.
+/// Writes `schedule` to `out` in the format of [`crate::parse_schedule`].
+/// Equal schedules give equal bytes.
 ///
 /// # Errors
 /// Returns the errors of writing to `out`.

@@ -30,8 +30,8 @@ fn group(n: u32) -> Vec<u32> {
     (0..n).collect()
 }
 
-/// Numbers of ranks per server for a group. The hierarchical algorithm uses all divisors other than
-/// 1 and n.
+/// Numbers of ranks per server for a group.
+/// The hierarchical algorithm uses all divisors other than 1 and n.
 fn servers(algorithm: Algorithm, n: u32) -> Vec<u32> {
     let divisors = (2..n).filter(|size| n.is_multiple_of(*size));
     if algorithm == Algorithm::Hierarchical { divisors.collect() } else { vec![1] }

@@ -1,9 +1,9 @@
-//! Executes a schedule independently of the simulator: list scheduling on an unloaded network that
-//! never blocks.
+//! Executes a schedule independently of the simulator: list scheduling on an unloaded network
+//! that never blocks.
 //!
-//! Every rank sends its transfers one at a time, in the order in which they become ready. The rank
-//! receives transfers one at a time, in the order of their first bytes. A rank has one network card
-//! inside its server, and one between servers.
+//! Every rank sends its transfers one at a time, in the order in which they become ready.
+//! The rank receives transfers one at a time, in the order of their first bytes.
+//! A rank has one network card inside its server, and one between servers.
 
 use bufferlab_schedule::{Condition, Network, Networks, NodeId, Schedule, Transfer, Work};
 use bufferlab_units::Time;

@@ -4,8 +4,8 @@ use bufferlab_core::{Ecn, Header};
 use bufferlab_dataplane::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
-/// Draws `count` arrivals at the ports of `file` with `seed`. In periods of overload, several ports
-/// send to one port. In the periods between, queues drain.
+/// Draws `count` arrivals at the ports of `file` with `seed`.
+/// In periods of overload, several ports send to one port. In the periods between, queues drain.
 ///
 /// # Panics
 /// If the switch has fewer than two ports.
@@ -34,8 +34,8 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
         let frame = [60, 1_514, 1_514, 60 + random.below(1_455)][random.below(4) as usize];
         let flow = random.below(FLOWS);
         arrivals.push(Incoming {
-            // Times are whole nanoseconds, like the kernel's time stamps. The driver makes equal
-            // times distinct.
+            // Times are whole nanoseconds, like the kernel's time stamps.
+            // The driver makes equal times distinct.
             at: Time::from_ns(at_ns as u64),
             header: Header {
                 size: frame as u32 + file.forwarding.overhead_bytes,

@@ -13,8 +13,8 @@ type Losses = BTreeMap<(u16, u8, &'static str), u64>;
 /// Answer of the simulator about one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Answer {
-    /// Time from the sending by the host to the last bit at the receiver (ns); `None` if the packet
-    /// was lost.
+    /// Time from the sending by the host to the last bit at the receiver (ns);
+    /// `None` if the packet was lost.
     took_ns: Option<u64>,
     marked: bool,
     /// Whether the simulator wrote a table row for the packet.
@@ -33,8 +33,8 @@ impl Answers {
         Self { packets: vec![Answer::default(); packets], losses: Losses::new() }
     }
 
-    /// Records a flow of the simulator. Flows are numbered by their starts, in the order of
-    /// arrivals.
+    /// Records a flow of the simulator.
+    /// Flows are numbered by their starts, in the order of arrivals.
     pub(crate) fn note_flow(&mut self, row: &FlowRow) {
         let answer = &mut self.packets[row.flow_id as usize];
         *answer = Answer { took_ns: row.fct_ns, marked: row.marked_packets > 0, known: true };
@@ -137,8 +137,8 @@ impl Comparison {
         }
     }
 
-    /// Compares all answers. `expected` gives the transit time of a packet that departs at an
-    /// instant.
+    /// Compares all answers of switch and simulator.
+    /// `expected` gives the transit time of a packet that departs at an instant.
     pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
         let mut losses = Losses::new();
         for (index, answer) in answers.packets.iter().enumerate() {

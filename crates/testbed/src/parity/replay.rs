@@ -32,8 +32,8 @@ pub enum ParityError {
     SharedInstant(Time),
 }
 
-/// Rate of the hosts' links. Packets reach the switch within a nanosecond, and two packets of a
-/// host are never sent within less time.
+/// Rate of the hosts' links. Packets reach the switch within a nanosecond,
+/// and two packets of a host are never sent within less time.
 const UPLINK: BitRate = BitRate(100_000_000_000_000);
 
 /// Passes `arrivals` (sorted by time) to the switch of `file` and records its answers.
@@ -79,8 +79,8 @@ impl PacketEvents for Rows {
     }
 }
 
-/// Replays the arrivals of `rows` (sorted by time) in the simulator. Compares the simulator's
-/// answers with the answers in the rows.
+/// Replays the arrivals of `rows` (sorted by time) in the simulator.
+/// Compares the simulator's answers with the answers in the rows.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -88,8 +88,8 @@ pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, Parity
     verify_until(file, rows, Time::MAX)
 }
 
-/// Replays the arrivals of `rows` (sorted by time), which are complete before `until`. Compares
-/// only decisions before `until`, which a missing later packet cannot have influenced.
+/// Replays the arrivals of `rows` (sorted by time), which are complete before `until`.
+/// Compares only decisions before `until`, which a missing later packet cannot have influenced.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.
@@ -163,8 +163,8 @@ fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.header.size)) - delay
 }
 
-/// Creates a scenario from the record. The hosts' links are so fast that packets reach the switch
-/// at the recorded time.
+/// Creates a scenario from the record.
+/// The hosts' links are so fast that packets reach the switch at the recorded time.
 fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let mut scenario = file.scenario.clone();
     for link in &mut scenario.topology.links {

@@ -1,5 +1,5 @@
-//! Carries unlimited flows with iperf3: a server for one test at the receiver, a client at the
-//! sender.
+//! Carries unlimited flows with iperf3: a server for one test at the receiver,
+//! a client at the sender.
 //!
 //! The program iperf3 counts the bytes that its receiver has read, by interval. The switch knows
 //! the start of a flow: the first frame of the connection that is longer than iperf3's cookie.
@@ -30,8 +30,8 @@ const FIRST_PORT: u16 = 5_201;
 const FIRST_OWN_PORT: u16 = 20_001;
 /// Smallest and largest report interval of iperf3 (s).
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// Size on the wire of the frame with the cookie, which opens a test's connection: 37 B of cookie,
-/// headers of 66 B, and 24 B around the frame.
+/// Size on the wire of the frame with the cookie, which opens a test's connection:
+/// 37 B of cookie, headers of 66 B, and 24 B around the frame.
 const COOKIE_FRAME: u32 = 127;
 
 /// Measurement of a flow by iperf3 at the receiver.
@@ -44,14 +44,14 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// End of the last interval (s since the flow's start), and number of bytes received until
-    /// then.
+    /// End of the last interval (s since the flow's start), and number of bytes
+    /// received until then.
     pub(crate) fn end(&self) -> (f64, u64) {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
 
-    /// Number of bytes received `at` seconds after the flow's start, interpolated linearly between
-    /// ends of intervals.
+    /// Number of bytes received `at` seconds after the flow's start,
+    /// interpolated linearly between ends of intervals.
     fn at(&self, at: f64) -> u64 {
         let next = self.arrived.partition_point(|(end, _)| *end < at);
         let (from, had) = next.checked_sub(1).map_or((0.0, 0), |last| self.arrived[last]);
@@ -124,8 +124,8 @@ impl Flow {
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
-        // The program iperf3 accepts only whole seconds. For other durations, a signal ends the
-        // test.
+        // The program iperf3 accepts only whole seconds.
+        // For other durations, a signal ends the test.
         let seconds = left.as_secs_f64().ceil().max(1.0);
         self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
         let args = words(&format!(
@@ -234,8 +234,8 @@ impl Report {
     }
 }
 
-/// Sets the starts of iperf3's flows from the switch's record. Relative to a flow's start, sets its
-/// end, and its samples at every `interval`.
+/// Sets the starts of iperf3's flows from the switch's record.
+/// Relative to a flow's start, sets its end, and its samples at every `interval`.
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];

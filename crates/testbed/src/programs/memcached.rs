@@ -1,9 +1,9 @@
 //! The memcached server of a host, and clients that query it over persistent connections.
 //!
-//! The client sets the code point before it connects, and the server's kernel reflects the code
-//! point (`tcp_reflect_tos`). So an unmodified memcached answers with the priority of its
-//! transport. After the connection is open, the client's packets have the priority of control
-//! packets. These packets are requests and acknowledgements.
+//! The client sets the code point before it connects, and the server's kernel
+//! reflects the code point (`tcp_reflect_tos`). So an unmodified memcached answers
+//! with the priority of its transport. After the connection is open, the client's packets have
+//! the priority of control packets. These packets are requests and acknowledgements.
 //!
 //! Memcached does not choose a congestion control. The server uses the control of its route to the
 //! client at the time at which it accepts the connection. The network's default cannot be used,
@@ -124,8 +124,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // Other connections to the client, such as iperf3's, choose their congestion controls. A
-        // route would override this choice.
+        // Other connections to the client, such as iperf3's, choose their congestion controls.
+        // A route would override this choice.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));

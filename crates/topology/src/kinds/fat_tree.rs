@@ -22,8 +22,8 @@ const PARAMS: &[ParamInfo] = &[
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of every link, one way."),
 ];
 
-/// Builds the fat tree. Aggregation switch j of every pod has cables to cores j·k/2 … (j+1)·k/2 −
-/// 1. The order of switches is: edges pod by pod, aggregations pod by pod, cores.
+/// Builds the fat tree. Aggregation switch j of every pod has cables to cores j·k/2 … (j+1)·k/2
+/// − 1. The order of switches is: edges pod by pod, aggregations pod by pod, cores.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (k, rate, delay) = (params.small_count("k"), params.rate("rate"), params.time("delay"));
     if !k.is_multiple_of(2) {

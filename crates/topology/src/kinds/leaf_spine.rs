@@ -43,13 +43,13 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Maximum number of hosts and of cables of the fabric. A larger fabric would not fit a machine's
-/// memory, and is probably a typing error.
+/// Maximum number of hosts and of cables of the fabric.
+/// A larger fabric would not fit a machine's memory, and is probably a typing error.
 pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
-/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`. The ports of a leaf are its hosts,
-/// then the cables of spine 0, of spine 1 … The ports of a spine are the cables of leaf 0, of leaf
-/// 1 … The leaves are the first switches.
+/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`.
+/// The ports of a leaf are its hosts, then the cables of spine 0, of spine 1 … The ports of a
+/// spine are the cables of leaf 0, of leaf 1 … The leaves are the first switches.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (leaves, spines) = (params.small_count("leaves"), params.small_count("spines"));
     let (per_leaf, per_pair) = (params.small_count("hosts_per_leaf"), params.small_count("links_per_pair"));

@@ -31,8 +31,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
         let Some(port) = row.port else { return Ok(()) };
         let data = frame(row, marked.is_some());
         let packet = Frame {
-            // The interface is the ingress port for an arrival, and the egress port for a
-            // departure.
+            // The interface is the ingress port for an arrival, and the egress
+            // port for a departure.
             interface: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
             at_ns: row.time_ps / 1_000,
             original_bytes: row.size_bytes,
@@ -61,8 +61,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Flow, number and kind of a packet.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Collects the marks of packets. The row of a mark follows the row of its packet's arrival or
-/// departure, so each row waits for the next row.
+/// Collects the marks of packets. The row of a mark follows the row of its packet's arrival
+/// or departure, so each row waits for the next row.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,
@@ -71,8 +71,8 @@ struct Marks {
 }
 
 impl Marks {
-    /// Adds a row that is not a mark. Returns the previous row, and the reason of its packet's
-    /// mark, if any.
+    /// Adds a row that is not a mark.
+    /// Returns the previous row, and the reason of its packet's mark, if any.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
         let reason = if row.event.leaves() { self.stored.remove(&key) } else { None };

@@ -1,8 +1,8 @@
 //! Writes Chrome's trace event format as JSON, which the document "Trace Event Format" describes.
 //! Perfetto's viewer and its trace processor read this format.
 //!
-//! In the trace, the switch is a process and each port is a thread. Times are microseconds with six
-//! decimals, which are picoseconds.
+//! In the trace, the switch is a process and each port is a thread.
+//! Times are microseconds with six decimals, which are picoseconds.
 
 use super::each;
 use crate::ViewError;
@@ -41,8 +41,8 @@ fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
     let ts = micros(row.time_ps);
     let counter = |name: &str, bytes: u64| json!({ "ph": "C", "pid": 1, "ts": ts, "name": name, "args": { "bytes": bytes } });
     let Some(port) = row.port.filter(|_| !row.event.is_pause()) else {
-        // Slices of one ingress queue do not overlap, but slices of two ingress queues may, so
-        // slices are asynchronous.
+        // Slices of one ingress queue do not overlap, but slices of two ingress queues may,
+        // so slices are asynchronous.
         let ph = if row.event == PacketEvent::Paused { "b" } else { "e" };
         let name = format!("pause at port {} priority {}", row.ingress_port, row.priority);
         let id = u32::from(row.ingress_port) * 256 + u32::from(row.priority);

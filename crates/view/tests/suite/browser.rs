@@ -82,8 +82,8 @@ impl Browser {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// Sends a command and returns its result or Chromium's error. A page from which the browser is
-    /// navigating away does not answer.
+    /// Sends a command and returns its result or Chromium's error.
+    /// A page from which the browser is navigating away does not answer.
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": params });
@@ -167,8 +167,8 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
-    /// Saves a screenshot of the whole page in the folder `PICTURES`, for people to check. Does
-    /// nothing if the environment variable is not set.
+    /// Saves a screenshot of the whole page in the folder `PICTURES`, for people to check.
+    /// Does nothing if the environment variable is not set.
     pub(crate) fn picture(&mut self, name: &str) {
         let Ok(folder) = std::env::var("PICTURES") else { return };
         let params = json!({ "format": "png", "captureBeyondViewport": true });
@@ -196,8 +196,8 @@ impl Browser {
         self.mouse("mouseReleased", to, false);
     }
 
-    /// The position in the window of the first element that matches a selector: left, top, width,
-    /// height.
+    /// The position in the window of the first element that matches a selector:
+    /// left, top, width, height.
     pub(crate) fn place(&mut self, selector: &str) -> [f64; 4] {
         let quoted = serde_json::to_string(selector).expect("JSON");
         let place = self.eval(&format!(

@@ -193,8 +193,8 @@ fn a_queue_is_shown_with_its_own_limit() {
     assert_clean(&browser);
 }
 
-/// One click on `Why?` explains the loss of a query. The run's tables prove that the lost packet
-/// belongs to the query.
+/// One click on `Why?` explains the loss of a query.
+/// The run's tables prove that the lost packet belongs to the query.
 #[test]
 fn why_a_querys_packet_was_lost_is_one_click_away() {
     let Some(mut browser) = Browser::start() else { return };
@@ -316,8 +316,8 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
-/// Addresses of two pages: the view of a run with packets, and the playground. The run's folder
-/// must exist while the pages are used.
+/// Addresses of two pages: the view of a run with packets, and the playground.
+/// The run's folder must exist while the pages are used.
 fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
     let folder = folder();
     let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);

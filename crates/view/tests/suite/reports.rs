@@ -1,5 +1,5 @@
-//! Tests pages of reports in a browser. Every control changes the shown text, the address keeps the
-//! choices, and the console has no errors.
+//! Tests pages of reports in a browser. Every control changes the shown text,
+//! the address keeps the choices, and the console has no errors.
 
 use crate::browser::Browser;
 use crate::pages::assert_clean;
@@ -134,13 +134,13 @@ title = "query completion time (ms)"
 metric = "qct"
 "#;
 
-/// Condition that the explorer has drawn, and that the script for the buttons of charts has run. A
-/// text that is read earlier lacks the buttons' labels.
+/// Condition that the explorer has drawn, and that the script for the buttons of charts has run.
+/// A text that is read earlier lacks the buttons' labels.
 const EXPLORED: &str =
     "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
 
-/// Sets every control of the explorer to each of its values in turn, and back. Each change must
-/// change the shown text. Returns the number of changes.
+/// Sets every control of the explorer to each of its values in turn, and back.
+/// Each change must change the shown text. Returns the number of changes.
 fn turn_every_control(browser: &mut Browser) -> usize {
     const CONTROLS: &str = "[...document.querySelectorAll('#explorer form select, #explorer form input')]";
     let count = browser.eval(&format!("{CONTROLS}.length")).as_u64().unwrap_or_default();
@@ -198,8 +198,8 @@ fn assert_address_keeps_it(browser: &mut Browser) {
     assert_eq!(browser.text(SAYS), says, "{address}");
 }
 
-/// Checks that every button for saving a chart creates a file, and that the page fits the screen of
-/// a phone.
+/// Checks that every button for saving a chart creates a file, and
+/// that the page fits the screen of a phone.
 fn assert_saves_and_fits(browser: &mut Browser, url: &str) {
     browser.eval(
         "window.saved = []; HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }",

@@ -67,8 +67,8 @@ fn a_capture_is_read_by_the_programs_of_wireshark() {
     assert!(comments.lines().all(|line| line.contains("at queue ")));
 }
 
-/// Compares rows of the packet table with frames of the capture. Frames of packets mention their
-/// marks, and marks have no separate frames.
+/// Compares rows of the packet table with frames of the capture.
+/// Frames of packets mention their marks, and marks have no separate frames.
 #[test]
 fn a_marked_packet_carries_its_mark_when_it_leaves() {
     let folder = folder();

@@ -236,8 +236,8 @@ impl Bench {
         fs::write(path, text)
     }
 
-    /// Path of the results folder. The path has no links, because paths of calls are compared with
-    /// it.
+    /// Path of the results folder.
+    /// The path has no links, because paths of calls are compared with it.
     pub(super) fn out(&self) -> PathBuf {
         let folder = fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned());
         folder.join(OUT)

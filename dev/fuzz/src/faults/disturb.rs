@@ -78,8 +78,8 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must succeed despite the disturbance: short and interrupted calls must
-    /// not affect it.
+    /// Whether the command must succeed despite the disturbance: short
+    /// and interrupted calls must not affect it.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
@@ -150,8 +150,8 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // The duration of the undisturbed command is the scale: a later kill would have no
-            // effect.
+            // The duration of the undisturbed command is the scale: a later kill
+            // would have no effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;
             drop(whole);
@@ -196,8 +196,8 @@ fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>
 
 type Wrong = (&'static str, String);
 
-/// Checks the exit status and the files of a disturbed command, then repeats the command without
-/// the disturbance.
+/// Checks the exit status and the files of a disturbed command,
+/// then repeats the command without the disturbance.
 fn wrong(
     program: &Path,
     bench: &Bench,
@@ -260,8 +260,8 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
 }
 
-/// Finds a visible file that is neither the earlier nor the new file. Summaries may cover only the
-/// complete runs, but must not be truncated.
+/// Finds a visible file that is neither the earlier nor the new file.
+/// Summaries may cover only the complete runs, but must not be truncated.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
         |name: &str, content: &Vec<u8>| [before, whole].iter().any(|files| files.get(name) == Some(content));
@@ -273,16 +273,16 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarises runs. Such a file is outside a run, or it is the page of a run, which
-/// can be recreated from the tables.
+/// Whether a file summarises runs. Such a file is outside a run, or it is the page of a run,
+/// which can be recreated from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
 }
 
-/// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
-/// newer than in both results. Its checksum may be missing, but never wrong. `folder` is empty or
-/// ends with a slash.
+/// Whether every line of `SHA256SUMS` is the checksum of an existing file.
+/// A page or a table may be newer than in both results.
+/// Its checksum may be missing, but never wrong. `folder` is empty or ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -329,8 +329,8 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// Finds the first file that differs from the undisturbed result. Hidden files count only if
-/// `exact`.
+/// Finds the first file that differs from the undisturbed result.
+/// Hidden files count only if `exact`.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =

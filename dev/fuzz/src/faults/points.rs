@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 /// Source code of the library that makes calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
-/// interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
+/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call.
+/// Signals interrupt only slow calls (EINTR), so opening and renaming files never fail with EINTR.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -29,7 +29,6 @@ const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
 /// Range of address spaces for commands (MiB), from too little for loading the program to enough.
-/// The step follows.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Number of moments at which each command is killed.
@@ -102,8 +101,8 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
     Ok(all)
 }
 
-/// Whether the system can load the program into this address space (MiB). Otherwise the system ends
-/// the process, and the program cannot be tested.
+/// Whether the system can load the program into this address space (MiB).
+/// Otherwise the system ends the process, and the program cannot be tested.
 fn is_loaded(program: &Path, mib: u64) -> bool {
     let mut command = limited(program, mib);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

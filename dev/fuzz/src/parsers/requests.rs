@@ -113,8 +113,8 @@ pub(super) fn answers() -> Vec<Vec<u8>> {
     vec![script.join("\u{1e}").into_bytes()]
 }
 
-/// Reads the databases of a Redis server that sends these answers. The server closes the connection
-/// after the last answer.
+/// Reads the databases of a Redis server that sends these answers.
+/// The server closes the connection after the last answer.
 pub(super) fn redis(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let script: Vec<_> = input.split(|byte| *byte == NEXT).rev().map(<[u8]>::to_vec).collect();
     let redis = match &mut desk.servers.redis {

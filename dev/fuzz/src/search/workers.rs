@@ -42,8 +42,8 @@ impl Worker {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether the case takes too long. If CPU time is known, waiting on a busy machine does not
-    /// count.
+    /// Whether the case takes too long.
+    /// If CPU time is known, waiting on a busy machine does not count.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));

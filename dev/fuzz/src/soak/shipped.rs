@@ -13,8 +13,8 @@ const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
 /// Divisors of a scenario's duration, tried until a part fits into the budget.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
-/// Checks the scenarios of a folder until the time runs out. The seed selects the first scenario,
-/// which is always checked.
+/// Checks the scenarios of a folder until the time runs out.
+/// The seed selects the first scenario, which is always checked.
 pub(super) fn run(folder: &Path, seed: u64, time: Duration) -> io::Result<Report> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));

@@ -31,8 +31,8 @@ fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Overloads port 2 until the switch is killed. Writes the switch's record into `folder`, with a
-/// mark every 5 ms.
+/// Overloads port 2 until the switch is killed.
+/// Writes the switch's record into `folder`, with a mark every 5 ms.
 fn killed(file: &SwitchFile, folder: &Path) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("writable");
     let mut pipeline = Pipeline::new(file, Some(record)).expect("the policy fits");
@@ -85,8 +85,8 @@ fn what_is_compared_of_a_record_that_is_cut_anywhere_never_differs() {
             largest = largest.max(found.compared);
         }
         assert!(naive > 0, "{rest}: no packet that is missing mattered");
-        // Most packets of each record must be compared. Otherwise the limit is never reached and
-        // this test checks nothing.
+        // Most packets of each record must be compared.
+        // Otherwise the limit is never reached and this test has no effect.
         assert!(largest > 2_000 && compared > 20_000, "{rest}: {largest}, {compared}");
     }
 }
