@@ -776,8 +776,8 @@ pub(crate) struct ViewArgs {
     /// Show this switch [default: the first switch with records]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Write the page into this file instead of serving it. The file has samples of the whole run,
-    /// and every packet around the first losses
+    /// Write the page into this file instead of serving it. The saved page has samples of the whole
+    /// run, and every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
