@@ -108,7 +108,7 @@ pub fn run(runs: u32) -> Result<(), String> {
 fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> String {
     format!(
         "# Benchmark\n\n\
-         Written by `cargo xtask bench`; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). Medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
+         Written by `cargo xtask bench`; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). The table has medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
          The unit is the packet-hop ([performance](performance.md)). Rates on one thread are per second of CPU time, rates on two threads per second of wall-clock time. A run that cannot be divided is shown on one thread twice. Instructions per packet-hop\n\
          are recorded apart ([`xtask/instructions.csv`](../../xtask/instructions.csv)), because they do not depend on the machine.\n\n\
          | run | hosts | threads | packet-hops | M packet-hops per second | fastest | built in (s) | resident (MB) |\n|---|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n\

@@ -77,7 +77,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Write a scenario from the files of another simulator: htsim, GOAL, Chakra, AICB, HPCC. Print
-    /// what was understood, ignored and assumed
+    /// the parts that were read, ignored and assumed
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Write report.html for a folder of results
@@ -145,28 +145,28 @@ pub(crate) enum NewCommand {
     /// Write NAME.toml: a scenario that runs, with a comment for each block
     #[command(after_help = examples::NEW_SCENARIO)]
     Scenario {
-        /// Name of the scenario, or a path that ends in it
+        /// Name of the scenario, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
         /// Network of the scenario
         #[arg(long, value_enum, default_value = "single_switch")]
         topology: NewTopology,
     },
-    /// Write a folder with a scenario and an experiment on it, as `reproduce --registry` reads it
+    /// Write a folder with a scenario and its experiment, for `reproduce --registry`
     #[command(after_help = examples::NEW_STUDY)]
     Study {
-        /// Name of the study, or a path that ends in it
+        /// Name of the study, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
     },
     /// Write the crate of a policy in Rust: the policy, its test, and a program with all commands
     #[command(after_help = examples::NEW_POLICY)]
     Policy {
-        /// Name of the policy, or a path that ends in it
+        /// Name of the policy, or a path whose last part is the name
         #[arg(value_parser = new_item)]
         name: PathBuf,
-        /// Checkout of bufferlab to build on [default: the one of this program, or around the
-        /// current folder]
+        /// Checkout of bufferlab to build on [default: the checkout of this program, or the
+        /// checkout around the current folder]
         #[arg(long, value_name = "FOLDER")]
         checkout: Option<PathBuf>,
     },
@@ -212,13 +212,13 @@ pub(crate) struct ImportArgs {
     /// Overwrite files of an earlier import [default: refuse]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Print what the files have and write nothing
+    /// Print the content of the files and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Read `start` of connection matrices in this unit; files before November 2023 use `us`
     #[arg(long, value_name = "UNIT", default_value = "ps", value_enum)]
     pub(crate) start_unit: StartUnit,
-    /// Execute collectives that a file only names by this algorithm
+    /// Execute collectives by this algorithm if a file gives only their names
     #[arg(long, value_name = "NAME", default_value = "ring", value_parser = collective_algorithm())]
     pub(crate) algorithm: Algorithm,
     /// Set the number of ranks per server, for the hierarchical algorithm
@@ -278,12 +278,12 @@ pub(crate) enum TestbedCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Run a scenario with real hosts and in the simulator, and write one report about both. `demo`
-    /// is an incast under DT and under LossPass
+    /// Run a scenario with real hosts and in the simulator, and write one report that compares
+    /// them. `demo` is an incast under DT and LossPass
     #[command(after_help = examples::TESTBED_RUN)]
     Run(TestbedRunArgs),
-    /// Build the hosts, links and switch of a scenario and open a shell among them. The testbed
-    /// ends with the shell
+    /// Build the hosts, links and switch of a scenario and open a shell inside the testbed. The
+    /// testbed ends with the shell
     #[command(after_help = examples::TESTBED_UP)]
     Up(TestbedUpArgs),
     /// Repeat the papers' experiments with real packets and in the simulator
@@ -302,7 +302,7 @@ pub(crate) enum TestbedCommand {
 pub(crate) struct TestbedShellArgs {
     /// Host (`h0`), or `switch`
     pub(crate) host: String,
-    /// Choose a testbed by its process ID [default: the only one]
+    /// Choose a testbed by its process ID [default: the only running testbed]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) testbed: Option<i32>,
     /// Command to run instead of a shell [default: $SHELL]
@@ -334,8 +334,8 @@ pub(crate) struct TestbedPolicies(pub(crate) Vec<&'static PolicyInfo>);
 pub(crate) struct TestbedRunArgs {
     /// Scenario file with one switch, or `demo`
     pub(crate) scenario: PathBuf,
-    /// Run these policies one after the other, the baseline first [default: the scenario's own
-    /// policy, with its parameters]
+    /// Run these policies one after the other, the baseline first [default: the scenario's policy,
+    /// with its parameters]
     #[arg(long, value_name = "NAMES", num_args = 1.., ignore_case = true, value_parser = policies_parser())]
     pub(crate) policies: Vec<TestbedPolicies>,
     /// Repeat the run with the seeds from 1 to COUNT [default: once, with the scenario's seed]
@@ -383,7 +383,8 @@ pub(crate) struct TestbedReproduceArgs {
     /// Write the results into this folder, and reuse its finished runs
     #[arg(long, value_name = "FOLDER", default_value = "results/real-packets")]
     pub(crate) out: PathBuf,
-    /// Record the verdicts in this table, and the values beside it [default: no record]
+    /// Record the verdicts in this table, and the values in the folder of the table [default: no
+    /// record]
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
     /// Set the date of the record, such as 2026-11-22
@@ -404,7 +405,7 @@ pub(crate) struct TestbedUpArgs {
     pub(crate) overrides: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
-    /// Keep all cores awake with a thread of class SCHED_IDLE on each, as `testbed run` does
+    /// Keep all cores awake with a thread of class SCHED_IDLE per core, as `testbed run` does
     #[arg(long)]
     pub(crate) keep_awake: bool,
     /// Command to run instead of a shell [default: $SHELL]
@@ -436,7 +437,7 @@ pub(crate) struct SwitchArgs {
     /// Run without real-time priority [default: request SCHED_FIFO]
     #[arg(long)]
     pub(crate) no_real_time: bool,
-    /// Keep all cores awake with a thread of class SCHED_IDLE on each: sleeping cores wake late
+    /// Keep all cores awake with a thread of class SCHED_IDLE per core: sleeping cores wake late
     #[arg(long, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) keep_awake: bool,
     /// Replay a record through the simulator and compare every verdict, mark and departure
@@ -491,10 +492,10 @@ pub(crate) struct ScenarioArgs {
     /// Change a key of the scenario (repeatable): --set switch.policy=abm --set "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
-    /// Set the seed of the run, or the first of several [default: the scenario's `seed`]
+    /// Set the seed of the run, or the first of several seeds [default: the scenario's `seed`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed::<u64>)]
     seed: Option<u64>,
-    /// Delay the start of every flow by a random time of at most this, such as "20 ns" [default:
+    /// Delay the start of every flow by a random time up to this value, such as "20 ns" [default:
     /// the scenario's `start_jitter`]
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
@@ -502,7 +503,7 @@ pub(crate) struct ScenarioArgs {
     /// the scenario's `tie_order`]
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
-    /// Record every event of every packet in the buffers of all switches, or of this one, for
+    /// Record every event of every packet in the buffers of all switches, or of this switch, for
     /// `view` [default: the scenario's `output.packets`]
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     packets: Option<String>,
@@ -541,7 +542,7 @@ impl ScenarioArgs {
 /// Options of executing runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Set the number of seeds: the scenario's and the ones that follow it [default: 1]
+    /// Set the number of seeds: the scenario's seed and the next ones [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
@@ -581,7 +582,7 @@ pub(crate) struct RunArgs {
     pub(crate) variant: Option<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Overwrite results of a different scenario in the folder (of several seeds: remove them
+    /// Overwrite results of a different scenario in the folder (with several seeds, remove old runs
     /// first) [default: keep them and refuse to run]
     #[arg(long)]
     pub(crate) replace: bool,
@@ -596,13 +597,13 @@ const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
-    "Set the number of seeds: the scenario's and the ones that follow it [default: 5]"
+    "Set the number of seeds: the scenario's seed and the next ones [default: 5]"
 )))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
-    /// selects the scenario's own, then every other one that fits [default: dt,cs,abm]
+    /// selects the scenario's policy, then every other policy that fits [default: dt,cs,abm]
     #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyList>,
     /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
@@ -619,11 +620,11 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) with_earlier: bool,
     /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
-    /// of the baseline's mean. --seeds limits their number [default: 160]
+    /// of the baseline's mean. --seeds limits the number of seeds [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
-    /// Apply --until-interval to this metric, as `compare --json` names it [default: the first that
-    /// the report ranks by]
+    /// Apply --until-interval to this metric, as `compare --json` names it [default: the first
+    /// metric of the report's ranking]
     #[arg(long, value_name = "NAME", requires = "until_interval")]
     pub(crate) metric: Option<String>,
 }
@@ -694,7 +695,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
     pub(crate) vary: Vec<Vary>,
     /// Compare these policies, the baseline first, as arguments or separated by commas [default:
-    /// the scenario's]
+    /// the scenario's policy]
     #[arg(long, num_args = 1.., value_name = "NAMES", ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyList>,
     /// Compare these variants at every point, as arguments or separated by commas: 'dt(alpha=0.5)'
@@ -757,7 +758,7 @@ pub(crate) struct ExplainArgs {
     /// Skip events before this time, such as "12.5 ms" [default: the start of the run]
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
-    /// Start with the n-th such event
+    /// Start with the n-th event of this kind
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) nth: NonZero<u64>,
@@ -770,13 +771,13 @@ pub(crate) struct ExplainArgs {
 /// `view`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ViewArgs {
-    /// Folder of a run, which shows every packet if it was recorded with --packets
+    /// Folder of a run, which shows every packet if the run was recorded with --packets
     pub(crate) folder: PathBuf,
-    /// Show this switch [default: the first one with records]
+    /// Show this switch [default: the first switch with records]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Write the page into this file instead of serving it, with the whole run in points and every
-    /// packet around the first losses
+    /// Write the page into this file instead of serving it. The saved page has samples of the whole
+    /// run, and every packet around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
@@ -843,16 +844,17 @@ pub(crate) struct ReproduceArgs {
     /// Find the differences between the paper's reading and the artifact's that decide a claim
     /// (`REV-F7a-1`, or several with commas). Each difference applies alone on the same arrivals,
     /// then in pairs. `disputed` selects all claims whose recorded verdicts differ between the two
+    /// readings
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
     /// With --why, set this key instead of the artifact's readings (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
     /// Judge every statement under each reading that its paper leaves open, one at a time. Finished
-    /// runs are reused, so a repeated command resumes
+    /// runs are reused, so a repeated command continues after an interruption
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
-    /// Run nothing: draw panels and compute effects from means, those of `recorded` results, of a
+    /// Run nothing: draw panels and compute effects from the means of `recorded` results, of a
     /// folder such as `claims/values`, or of the `values.csv` of an earlier command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
@@ -866,18 +868,18 @@ pub(crate) struct ReproduceArgs {
     /// Choose the size: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Fill what the papers leave open with the paper's reading, or with that of the authors'
-    /// public simulator where there is one [default: the experiment's]
+    /// Choose the reading of points that the papers leave open: the paper's, or the authors' public
+    /// simulator's where a simulator exists [default: the experiment's reading]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
-    /// Run this many seeds per point [default: the experiment's]
+    /// Run this many seeds per point [default: the experiment's number]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
-    /// Shift all seeds by this number, to see whether a verdict depends on them
+    /// Shift all seeds by this number, to see whether a verdict depends on the seeds
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = seed::<u32>)]
     #[arg(conflicts_with_all = ["record", "why", "list"])]
     pub(crate) first_seed: u32,
-    /// Judge with this many sets of seeds: what passes must pass with each of them
+    /// Judge with this many sets of seeds: a statement passes only if it passes with each set
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     #[arg(conflicts_with_all = ["first_seed", "why", "list", "readings", "values"])]
     pub(crate) seed_sets: NonZero<u32>,
@@ -943,12 +945,12 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's path
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exclude the warm-up, in which flows find an empty network: print its end (MSER-5) and the
-    /// results without it. Write nothing
+    /// Exclude the warm-up, in which flows find an empty network. Print the end of the warm-up
+    /// (MSER-5) and the results after it, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
-    /// Write the charts of completion times, or those of a sweep over its first key, as SVG, PDF,
-    /// PNG and CSV [default folder: figures]
+    /// Write the charts of completion times, or the charts of a sweep over its first key, as SVG,
+    /// PDF, PNG and CSV [default folder: figures]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
     /// Choose the style of the figures: for screens, or for a column of a paper
@@ -972,10 +974,10 @@ pub(crate) struct ReportArgs {
 /// Value of `--table`: the format of a table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Table {
-    /// Pipes, as GitHub and pandoc read them
+    /// Markdown table with pipes, as GitHub and pandoc read it
     #[value(alias = "md")]
     Markdown,
-    /// A tabular with the rules of booktabs
+    /// LaTeX tabular with the rules of the package booktabs
     #[value(alias = "tex")]
     Latex,
 }
@@ -992,9 +994,10 @@ impl Table {
 /// Value of `--style`: the style of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Style {
-    /// Colours, a caption, 640 pixels wide
+    /// Figures with colours and a caption, 640 pixels wide
     Screen,
-    /// Greys, dashes and markers, no caption, 240 points wide; pictures have 600 dots per inch
+    /// Figures with greys, dashes and markers, without caption, 240 points wide; PNG files have 600
+    /// dots per inch
     Paper,
 }
 
@@ -1010,7 +1013,7 @@ impl Style {
 /// `verify`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// Folders of results; every run in them is checked
+    /// Folders of results; every run in these folders is checked
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Print the findings as JSON (`bufferlab schema verify`)

@@ -38,17 +38,19 @@ pub(crate) enum SonicCommand {
     /// Compare two configurations in bytes and consequences
     #[command(after_help = examples::SONIC_DIFF)]
     Diff {
-        /// Old and new configuration, a file or a folder each; with --redis, only the new one
+        /// Old and new configuration, a file or a folder each; with --redis, only the new
+        /// configuration
         #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
         sides: Vec<PathBuf>,
         /// Read the old configuration from the Redis of a running switch: HOST:PORT or the path of
         /// its socket
         #[arg(long, value_name = "ADDRESS")]
         redis: Option<String>,
-        /// Add a file to both sides, such as pg_profile_lookup.ini (repeatable)
+        /// Add a file to the old and the new configuration, such as pg_profile_lookup.ini
+        /// (repeatable)
         #[arg(long, value_name = "FILE")]
         with: Vec<PathBuf>,
-        /// Name the chip [default: the one that the configuration names]
+        /// Name the chip [default: the chip of the configuration]
         #[arg(long, value_name = "NAME")]
         chip: Option<String>,
         /// Print the comparison as JSON
@@ -80,11 +82,11 @@ pub(crate) enum SonicCommand {
         /// Set the size of the packets
         #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
-        /// Choose the output format: `yaml` is that of sonic-mgmt's qos_params
+        /// Choose the output format: `yaml` is the format of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
         format: VectorFormat,
-        /// Write the qualification of every profile into this folder, as scenarios: one with a
-        /// sender that obeys pauses, one with a sender that ignores them
+        /// Write the qualification of every profile into this folder, as two scenarios: in one a
+        /// sender obeys pauses, in the other a sender ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
     },
@@ -108,7 +110,7 @@ pub(crate) enum SonicCommand {
         /// cleared in between
         #[arg(long, required = true, value_name = "FILE")]
         counters: Vec<PathBuf>,
-        /// Set the largest packet: a limit is reached within one packet
+        /// Set the size of the largest packet: a limit is reached within one packet
         #[arg(long, default_value = "9100 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the estimates as JSON
@@ -123,10 +125,11 @@ pub(crate) enum SonicCommand {
     /// script's calculation
     #[command(after_help = examples::SONIC_HEADROOM)]
     Headroom {
-        /// Tables; the hardware model follows from each file's name unless --chip names the family
+        /// Files pg_profile_lookup.ini; the hardware model follows from each file's name unless
+        /// --chip names the family
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Name the chip [default: the one that the file's name implies]
+        /// Name the chip [default: the chip that the file's name implies]
         #[arg(long, value_name = "NAME")]
         chip: Option<String>,
     },
@@ -135,23 +138,22 @@ pub(crate) enum SonicCommand {
 /// Options that name a configuration.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SonicFiles {
-    /// Files of one switch, or folders of them: config_db.json, rendered buffers and QoS,
-    /// pg_profile_lookup.ini, port_config.ini, output of `show buffer configuration`. Names that
-    /// end in asicN belong to that chip
+    /// Files of one switch, or folders of such files: config_db.json, rendered buffers and QoS,
+    /// pg_profile_lookup.ini, port_config.ini, output of `show buffer configuration`. A file whose
+    /// name ends in asicN belongs to chip N
     #[arg(required_unless_present = "redis", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Read CONFIG_DB, APPL_DB and STATE_DB from the Redis of a running switch, too: HOST:PORT or
     /// the path of its socket
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) redis: Option<String>,
-    /// Name the chip [default: the one that the configuration names]
+    /// Name the chip [default: the chip of the configuration]
     #[arg(long, value_name = "NAME")]
     pub(crate) chip: Option<String>,
-    /// Set the size of a memory cell, for a chip that is not in the list [default: that of the
-    /// chip]
+    /// Set the size of a memory cell, for a chip that is not in the list [default: the chip's cell]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) cell: Option<u64>,
-    /// Set the number of parts of the memory that share nothing [default: that of the chip]
+    /// Set the number of slices of the memory, which share no bytes [default: the chip's number]
     #[arg(long, value_name = "N")]
     pub(crate) slices: Option<u64>,
 }
@@ -197,8 +199,8 @@ pub(crate) struct WhatIfArgs {
     /// beside lossy web search), `storage`
     #[arg(long, default_value = "rdma-tcp", value_name = "KIND", value_parser = traffic)]
     pub(crate) traffic: Kind,
-    /// Simulate a leaf-spine network of this many leaves and half as many spines, each of them this
-    /// switch [default: one switch with a host behind every port]
+    /// Simulate a leaf-spine network of this many leaves and half as many spines, all with this
+    /// configuration [default: one switch with a host behind every port]
     #[arg(long, value_name = "N")]
     pub(crate) leaves: Option<usize>,
     /// Set the offered load as a part of the hosts' links
@@ -260,15 +262,15 @@ pub(crate) struct TuneArgs {
     /// Change a profile at most once in this many intervals
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) hold: u32,
-    /// Restore all values and end after this many faults in a row (no answer, nonsense, refused
-    /// writes)
+    /// Restore all values and end after this many faults in a row (no answer, impossible values,
+    /// refused writes)
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) faults: u32,
     /// Tune lossless groups, too, which moves the points at which they pause
     #[arg(long)]
     pub(crate) lossless: bool,
-    /// Keep the configured values in this file while others are set. A later start restores them
-    /// after a crash [default: bufferlab-tune-ADDRESS.json]
+    /// Keep the configured values in this file while `tune` sets other values. After a crash, the
+    /// next start restores the configured values [default: bufferlab-tune-ADDRESS.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
     /// End after this many intervals [default: at Ctrl-C]
@@ -325,9 +327,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) enum Format {
     /// Text for people
     Text,
-    /// List of findings
+    /// JSON: the list of findings
     Json,
-    /// SARIF 2.1.0, for code hosts
+    /// SARIF 2.1.0, which code hosts such as GitHub read
     Sarif,
 }
 
@@ -336,9 +338,9 @@ pub(crate) enum Format {
 pub(crate) enum VectorFormat {
     /// Text for people
     Text,
-    /// qos_params of sonic-mgmt
+    /// YAML with the names of sonic-mgmt's qos_params
     Yaml,
-    /// All results
+    /// JSON with all results
     Json,
 }
 

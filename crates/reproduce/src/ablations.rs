@@ -262,7 +262,7 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
     }
     if !small.is_empty() {
         let names: Vec<_> = small.iter().map(|row| keys(&row.changes)).collect();
-        let _ = writeln!(text, "\nLess than {SHARE_MIN} % each: {}.", names.join(", "));
+        let _ = writeln!(text, "\nChanges with less than {SHARE_MIN} % each: {}.", names.join(", "));
     }
     text
 }

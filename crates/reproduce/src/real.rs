@@ -320,7 +320,7 @@ pub fn real_markdown(registry: &Registry, claims: &Path) -> Result<RealPage, Rep
         let verdicts: Vec<_> = verdicts.iter().filter(of_it).cloned().collect();
         let runs = runs.iter().find(|runs| runs.experiment == experiment.id);
         let table = format!("{}.csv", file_name(experiment));
-        let values = format!("[Values, real and simulated](real-packets/{table}).\n");
+        let values = format!("[Values](real-packets/{table}).\n");
         text.push_str(&experiment_markdown(experiment, &values, runs, &verdicts));
         tables.push((table, values_csv(&real, &simulated)));
     }
@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets decided differently by the simulator; {}, `{}`.\n",
+            "`{}` has {}, {} runs and {} packets; lateness is at most {} us (p99) and {} us (p99.9); the simulator decides {} packets differently; recorded {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,

@@ -210,13 +210,14 @@ impl Circuit {
     /// Describes the circuit's latency, rate and rounding in one or two sentences.
     #[must_use]
     pub fn timing(&self) -> String {
-        let clocks = |count: u32| if count == 1 { "One clock".to_owned() } else { format!("{count} clocks") };
+        let clocks = |count: u32| if count == 1 { "one clock".to_owned() } else { format!("{count} clocks") };
         let every = if self.clocks_per_operation == 1 {
             "every clock".to_owned()
         } else {
             format!("every {}", clocks(self.clocks_per_operation))
         };
-        let mut text = format!("{} from a packet to its answer, an operation {every}.", clocks(self.clocks));
+        let mut text =
+            format!("The circuit answers after {}, and starts an operation {every}.", clocks(self.clocks));
         if !self.rounding.is_empty() {
             let _ = write!(text, " {}", self.rounding);
         }
@@ -361,7 +362,7 @@ mod tests {
         assert!(
             losspass[0]
                 .timing()
-                .starts_with("5 clocks from a packet to its answer, an operation every 5 clocks.")
+                .starts_with("The circuit answers after 5 clocks, and starts an operation every 5 clocks.")
         );
         assert!(of_policy("cs").unwrap_or_else(|error| panic!("{error}")).is_empty());
     }

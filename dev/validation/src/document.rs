@@ -74,8 +74,8 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     let _ = writeln!(
         text,
         "The table has the median of bufferlab / ns-3 over completion times of single flows, and the ratio of \
-         the means. A median agrees within {:.0} %. This is so for {} of {} classes with at least {} flows. The \
-         other classes:\n",
+         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The classes \
+         that do not agree:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),
         all.len(),
