@@ -155,7 +155,7 @@ def burst(
     tau
         LossPass: fraction of a full buffer occupied by packets of large flows.
 
-    It takes ``burst`` or ``buffer``.
+    The calculator takes ``burst`` or ``buffer``.
 
     >>> from bufferlab import theory
     >>> answer = theory.burst(burst="4 MB", fan_in=32, port_rate="100 Gb/s", policy="dt", alpha=1.0)
