@@ -56,7 +56,7 @@ Examples:
   # Judge with three sets of seeds
   bufferlab reproduce TDT-F14a-1 --seed-sets 3
   # Write the data package, and check it
-  bufferlab reproduce --package data && bufferlab verify data
+  bufferlab reproduce --package data
   # Find the reading that decides a claim
   bufferlab reproduce --why REV-F7a-1";
 

@@ -138,7 +138,7 @@ fn report(
     print(&survival(&found.survivals))
 }
 
-/// How many verdicts change with other sets of seeds, and which.
+/// Formats the number of verdicts that change with other sets of seeds, and their statements.
 fn survival(survivals: &[Survival]) -> String {
     if survivals.is_empty() {
         return String::new();

@@ -16,9 +16,9 @@ const QUOTED: usize = 4;
 struct Paper {
     /// Name of the paper in experiment ids: abm.
     name: String,
-    /// What the paper claims, in a few sentences.
+    /// Claims of the paper, in a few sentences.
     claims: String,
-    /// What decides the results here.
+    /// Settings that decide the results here.
     setting: String,
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn result(row: &LedgerRow) -> String {
 struct Argument {
     /// Number of the statement.
     id: String,
-    /// Why the verdict stands, what speaks against it, and what would decide.
+    /// Argument for the verdict, the evidence against it, and the evidence that would decide.
     text: String,
 }
 

@@ -9,7 +9,7 @@ use bufferlab_theory::statements;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the names of a command select.
+/// Statements and experiments that the names of a command select.
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
     /// Whole experiments.
@@ -112,8 +112,8 @@ impl Plan {
     /// Restricts the plan to the statements `ids`: to their runs, and to the panels of their
     /// metrics.
     ///
-    /// The runs are those of every scheme that a statement compares at every place that it asks
-    /// for, because the guards put each scheme in the place of the others.
+    /// A statement needs the runs of all schemes that it compares, at every place that it names:
+    /// the guards exchange the schemes.
     #[must_use]
     pub fn only_rows(mut self, ids: &[String]) -> Self {
         let mut experiment = self.experiment.only_claims(ids);
@@ -187,7 +187,7 @@ pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>
     traced.questions()
 }
 
-/// What the program finds about a statement that tests judge.
+/// Answer of the program about a statement that tests judge.
 #[derive(Clone, Debug)]
 pub struct Checked<'a> {
     /// The statement, with the recorded result of its tests.

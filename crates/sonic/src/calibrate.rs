@@ -2,8 +2,8 @@
 //! values that the switch does not follow.
 //!
 //! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory. `Q` is
-//! the shared memory of all of the pool's groups or queues at that moment. Watermarks give `s`, and bound
-//! `Q`: it is at least `s` and at most the watermark of the pool. So each reading bounds alpha from
+//! the shared memory of all groups or queues of the pool at that moment. Watermarks give `s` and
+//! bound `Q`: `Q` is at least `s` and at most the watermark of the pool. So each reading bounds alpha from
 //! both sides, and the bounds of all members of a profile are intersected.
 
 mod read;

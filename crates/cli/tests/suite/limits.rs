@@ -244,6 +244,10 @@ const OTHERS: &[&str] = &[
     "ROWS_MAX",
     // Limits of chip data, headers and clocks.
     "TIME_LIMIT",
+    "CELL_MAX",
+    "SLICES_MAX",
+    "OTHERS_MAX",
+    "MAX_PACKET",
     "MAX_REACH",
     "MAX_LINK",
     "ACK_EVERY_MAX",

