@@ -73,9 +73,12 @@ fn ten() -> [Qos; 10] {
         qos("drops, DWRR", DWRR, |_, _| Some(DROP)),
         Qos { overload: 60_000, ..qos("drops, strict and DWRR", both, |_, _| Some(DROP)) },
         qos("a step that drops, WRR", weighted, |_, _| Some(Wred { thresholds: (40_000, 40_000), ..DROP })),
-        qos("probabilities by queue, DWRR", DWRR, |_, queue| {
-            Some(Wred { percent: [10, 30, 60, 90][queue], ..if queue < 2 { DROP } else { MARK } })
-        }),
+        Qos {
+            overload: 60_000,
+            ..qos("probabilities by queue, DWRR", DWRR, |_, queue| {
+                Some(Wred { percent: [10, 30, 60, 90][queue], ..DROP })
+            })
+        },
         qos("profiles by port, WRR", weighted, |port, queue| match (port, queue) {
             (0, 0 | 1) => Some(DROP),
             (0, _) => Some(Wred { percent: 80, ..MARK }),
