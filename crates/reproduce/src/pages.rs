@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 const PAPERS: &str = include_str!("../../../claims/papers.csv");
 /// Largest number of statements quoted among those that hold.
-const QUOTED: usize = 4;
+const QUOTED: usize = 6;
 
 /// A line of `claims/papers.csv`.
 struct Paper {
@@ -147,10 +147,13 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     }
 }
 
-/// The rows that do not hold or are undecided, with their reasons, and those that wait.
+/// Formats the rows that do not hold with their reasons, then the numbers of undecided rows.
 fn not_held(of_paper: &[&LedgerRow]) -> String {
     let mut text = String::new();
-    let against = |row: &&&LedgerRow| row.evidence().verdict().needs_reason();
+    let against = |row: &&&LedgerRow| {
+        let verdict = row.evidence().verdict();
+        verdict.needs_reason() && verdict != Verdict::Inconclusive
+    };
     let mut sorted: Vec<_> = of_paper.iter().filter(against).collect();
     sorted.sort_by_key(|row| std::cmp::Reverse(row.evidence().verdict()));
     if !sorted.is_empty() {
@@ -169,7 +172,7 @@ fn not_held(of_paper: &[&LedgerRow]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
     }
-    for verdict in [Verdict::NotCheckable, Verdict::NotRun, Verdict::Void] {
+    for verdict in [Verdict::Inconclusive, Verdict::NotCheckable, Verdict::NotRun, Verdict::Void] {
         let ids: Vec<_> = of_paper
             .iter()
             .filter(|row| row.evidence().verdict() == verdict)

@@ -3,8 +3,8 @@
 
 use bufferlab_metrics::{
     CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
-    PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, SeriesRow,
-    TableRow, WatchdogRow,
+    PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, ScheduleRow,
+    SeriesRow, TableRow, WatchdogRow,
 };
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
@@ -61,6 +61,7 @@ pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<PauseCycleRow>();
     each.table::<WatchdogRow>();
     each.table::<PacketRow>();
+    each.table::<ScheduleRow>();
 }
 
 /// Generates the cells of one row.
