@@ -120,7 +120,7 @@ fn an_own_workload_is_a_kind_that_survives_in_the_resolved_scenario() {
 #[test]
 fn mistakes_in_a_custom_workload_are_shown_where_they_stand() {
     for (workload, texts) in [
-        ("kind = \"my_pulse\"", ["did you mean \"my_pulses\"?", "\"flow_list\", \"my_pulses\""]),
+        ("kind = \"my_pulse\"", ["did you mean \"my_pulses\"?", "\"schedule\", \"my_pulses\""]),
         ("kind = \"my_pulses\"", ["`message_size` is missing", "add message_size = \"10 KB\""]),
         ("kind = \"my_pulses\"\nmessage_size = \"2 MB\"", ["these are no pulses", "help: take 1 MB"]),
         (
