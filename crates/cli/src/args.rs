@@ -854,8 +854,8 @@ pub(crate) struct ReproduceArgs {
     /// runs are reused, so a repeated command continues after an interruption
     #[arg(long, conflicts_with_all = ["list", "why", "values", "json", "profile", "first_seed"])]
     pub(crate) readings: bool,
-    /// Run nothing: draw panels and compute effects from recorded means. FILE is `recorded`, a folder
-    /// such as `claims/values`, or the `values.csv` of an earlier command
+    /// Run nothing: draw panels and compute effects from recorded means. FILE is `recorded`, a
+    /// folder such as `claims/values`, or the `values.csv` of an earlier command
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
     /// List the experiments and their estimated times on this machine

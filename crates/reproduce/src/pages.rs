@@ -233,9 +233,9 @@ fn commands(name: &str, of_paper: &[&LedgerRow], costs: &[Cost]) -> String {
     let _ = writeln!(text, "$ {command:<48} # all figures: {runs} runs, {:.0} CPU minutes", seconds / 60.0);
     let command = format!("bufferlab reproduce {name} --values recorded");
     let _ = writeln!(text, "$ {command:<48} # charts and effects of the recorded means\n```\n");
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "[`{name}.csv`]({name}.csv) has every statement with its evidence and the verdicts of other scales and readings, [`figures.csv`](figures.csv) every figure. [How verdicts are formed](../reproduction.md#verdicts).\n"
+        "[`{name}.csv`]({name}.csv) has every statement with its evidence and the verdicts of other scales and readings, [`figures.csv`](figures.csv) every figure. [How verdicts are formed](../reproduction.md#verdicts)."
     );
     text
 }

@@ -3,8 +3,8 @@
 //!
 //! A group or queue that reaches its limit has `s = alpha (S - Q)` bytes of shared memory. `Q` is
 //! the shared memory of all groups or queues of the pool at that moment. Watermarks give `s` and
-//! bound `Q`: `Q` is at least `s` and at most the watermark of the pool. So each reading bounds alpha from
-//! both sides, and the bounds of all members of a profile are intersected.
+//! bound `Q`: `Q` is at least `s` and at most the watermark of the pool. So a reading bounds alpha
+//! from both sides, and the bounds of all members of a profile are intersected.
 
 mod read;
 mod text;
@@ -343,7 +343,7 @@ impl Gathered {
 /// Configured values that the readings exclude, in sentences.
 fn departures(profiles: &[ProfileEstimate], divisor: u64, chip: &Chip) -> Vec<String> {
     let mut found = Vec::new();
-    if divisor > 0 && divisor % chip.cell != 0 {
+    if divisor > 0 && !divisor.is_multiple_of(chip.cell) {
         found.push(format!(
             "Watermarks are multiples of {divisor} B, and not of the cell of {} ({} B).",
             chip.title, chip.cell

@@ -3,8 +3,8 @@
 //! The model is written from `saiwred.h`, `saischeduler.h` and SONiC's tables, and shares no code
 //! with the product. A colour without its enable does nothing. The probability rises from 0 at the
 //! lower threshold to the drop probability at the upper threshold, and is 1 above. WRED drops a
-//! packet without ECN where it marks a packet with ECN. STRICT queues come first, the highest number
-//! first. WRR shares packets by weight, and DWRR shares bytes by weight.
+//! packet without ECN where it marks a packet with ECN. STRICT queues come first, the highest
+//! number first. WRR shares packets by weight, and DWRR shares bytes by weight.
 
 use crate::support::{model, switch};
 use bufferlab_core::{
