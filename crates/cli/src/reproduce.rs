@@ -252,7 +252,7 @@ fn readings(args: &ReproduceArgs, selected: &Selection<'_>, scale: ScaleName) ->
     interrupt::listen();
     let mut judged = 0;
     let parts = selected.parts.iter().map(|(one, ids)| one.only_claims(ids));
-    let whole = selected.experiments.iter().map(|one| Experiment::clone(one));
+    let whole = selected.experiments.iter().copied().cloned();
     let all: Vec<Experiment> = whole.chain(parts).collect();
     for experiment in all.iter().filter(|one| !one.claims().is_empty()) {
         let found = multiverse(experiment, &open, (scale, seeds), (&args.out, &how), Board::new)
