@@ -197,7 +197,9 @@ fn a_statement_alone_is_judged_as_in_its_figure() {
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(page.ends_with(format!("star-{id}")) && page.join("figure.html").is_file());
     }
-    assert!(bufferlab_reproduce::missing(std::slice::from_ref(&whole.plan), &alone).expect("readable").len() < 3);
+    assert!(
+        bufferlab_reproduce::missing(std::slice::from_ref(&whole.plan), &alone).expect("readable").len() < 3
+    );
 }
 
 /// A custom study has a separate ledger, in which later commands find earlier verdicts.
