@@ -84,7 +84,7 @@ pub struct Holder {
 }
 
 /// The answer of a policy to an arrival.
-/// Its text is `admit`, `admit (headroom)`, a drop reason or `evict from 3.1`.
+/// The text of an answer is `admit`, `admit (headroom)`, a drop reason or `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Store the packet; with the name of the account, unless it is the shared pool.

@@ -255,7 +255,7 @@ impl ParamInfo {
     }
 
     /// A value in the syntax of scenarios, for documentation and messages.
-    /// It is the default if the parameter has a default.
+    /// The value is the default if the parameter has a default.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {

@@ -33,7 +33,7 @@ pub(crate) struct Staging {
     replaced: PathBuf,
     keep: bool,
     /// Claim on the target.
-    /// It is the last field, so the hidden folder is removed before its release.
+    /// The claim is the last field, so the hidden folder is removed before the claim is released.
     _claim: Claim,
 }
 

@@ -37,7 +37,7 @@ pub struct Circuit {
     /// Name of the circuit, such as `abm-shift`.
     pub name: String,
     /// Top module of the circuit.
-    /// Its cost is measured, unless the circuit has a separate `cost_top`.
+    /// The cost is measured for this module, unless the circuit has a separate `cost_top`.
     pub top: String,
     /// Description of the circuit in a few words.
     pub about: String,

@@ -82,7 +82,7 @@ fn requests() -> SigSet {
 }
 
 /// Reads a field of this process in proc(5), `status`.
-/// Its process numbers are those of the mounted /proc.
+/// The process numbers in `status` are those of the mounted /proc.
 fn own_status(field: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))

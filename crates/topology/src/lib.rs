@@ -69,7 +69,7 @@ pub struct LinkSpec {
     /// Rate of the cable from `a` to `b`.
     pub rate_ab: BitRate,
     /// Rate of the cable from `b` to `a`.
-    /// It differs from `rate_ab` only if the scenario requests asymmetry.
+    /// The rate differs from `rate_ab` only if the scenario requests asymmetry.
     pub rate_ba: BitRate,
     /// Propagation delay of the cable, equal in both directions.
     pub delay: Time,

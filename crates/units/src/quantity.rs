@@ -57,7 +57,7 @@ impl Dimension {
 
     /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s.
     /// No network reaches this quantity.
-    /// It is so far below 2^64 that a sum over all ports, queues and links does not overflow.
+    /// A sum of such quantities over all ports, queues and links does not overflow 64 bits.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {

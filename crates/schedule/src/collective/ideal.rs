@@ -48,7 +48,7 @@ pub struct Networks {
 /// The slower message determines the time. The root has one child.
 /// So c is 1 for n = 2, and 2 otherwise.
 ///
-/// These closed forms are exact if n, chunks and channels divide S.
+/// The closed forms are exact if n, chunks and channels divide S.
 #[must_use]
 pub fn ideal_time(collective: &Collective<'_>, networks: &Networks) -> Option<Time> {
     collective.check().ok()?;
