@@ -146,7 +146,7 @@ fn description(scenario: &str) -> Option<String> {
 }
 
 /// Formats a JSON schema with sorted keys.
-/// Their order in `serde_json` depends on the features that other packages enable.
+/// The order of keys in `serde_json` depends on the features that other packages enable.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")

@@ -1,5 +1,5 @@
 //! Buffer profiles: values for some queues of a switch that replace the general parameters.
-//! They are SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`.
+//! The profiles are SONiC's `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`.
 
 use crate::choices;
 use crate::info::Misfit;

@@ -34,7 +34,7 @@ use std::sync::{PoisonError, RwLock};
 const LONGEST_NAME: usize = 40;
 
 /// Words that have another meaning where a name is expected.
-/// They are words of the command line or of a scenario's table, or mean "no congestion control".
+/// The words belong to the command line or a scenario's table, or mean "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the names of results' folders.
 const RESERVED_PREFIX: &str = "seed-";

@@ -177,7 +177,7 @@ impl View {
     }
 
     /// Chooses the losses to explain: the first losses of the run, and first losses of queries.
-    /// Their number is limited, so that repeating the run takes little time.
+    /// The number of losses is limited, so that repeating the run takes little time.
     fn chosen_losses(
         &self,
         detail: Detail,

@@ -2,7 +2,7 @@
 //! The index reads the packet table once, so that requests for any window are answered quickly.
 //!
 //! For every queue with events, a bucket has the last length, the greatest length and the limit.
-//! It also has the growth of every class, the number of events of each kind,
+//! A bucket also has the growth of every class, the number of events of each kind,
 //! and the least, greatest and last occupancy of the whole buffer.
 //! For windows finer than a bucket, the rows are read again.
 

@@ -282,7 +282,7 @@ fn is_summary(name: &str, files: &Files) -> bool {
 
 /// Whether every line of `SHA256SUMS` is the checksum of an existing file.
 /// A page or a table may be newer than in both results.
-/// Its checksum may be missing, but never wrong. `folder` is empty or ends with a slash.
+/// The file's checksum may be missing, but never wrong. `folder` is empty or ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
