@@ -118,7 +118,7 @@ class CongestionControl(Custom):
         The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
         unless the class :attr:`governs_window`. By default, the threshold follows NewReno.
         After a loss or a timeout it is half the flight, after a mark half the window.
-        It is at least two segments.
+        The threshold is at least two segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)

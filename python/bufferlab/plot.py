@@ -233,7 +233,7 @@ def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax:
     ----------
     run
         The run to draw.
-        Its scenario selects the sampled switches and the interval (``output.sample_interval``).
+        The scenario selects the sampled switches and the interval (``output.sample_interval``).
     switch
         Name of a switch; by default all sampled switches.
     percent

@@ -5,7 +5,7 @@
 //!   packets, otherwise from the run's samples. [`View::open`] reads the table once.
 //!   A view answers requests for windows of any length with a few hundred points.
 //! * [`View::file`]: the page as one self-contained file.
-//!   It has the whole run in points, and full detail around the first losses.
+//!   The file has the whole run in points, and full detail around the first losses.
 //! * [`Page`]: the page, or the [playground](Play), served over the loopback.
 //!   The page's address contains a token.
 //! * [`embed`]: the page as a part of a run's report.

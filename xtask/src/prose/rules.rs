@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "back-reference",
         advice: "a doc comment stands alone: name its subject",
-        broken: |passage| first(passage, &[Kind::Doc, Kind::Help], BACK_REFERENCES),
+        broken: back_references,
     },
     Rule {
         name: "noun-clause",
@@ -33,6 +33,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule { name: "filler", advice: "leave it out, or name the thing", broken: fillers },
     Rule { name: "long-sentence", advice: "at most 25 words: make it two", broken: long_sentences },
 ];
+
+/// Pronouns at the start of a sentence whose noun is in an earlier line of a doc comment.
+const PRONOUNS: &[&str] = &["It ", "Its ", "They ", "Their "];
 
 /// Phrases at the start of doc comments that refer to a neighbour.
 const BACK_REFERENCES: &[&str] = &[
@@ -160,6 +163,16 @@ fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     if is_broken { vec![line.clone()] } else { Vec::new() }
 }
 
+/// Finds a first line that refers to a neighbour, and later lines that begin with a pronoun.
+fn back_references(passage: &Passage) -> Vec<Line> {
+    let mut found = first(passage, &[Kind::Doc, Kind::Help], BACK_REFERENCES);
+    let is_pronoun = |line: &&Line| PRONOUNS.iter().any(|pronoun| line.text.starts_with(pronoun));
+    if passage.kind == Kind::Doc {
+        found.extend(passage.lines.iter().skip(1).filter(is_pronoun).cloned());
+    }
+    found
+}
+
 /// Whether a line is too long; a line of one unbreakable word is never too long.
 fn is_long(line: &Line) -> bool {
     line.columns > COLUMNS_MAX && line.text.split_whitespace().nth(1).is_some()
@@ -205,6 +218,7 @@ mod tests {
     fn every_rule_finds_its_kind_and_leaves_plain_text_alone() {
         for (text, wanted) in [
             ("/// The same, of a queue.\n", &["back-reference"][..]),
+            ("/// Top module.\n/// Its cost is measured.\n", &["back-reference"]),
             ("/// What becomes of a packet.\n", &["noun-clause", "filler"]),
             ("// It lies below the folder.\n", &["filler"]),
             ("/// Bytes that a queue holds.\n", &[]),
