@@ -93,7 +93,8 @@ impl ReproduceError {
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",
             Self::Unwritable { .. } | Self::Figure(_) => "please report it",
             Self::Unknown { .. } => {
-                "`bufferlab reproduce --list` shows the experiments, docs/evidence/reproduction the statements"
+                "`bufferlab reproduce --list` lists the experiments; the CSV files in docs/evidence/reproduction \
+                 list the statements"
             }
             Self::NoRuns(_) => "what is computed is drawn at once: leave the table of values out",
             Self::NoReading => {

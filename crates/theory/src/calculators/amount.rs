@@ -39,8 +39,11 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 }
 
 /// Text of a size in bytes, in powers of 1000.
+///
+/// Sizes below a millionth of a byte are the rounding errors of differences, and print as 0 B.
 #[must_use]
 pub fn bytes(value: f64) -> String {
+    let value = if value.abs() < 1e-6 { 0.0 } else { value };
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
@@ -86,6 +89,7 @@ mod tests {
     #[test]
     fn units_keep_numbers_short() {
         assert_eq!(bytes(3_840_000.0), "3.84 MB");
+        assert_eq!(bytes(-9.313e-10), "0 B");
         assert_eq!(bytes(999_999.0), "1 MB");
         assert_eq!(bytes(64.0), "64 B");
         assert_eq!(rate(10e9), "10 Gb/s");
