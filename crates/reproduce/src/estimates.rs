@@ -160,8 +160,15 @@ impl Values for Estimates {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
         let runs = self.experiment.runs().ok_or_else(|| ValueError::Metric(metric.to_owned()))?;
         let (index, at) = runs.locate(metric, variant, places)?;
-        let nothing = || ValueError::LeftOut { variant: variant.to_owned(), places: places.join(", ") };
-        self.get(metric, index, &at).map(|estimate| estimate.mean).ok_or_else(nothing)
+        if let Some(estimate) = self.get(metric, index, &at) {
+            return Ok(estimate.mean);
+        }
+        let (variant, places, metric) = (variant.to_owned(), places.join(", "), metric.to_owned());
+        Err(if self.grid.contains(&at) {
+            ValueError::Nothing { variant, places, metric }
+        } else {
+            ValueError::LeftOut { variant, places }
+        })
     }
 
     fn first_axis(&self) -> Vec<(String, f64)> {

@@ -123,7 +123,7 @@ pub enum ValueError {
         label: String,
     },
     /// The scale does not run this axis value.
-    #[error("{variant} at {places} does not run at this scale")]
+    #[error("{variant}{} does not run at this scale", at(.places))]
     LeftOut {
         /// Name of the variant in the query.
         variant: String,
@@ -134,7 +134,7 @@ pub enum ValueError {
     #[error(transparent)]
     Failed(#[from] RunFailure),
     /// The run has no value of the metric, for example because none of its flows finished.
-    #[error("the run of {variant} at {places} has no value of {metric}")]
+    #[error("the run of {variant}{} has no value of {metric}", at(.places))]
     Nothing {
         /// Name of the variant in the query.
         variant: String,
@@ -143,6 +143,11 @@ pub enum ValueError {
         /// Key of the metric without a value.
         metric: String,
     },
+}
+
+/// Returns " at " and the axis values, and nothing for an experiment without axes.
+fn at(places: &str) -> String {
+    if places.is_empty() { String::new() } else { format!(" at {places}") }
 }
 
 /// Reason why an expression has no value.
