@@ -21,6 +21,12 @@ from .table import Table, TableName
 
 __all__ = ["Metric", "Run", "Summary", "run"]
 
+_OPTIONAL = {
+    "packets": 'record it: scenario.set("output.packets", "all")',
+    "schedule": "only a workload of the kind collective or schedule has one",
+}
+"""Tables that not every run has, with what to do about it."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -178,7 +184,8 @@ class Run:
 
     def table(self, name: TableName | str) -> Table:
         """The table called ``name``; ``packets`` exists only if the scenario
-        has ``output.packets``.
+        has ``output.packets``, and ``schedule`` only if a workload of the
+        scenario is a collective or a schedule.
 
         Raises
         ------
@@ -189,10 +196,8 @@ class Run:
         """
         if not isinstance(name, str) or name not in (*self.tables, *get_args(TableName)):
             raise _arguments.unknown("name", "table", name, self.tables)
-        if name == "packets" and name not in self.tables:
-            raise ResultsError(
-                f"{self.folder} has no table packets", 'record it: scenario.set("output.packets", "all")'
-            )
+        if name in _OPTIONAL and name not in self.tables:
+            raise ResultsError(f"{self.folder} has no table {name}", _OPTIONAL[name])
         if name not in self._tables:
             self._tables[name] = Table.from_parquet(self.folder / f"{name}.parquet", name=name)
         return self._tables[name]

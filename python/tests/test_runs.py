@@ -33,16 +33,18 @@ def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> No
 
 
 def test_every_table_of_the_manifest_has_a_name_in_the_types(star: Scenario) -> None:
-    result = run(star.set("output.packets", "all"))
+    ring = {"kind": "collective", "operation": "all_reduce", "algorithm": "ring", "size": "10 KB"}
+    result = run(star.set("output.packets", "all").set("workload", [ring]))
     assert result.tables == get_args(TableName)
     for name in get_args(TableName):
         assert result.table(name).num_rows == {t["name"]: t["rows"] for t in result.manifest["tables"]}[name]
 
 
-def test_packets_that_were_not_recorded_are_asked_for_with_what_to_do(star: Scenario) -> None:
-    with pytest.raises(ResultsError, match="has no table packets") as caught:
-        run(star).table("packets")
-    assert "output.packets" in caught.value.help
+@pytest.mark.parametrize(("name", "advice"), [("packets", "output.packets"), ("schedule", "collective")])
+def test_a_table_that_a_run_lacks_is_asked_for_with_what_to_do(star: Scenario, name: str, advice: str) -> None:
+    with pytest.raises(ResultsError, match=f"has no table {name}") as caught:
+        run(star).table(name)
+    assert advice in caught.value.help
 
 
 def test_tables_go_to_polars_and_pandas_and_anything_that_reads_arrow(star: Scenario) -> None:

@@ -31,6 +31,7 @@ NOT_SHOWN = {
     "crates/report/src/finding/grid.rs": ["Repeat with `--seeds 5`"],
     "crates/report/src/finding/sentences.rs": ["Repeat with `--seeds 5`"],
     "crates/reproduce/src/output.rs": ["bufferlab theory figure"],
+    "crates/reproduce/src/package.rs": ["# Data of the reproduction"],
     "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
 """Texts that are not hints of errors, by file."""

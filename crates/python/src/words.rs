@@ -3,7 +3,7 @@
 
 /// Python phrases for phrases about commands. Hints about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[
-    ("`bufferlab reproduce --list` shows all of them", "bufferlab.experiments() has all of them"),
+    ("`bufferlab reproduce --list` lists the experiments", "bufferlab.experiments() lists the experiments"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
     (
         "`bufferlab run` and `bufferlab compare` name their folder at the end",
