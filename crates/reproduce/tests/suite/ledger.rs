@@ -357,7 +357,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
             let file = format!("panel-{}.svg", number + 1);
             checks.push(check_file(&format!("docs/evidence/paper-scale/{name}/{file}"), &curve_svg(panel)));
             let note = if panel.note.is_empty() { String::new() } else { format!(", {}", panel.note) };
-            images.push(format!("![{}: {}{note}](paper-scale/{name}/{file})", experiment.id, panel.title));
+            images.push(format!("![{}{note}](paper-scale/{name}/{file})", panel.title));
         }
         let files = fs::read_dir(&folder).expect("readable").count();
         assert_eq!(files, panels.len() + 1, "{}: charts and values, and nothing else", folder.display());
