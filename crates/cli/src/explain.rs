@@ -31,7 +31,10 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     if sink.0.is_empty() {
         let event = ExplainedEvent::from(args.event).name();
         let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
-        return Err(miette!(help = help, "the run has no such {event}"));
+        return Err(match args.nth.get() {
+            1 => miette!(help = help, "the run has no such {event}"),
+            nth => miette!(help = help, "the run has no such {event} with number {nth}: it has fewer"),
+        });
     }
     let records = sink.0.iter().map(|e| ExplanationRecord::new(e, &scenario.topology.switches, &classes));
     let records: Vec<ExplanationRecord> = records.collect();

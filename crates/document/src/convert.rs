@@ -162,8 +162,16 @@ pub fn rate(item: &Item, spec: &Expected<'_>) -> Result<u64, Complaint> {
 /// # Errors
 /// If the item is not a whole number, or is out of bounds.
 pub fn count(item: &Item, spec: &Expected<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
-    let Value::Integer(number) = item.value else {
-        return Err(wrong_kind(item, spec));
+    let number = match item.value {
+        Value::Integer(number) => number,
+        Value::Float(number) => {
+            let complaint = Complaint::new(
+                format!("{number} is not a whole number"),
+                format!("expected a whole number {}", bounds(min, max)),
+            );
+            return Err(complaint.help(format!("for example {} = {}", spec.name, spec.example)));
+        }
+        _ => return Err(wrong_kind(item, spec)),
     };
     match u64::try_from(number) {
         Ok(number) if (min..=max).contains(&number) => Ok(number),

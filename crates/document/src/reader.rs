@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
                     .help(format!("write {now}"))
             } else if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
                 Complaint::new(
-                    format!("this key belongs to kind = \"{other}\", and this is a \"{kind}\""),
+                    format!("this key belongs to kind = \"{other}\", but kind is \"{kind}\""),
                     "not a key of this kind",
                 )
                 .help(match synonym(&entry.key, &known) {

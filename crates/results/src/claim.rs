@@ -71,7 +71,8 @@ impl Claim {
         loop {
             let failed = || ResultsError::io("lock", path);
             let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
-            let mut file = options.map_err(failed())?;
+            let folder = path.parent().unwrap_or(path);
+            let mut file = options.map_err(ResultsError::io("create files in", folder))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
