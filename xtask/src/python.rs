@@ -100,9 +100,11 @@ impl Environment {
         // Reuses built dependencies. The workspace's crates are compiled,
         // because their folder is new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
-        spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
-            |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),
-        )
+        let checked = spawn(check.arg(target).current_dir(&unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1"));
+        forget_builds_of(&unpacked, target)?;
+        checked.map_err(|why| {
+            format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml")
+        })
     }
 
     /// The command `python -m module`, run at the root of the repository.
@@ -124,6 +126,23 @@ impl Environment {
     fn run(&self, module: &str, arguments: &[&str]) -> Result<(), String> {
         spawn(self.python(module).args(arguments))
     }
+}
+
+/// Removes cargo's records of the builds from sources in `folder`. Cargo gives these builds the names
+/// of the repository's own ones, and would not notice later changes of the repository.
+fn forget_builds_of(folder: &Path, target: &Path) -> Result<(), String> {
+    let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let inside = folder.strip_prefix(target).unwrap_or(folder).to_string_lossy().into_owned();
+    let records = target.join("debug/.fingerprint");
+    for record in std::fs::read_dir(&records).map_err(|error| failed(&records, error))?.flatten() {
+        let files = std::fs::read_dir(record.path()).into_iter().flatten().flatten();
+        let sources = files.filter(|file| file.file_name().to_string_lossy().starts_with("dep-"));
+        let names_it = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).contains(&inside);
+        if sources.filter_map(|file| std::fs::read(file.path()).ok()).any(names_it) {
+            std::fs::remove_dir_all(record.path()).map_err(|error| failed(&record.path(), error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Sets the date of every file below a folder to the present time.
