@@ -18,7 +18,7 @@ pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
 use crate::world::border::Border;
-use crate::world::calendar::{Calendar, Kind, Upcoming};
+use crate::world::calendar::{Calendar, Kind, LinkPlace, Upcoming};
 use crate::world::link::{End, Link, Started};
 use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
@@ -88,6 +88,11 @@ impl World {
     #[inline]
     pub(crate) fn next_link_event(&mut self) -> Upcoming {
         self.calendar.next()
+    }
+
+    /// Order of the event that [`Self::next_link_event`] has just returned.
+    pub(crate) fn place_of(&self, upcoming: Upcoming) -> LinkPlace {
+        self.calendar.place(upcoming)
     }
 
     /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to it.

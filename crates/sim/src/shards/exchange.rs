@@ -1,11 +1,12 @@
 //! The threads of a run meet at the end of each window and exchange data through this module.
 
 use super::patience::Patience;
-use super::samples::Sample;
+use super::rows::OrderedRow;
 use crate::host::{FlowAccount, FlowNote, Retired};
 use crate::ids::{LinkId, ShardId};
 use crate::world::packet::Packet;
 use crate::world::telemetry::Reports;
+use crate::world::timers::Timer;
 use bufferlab_units::Time;
 use std::hint;
 use std::num::NonZero;
@@ -29,12 +30,14 @@ pub(crate) struct Mail {
     /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
+    /// Timers that pause frames set, with the times at which they expire.
+    pub(crate) timers: Vec<(Time, Timer)>,
 }
 
 /// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Time of the earliest event of the part or of a packet that it sends to another part.
+    /// Time of the earliest event of the part, or of data that it sends to another part.
     next: AtomicU64,
     /// Whether the part has failed or was interrupted. Then all parts stop.
     stops: AtomicBool,
@@ -66,8 +69,8 @@ pub(super) struct Exchange {
     retired: Vec<Mutex<Vec<Retired>>>,
     /// Ended flows with the data of both ends, for the part that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
-    /// Samples in the order of time, all taken by one part, for the part that writes the results.
-    samples: Mutex<Vec<Sample>>,
+    /// Rows of all parts, for the part that writes the results.
+    rows: Mutex<Vec<OrderedRow>>,
 }
 
 /// A part has failed or was interrupted. That part reports the reason.
@@ -99,7 +102,7 @@ impl Exchange {
             notices: [notices(), notices()],
             retired: (0..parts).map(|_| Mutex::default()).collect(),
             accounts: Mutex::default(),
-            samples: Mutex::default(),
+            rows: Mutex::default(),
         }
     }
 
@@ -183,9 +186,9 @@ impl Exchange {
         locked(&self.retired[usize::from(part.0)])
     }
 
-    /// Samples of the run, for the part that writes the results.
-    pub(super) fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
-        locked(&self.samples)
+    /// Rows of all parts, for the part that writes the results.
+    pub(super) fn rows(&self) -> MutexGuard<'_, Vec<OrderedRow>> {
+        locked(&self.rows)
     }
 
     /// Ended flows of the run, for the part that writes the results.

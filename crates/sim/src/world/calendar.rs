@@ -54,6 +54,11 @@ pub(crate) struct Upcoming {
     event: u64,
 }
 
+/// Order of a link event among the link events of its instant: its kind, and its rank among the
+/// events of that kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LinkPlace(u8, u64);
+
 /// Storage for an event that waits in a bucket. Freed storage is reused last in,
 /// first out, so that it stays in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -266,6 +271,12 @@ impl Calendar {
                 return Upcoming { time: Time::MAX, event: 0 };
             }
         }
+    }
+
+    /// Order of the event that [`Self::next`] has just returned among the link events of its instant.
+    pub(crate) fn place(&self, upcoming: Upcoming) -> LinkPlace {
+        let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
+        LinkPlace(kind as u8, self.ties.at(upcoming.time.0).rank(kind, link))
     }
 
     /// Removes the event that [`Self::next`] has just returned.

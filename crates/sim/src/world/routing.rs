@@ -6,6 +6,8 @@
 //! prescribed routes concern. A table by host would have forty times as many entries in a network
 //! of 10,000 hosts, and forwarding would wait for its cache misses.
 
+mod circles;
+
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
 use bufferlab_scenario::{Node, Topology};

@@ -60,6 +60,20 @@ pub(crate) enum PauseTimer {
     FrameStart(LinkId),
 }
 
+/// Place of an event in the order of a run. At one instant link events are first, and then timers
+/// expire in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) at: Time,
+    /// Timer that expires. `None` for a link event.
+    pub(crate) timer: Option<Timer>,
+}
+
+impl Moment {
+    /// The moment before all events of a run.
+    pub(crate) const ZERO: Self = Self { at: Time::ZERO, timer: None };
+}
+
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
 /// All timers of a simulation.

@@ -26,6 +26,7 @@ mod offload;
 mod open_loop;
 mod packets;
 mod parts;
+mod parts_lossless;
 mod pfc;
 mod pfc_faults;
 mod policy_failures;

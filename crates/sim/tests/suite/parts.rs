@@ -8,7 +8,7 @@ use std::num::NonZero;
 
 /// All rows of a run on `threads` threads. The largest number of packets alive is omitted,
 /// because parts cannot know it exactly.
-fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
+pub(crate) fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();
     let threads = NonZero::new(threads).expect("at least one");
@@ -18,13 +18,13 @@ fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     rows
 }
 
-/// Checks that runs with two and three threads give the rows of a run with one thread.
+/// Checks that runs with two, three and eight threads give the rows of a run with one thread.
 /// Returns the rows of the run.
-fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
+pub(crate) fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(simulation.needs_one_thread(scenario), None, "{what}");
     let one = rows_on(1, scenario);
-    for threads in [2, 3] {
+    for threads in [2, 3, 8] {
         let several = rows_on(threads, scenario);
         let at = format!("{what} on {threads} threads");
         assert_eq!(one.totals, several.totals, "{at}");

@@ -4,8 +4,8 @@
 #![allow(dead_code)] // Every test binary uses a different part.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
-    RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
+    DropRow, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow,
+    QueueRow, RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
 use bufferlab_sim::{SimError, Simulation};
@@ -28,6 +28,7 @@ pub(crate) struct Rows {
     pub(crate) pause_spans: Vec<PauseSpanRow>,
     pub(crate) storms: Vec<WatchdogRow>,
     pub(crate) schedule: Vec<ScheduleRow>,
+    pub(crate) packets: Vec<PacketRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -55,6 +56,7 @@ keep! {
     pause_span: PauseSpanRow => pause_spans,
     watchdog: WatchdogRow => storms,
     schedule: ScheduleRow => schedule,
+    packet: PacketRow => packets,
 }
 
 impl Rows {
