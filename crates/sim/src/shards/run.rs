@@ -178,26 +178,34 @@ impl Simulation {
         self.records.packets.drain(..).for_each(|row| keep.keep(AnyRow::Packet(Box::new(row))));
     }
 
+    /// The part of the network that this simulation runs.
+    fn shard(&self) -> &Shard {
+        self.part.as_ref().expect("the network is divided")
+    }
+
+    /// Whether a timer that has expired concerns this part.
+    fn is_here(&self, timer: Timer) -> bool {
+        let shard = self.shard();
+        match timer {
+            Timer::Policy(switch) => shard.has_switch(switch),
+            Timer::Sample => shard.has_switch(SwitchId(self.records.output.sample_switch)),
+            Timer::Pause(timer) => self.pfc.as_ref().is_some_and(|pfc| pfc.is_in(shard, timer)),
+            _ => true,
+        }
+    }
+
     /// Handles a rare event like a run without parts, and returns its moment.
     /// `None` if another part counts the event.
     fn handle_rare_event_of_part(&mut self, rows: &mut Vec<OrderedRow>) -> Result<Option<Moment>, SimError> {
         let at = self.world.now();
-        let shard = self.part.clone().expect("only parts come here");
-        let is_first = shard.part == ShardId::FIRST;
         if self.world.timers().next_time() > self.world.now() {
             let flow = self.demand.take_flow();
-            let is_here = shard.has_host(HostId::new(flow.src));
+            let is_here = self.shard().has_host(HostId::new(flow.src));
             self.start_flow(flow, COMMON)?;
             return Ok(is_here.then_some(Moment { at, timer: None }));
         }
         let timer = self.world.timers().pop().expect("a timer is due");
-        let is_here = match timer {
-            Timer::Policy(switch) => shard.has_switch(switch),
-            Timer::Sample => shard.has_switch(SwitchId(self.records.output.sample_switch)),
-            Timer::Pause(timer) => self.pfc.as_ref().is_some_and(|pfc| pfc.is_in(&shard, timer)),
-            _ => true,
-        };
-        if !is_here {
+        if !self.is_here(timer) {
             return Ok(None);
         }
         let moment = Moment { at, timer: Some(timer) };
@@ -214,7 +222,7 @@ impl Simulation {
             storms.for_each(|row| keep.keep(AnyRow::Watchdog(row)));
         }
         self.keep_packets(&mut keep);
-        let is_counted = timer != Timer::PhaseEnd || is_first;
+        let is_counted = timer != Timer::PhaseEnd || self.shard().part == ShardId::FIRST;
         Ok(is_counted.then_some(moment))
     }
 }

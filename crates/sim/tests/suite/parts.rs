@@ -125,7 +125,9 @@ fn delays_cut_through_device_queues_and_jitter() {
         &transport("dctcp"),
     )
     .times("1 ms", "1 s")
-    .more("[output]\ndelays = true\nsample_interval = \"20 us\"\nsample_switch = \"leaf3\"")
+    .more(
+        "[output]\ndelays = true\npackets = \"all\"\nsample_interval = \"20 us\"\nsample_switch = \"leaf3\"",
+    )
     .workloads(WORKLOADS);
     let rows = same_on_all("options", &scenario);
     assert!(rows.switch_losses() > 0);
