@@ -204,7 +204,7 @@ fn random(seed: u64) -> Scenario {
         format!("[output]\nsample_interval = \"7 us\"\nsample_switch = \"{sampled}\"\ndelays = true");
     let output = draw(stream, &["", "[output]\npackets = \"all\"", &samples]);
     // A quarter of the runs are cut.
-    let drain = if seed % 4 == 0 { "300 us" } else { "400 ms" };
+    let drain = if seed.is_multiple_of(4) { "300 us" } else { "400 ms" };
     Lab::new(&topology, &random_switch(stream), &random_transport(stream))
         .transport("congestion_control = \"cubic\"\nmin_rto = \"1 ms\"\ninitial_rto = \"1 ms\"")
         .more(&format!("{fault}\n{output}"))
