@@ -4,15 +4,14 @@
 //! its own fields of [`PauseState`], and only the part of that end changes them. A frame crosses
 //! the border as a timer ([`World::set_far_timer`](crate::world::World::set_far_timer)).
 //!
-//! Parts learn the end of the run late, but pause timers also expire in an empty network: frames are
-//! repeated, pauses expire, storms end. So a part keeps a journal of an interval's changes, and
+//! Parts learn the end of the run late, but pause timers also expire in an empty network: frames
+//! are repeated, pauses expire, storms end. So a part keeps a journal of an interval's changes, and
 //! undoes the changes that a run on one thread would not reach.
 
 use super::watchdog::Storm;
 use super::{PauseState, Pfc, Target};
 use crate::ids::{LinkId, ShardId, Table};
-use crate::shards::Partition;
-use crate::shards::Shard;
+use crate::shards::{Partition, Shard};
 use crate::world::link::Link;
 use crate::world::timers::{Moment, PauseTimer};
 use bufferlab_metrics::{PauseSpanRow, WatchdogRow};
@@ -95,7 +94,7 @@ impl Pfc {
         }
     }
 
-    /// Removes and returns the rows of pauses and of storms that have ended since the previous call.
+    /// Removes and returns the rows of pauses and storms that have ended since the previous call.
     pub(crate) fn take_rows(&mut self) -> (Drain<'_, PauseSpanRow>, Drain<'_, WatchdogRow>) {
         (self.spans.drain(..), self.storm_rows.drain(..))
     }

@@ -1,7 +1,7 @@
 //! Rows that one part makes during the run and another part writes.
 //!
-//! A run on one thread makes these rows in the order of its events. So each row has the place of its
-//! event, and the part that writes sorts the rows of all parts.
+//! A run on one thread makes these rows in the order of its events. So each row has the place of
+//! its event, and the part that writes sorts the rows of all parts.
 
 use crate::SimError;
 use crate::world::calendar::LinkPlace;
