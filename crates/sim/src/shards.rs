@@ -18,9 +18,11 @@
 //!
 //! # Pauses
 //!
-//! A pause frame (PFC) needs its transmission time and the delay of its cable, so it reaches another
-//! part no sooner than a packet, and is mail of the window, too. Each end of a link has its own
-//! fields of the pause state: the receiver's part demands pauses, and the sender's part obeys them.
+//! A pause frame (PFC) needs its transmission time and the delay of its cable. So it reaches
+//! another part no sooner than a packet, and is mail of the window, too. Each end of a link has its
+//! own fields of the pause state: the receiver's part demands pauses, and the sender's part obeys
+//! them.
+//!
 //! Watchdogs, storms, headroom and repeated pauses concern one switch, or one host and its switch,
 //! which are always in one part. So nothing of flow control takes effect in another part at once.
 //!
@@ -38,13 +40,14 @@
 //!
 //! # Equal results
 //!
-//! The tables equal the tables of a run with one thread, byte for byte. Rows that a run on one thread
-//! writes in the order of its events (samples, pauses, storms, packets) carry the place of their
-//! event, and the part that writes sorts them ([`rows`]).
+//! The tables equal the tables of a run with one thread, byte for byte. A run on one thread writes
+//! some rows in the order of its events: samples, pauses, storms, packets. These rows carry the
+//! place of their event, and the part that writes sorts them ([`rows`]).
 //!
 //! The parts learn the end of the run only when the last interval is over. By then, timers of
 //! policies and of pauses may have expired after the end. The parts subtract these events from the
 //! count, drop their rows, and undo their changes of pauses (`pfc/cross_shard.rs`).
+//!
 //! Only the largest number of packets alive is not exact: it is the sum of the maxima of the parts.
 
 mod exchange;

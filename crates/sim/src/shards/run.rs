@@ -129,8 +129,8 @@ impl Simulation {
         self.part = Some(shard);
     }
 
-    /// Whether paused links can wait for each other in a circle. Only a view of the whole network at
-    /// one instant finds such a circle.
+    /// Whether paused links can wait for each other in a circle. Only a view of the whole network
+    /// at one instant finds such a circle.
     fn may_wait_in_circles(&self) -> bool {
         self.pfc.is_some() && self.world.routes().have_circles(self.world.links())
     }

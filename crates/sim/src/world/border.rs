@@ -64,8 +64,8 @@ impl World {
         }
     }
 
-    /// Sets a timer at the node at the far end of link `id`. The timer expires after the link's delay
-    /// or later.
+    /// Sets a timer at the node at the far end of link `id`. The timer expires after the link's
+    /// delay or later.
     pub(crate) fn set_far_timer(&mut self, id: LinkId, at: Time, timer: Timer) {
         match &mut self.border {
             Some(border) if self.links[id].crosses() => {

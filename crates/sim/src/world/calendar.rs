@@ -273,7 +273,8 @@ impl Calendar {
         }
     }
 
-    /// Order of the event that [`Self::next`] has just returned among the link events of its instant.
+    /// Order of the event that [`Self::next`] has just returned, among the link events of its
+    /// instant.
     pub(crate) fn place(&self, upcoming: Upcoming) -> LinkPlace {
         let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
         LinkPlace(kind as u8, self.ties.at(upcoming.time.0).rank(kind, link))

@@ -89,7 +89,7 @@ fn routes_up_and_down_trees_have_no_circle_and_routes_in_rings_have_circles() {
     let wide = "kind = \"leaf_spine\"\nleaves = 3\nhosts_per_leaf = 70\nspines = 2\nlinks_per_pair = 2\n\
                 host_rate = \"10 Gb/s\"\ndelay = \"1 us\"";
     let fat_tree = "kind = \"fat_tree\"\nk = 4\nrate = \"10 Gb/s\"\ndelay = \"1 us\"";
-    // Shortest paths in a triangle have one cable between switches, so no packet goes on to another.
+    // Shortest paths in a triangle have one cable between switches, so no cable waits for another.
     for tree in [wide, fat_tree, &ring(3)] {
         assert_eq!(reason(tree), None, "{tree}");
     }
