@@ -112,6 +112,21 @@ impl Panel {
         panel
     }
 
+    /// A copy of the panel with the state of its policies, or the name of a policy that cannot be
+    /// copied ([`Policy::boxed_clone`]).
+    ///
+    /// # Errors
+    /// Returns the name of that policy.
+    pub fn try_clone(&self) -> Result<Self, &'static str> {
+        let copy = |member: &Member| {
+            let policy = member.policy.boxed_clone().ok_or(member.name)?;
+            let (name, hooks) = (member.name, member.hooks);
+            Ok(Member { name, policy, hooks, pausing_empty: member.pausing_empty.clone() })
+        };
+        let members = self.members.iter().map(copy).collect::<Result<_, _>>()?;
+        Ok(Self { members, absent: self.absent.clone(), opinions: self.opinions.clone() })
+    }
+
     /// Registered policies that could not be built, and the reasons.
     #[must_use]
     pub fn absent(&self) -> &[(&'static str, String)] {

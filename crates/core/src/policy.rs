@@ -12,6 +12,7 @@ pub mod interface;
 pub(crate) mod parts;
 mod registry;
 mod schemes;
+mod steered;
 
 pub use dispatch::Dispatched;
 pub use interface::{
@@ -20,3 +21,4 @@ pub use interface::{
 };
 pub use registry::{REGISTRY, custom_policies, find_policy, policies, register_policy, replace_policy};
 pub use schemes::*;
+pub use steered::SteeredThreshold;

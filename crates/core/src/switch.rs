@@ -1,8 +1,10 @@
 //! The pipeline of one switch: classify, admit, enqueue, mark, schedule, depart.
 
 mod bypass;
+mod fork;
 
 use self::bypass::FastPath;
+pub use self::fork::build_policy;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::event::{Observer, Refusal, SwitchEvent};
@@ -14,9 +16,8 @@ use crate::policy::{
     Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, Policy, SwitchShape,
     Tags, Verdict,
 };
-use crate::policy::{find_policy, policies};
 use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
-use bufferlab_params::{ParamValue, Params, Profile};
+use bufferlab_params::{ParamValue, Profile};
 use bufferlab_units::{BitRate, Time};
 
 /// A packet that arrives at a switch.
@@ -199,13 +200,6 @@ impl SwitchConfig {
     }
 
     fn policy(&self, name: &str, params: &[(String, ParamValue)]) -> Result<Box<dyn Policy>, BuildError> {
-        let info = find_policy(name).ok_or_else(|| {
-            let known: Vec<_> = policies().iter().map(|info| info.name).collect();
-            let message = format!("no policy is called \"{name}\"; known: {}", known.join(", "));
-            BuildError { param: "policy", message }
-        })?;
-        let params = Params::resolve(info.params, self.profile, params)
-            .map_err(|error| BuildError { param: "policy", message: error.to_string() })?;
         let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
         if reserved > 0 && reserved + self.max_packet > self.capacity {
             let message = format!("{reserved} B set aside leave no room for a packet in {} B", self.capacity);
@@ -229,8 +223,7 @@ impl SwitchConfig {
         self.hardware
             .check_accounting(self.port_rates.len(), self.foreign_ports)
             .map_err(|message| BuildError { param: "hardware", message })?;
-        let params = self.hardware.apply(info.params, params);
-        info.construct(&params, &self.shape())
+        build_policy(&self.shape(), &self.hardware, name, params)
     }
 }
 
@@ -285,6 +278,8 @@ pub struct Switch<P> {
     next_refresh: Time,
     /// First demand of the policy that the switch could not meet.
     first_failure: Option<Box<PolicyFailure>>,
+    /// Whether the classifier is the policy's choice: the configuration has no classifier.
+    has_policy_classifier: bool,
 }
 
 impl<P: Policy> Switch<P> {
@@ -342,6 +337,7 @@ impl<P: Policy> Switch<P> {
             hardware,
             next_refresh: Time::ZERO,
             first_failure: None,
+            has_policy_classifier: config.classifier.is_none(),
         };
         switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();

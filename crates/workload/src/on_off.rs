@@ -214,6 +214,10 @@ impl FlowSource for OnOffSource {
             node: FlowSpec::NO_NODE,
         })
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

@@ -60,6 +60,16 @@ pub struct LoopTraffic {
     pub request_delay: Option<Time>,
 }
 
+impl LoopTraffic {
+    /// A copy of the traffic with its state. `None` if the loop cannot be copied
+    /// ([`ClosedLoop::boxed_clone`]).
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        let (class, request_delay) = (self.class, self.request_delay);
+        Some(Self { queries: self.queries.boxed_clone()?, class, request_delay })
+    }
+}
+
 /// A schedule that the hosts of a run execute.
 #[derive(Clone, Debug)]
 pub struct ScheduleTraffic {
@@ -113,6 +123,12 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// Time of the next query of `thread`, whose last answer was complete at `now`; `None`
     /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
+
+    /// A copy of the loop with its state, for a simulation that is forked.
+    /// `None`: the loop cannot be copied, and forks are refused.
+    fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
+        None
+    }
 }
 
 /// A query of a closed loop.

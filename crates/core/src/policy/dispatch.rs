@@ -47,6 +47,29 @@ impl Dispatched {
     pub fn is_timeless(&self) -> bool {
         matches!(self, Self::DynamicThreshold(_) | Self::SonicDt(_))
     }
+
+    /// A copy of the policy with its state. `None` if the policy cannot be copied
+    /// ([`Policy::boxed_clone`]).
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        Some(match self {
+            Self::DynamicThreshold(policy) => Self::DynamicThreshold(policy.clone()),
+            Self::SonicDt(policy) => Self::SonicDt(policy.clone()),
+            Self::Boxed(policy) => Self::Boxed(policy.boxed_clone()?),
+        })
+    }
+
+    /// The boxed policy, if it has this type.
+    #[must_use]
+    pub fn downcast_mut<P: Policy>(&mut self) -> Option<&mut P> {
+        match self {
+            Self::Boxed(policy) => {
+                let known: &mut dyn Any = &mut **policy;
+                known.downcast_mut()
+            }
+            Self::DynamicThreshold(_) | Self::SonicDt(_) => None,
+        }
+    }
 }
 
 /// Makes one call on the policy of the present variant.
@@ -181,6 +204,9 @@ impl Policy for Dispatched {
     }
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         each!(self, policy => policy.probe(queue, buffer, sink));
+    }
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        each!(self, policy => policy.boxed_clone())
     }
 }
 

@@ -128,6 +128,13 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// Reports internal state of the policy for `queue` that is worth a plot:
     /// counters, states, shares. The hot path never calls this method.
     fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// A copy of the policy with its state, for a simulation that is forked. The copy and the
+    /// original share nothing. `None`: the policy cannot be copied, and forks are refused.
+    /// A policy that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        None
+    }
 }
 
 impl Policy for Box<dyn Policy> {
@@ -187,5 +194,8 @@ impl Policy for Box<dyn Policy> {
     }
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         (**self).probe(queue, buffer, sink);
+    }
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        (**self).boxed_clone()
     }
 }

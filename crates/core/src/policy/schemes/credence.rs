@@ -178,4 +178,8 @@ impl Policy for Credence {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

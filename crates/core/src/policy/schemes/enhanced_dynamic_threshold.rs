@@ -233,4 +233,8 @@ impl Policy for EnhancedDynamicThreshold {
         sink("c1", port.sent_in_a_row as f64);
         sink("c2", port.growth as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

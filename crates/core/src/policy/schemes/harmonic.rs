@@ -163,4 +163,8 @@ impl Policy for Harmonic {
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rank", f64::from(self.place[usize::from(queue.0)]) + 1.0);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -479,6 +479,10 @@ impl Policy for IntelligentBuffer {
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("fair_share", self.queues[usize::from(queue.0)].fair_share as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

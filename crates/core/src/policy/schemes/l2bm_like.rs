@@ -179,4 +179,8 @@ impl Policy for L2bmLike {
         sink("weight", state.weight.as_f64());
         sink("mean_sojourn_ns", state.sojourn.0 as f64 / 1_000.0);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

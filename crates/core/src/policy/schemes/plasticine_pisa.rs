@@ -370,6 +370,10 @@ impl Policy for PlasticinePisa {
         sink("congested_queues", f64::from(self.n_priority[self.group_of[usize::from(priority)]]));
         sink("active_queues", f64::from(self.n_port[usize::from(port)]));
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

@@ -635,4 +635,8 @@ impl Policy for Reverie {
             sink("filtered_bytes", self.filtered_lossy(queue));
         }
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -295,4 +295,8 @@ impl Policy for SonicAbm {
         trackers[self.pools.slice_of(ingress)].probe(queue, sink);
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -281,4 +281,8 @@ impl Policy for SonicDt {
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), buffer), buffer, sink);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -376,6 +376,10 @@ impl Policy for TrafficAware {
             sink(name, count as f64);
         }
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]
