@@ -96,6 +96,9 @@ impl Simulation {
             is_plain,
             events,
             arrivals_are_over,
+            is_finished: false,
+            is_stepped: false,
+            clock: Time::ZERO,
             part,
         };
         simulation.look_closely(&scenario.output);

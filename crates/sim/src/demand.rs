@@ -44,6 +44,19 @@ impl Demand {
         this
     }
 
+    /// A copy with the same further demand. `None` if a source or a closed loop cannot be copied.
+    pub(crate) fn try_clone(&self) -> Option<Self> {
+        Some(Self {
+            source: self.source.try_clone()?,
+            jitter: self.jitter.clone(),
+            next_flow: self.next_flow.clone(),
+            next_start: self.next_start,
+            queries: self.queries.clone(),
+            closed_loops: self.closed_loops.try_clone()?,
+            schedules: self.schedules.clone(),
+        })
+    }
+
     fn draw_flow(&mut self) -> Option<FlowSpec> {
         match &mut self.jitter {
             None => self.source.next_flow(),

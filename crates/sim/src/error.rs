@@ -82,6 +82,17 @@ pub enum SimError {
     /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
+    /// A part of the run cannot be copied.
+    #[error("{what} cannot be copied, so the run cannot be forked")]
+    CannotFork {
+        /// Policy or workload that cannot be copied, with its place.
+        what: String,
+        /// How the author of this part makes it possible.
+        hint: &'static str,
+    },
+    /// A change of a running simulation is invalid, and did not take place.
+    #[error("{0}")]
+    Refused(String),
     /// The caller's function `go_on` ended the run.
     #[error("the run was interrupted")]
     Interrupted,

@@ -44,7 +44,7 @@ use transport::{Control, Transport};
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     cards: Table<HostId, Card>,
     flows: Flows,
@@ -73,7 +73,7 @@ pub(crate) struct Hosts {
 }
 
 /// A flow whose congestion control has failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FailedFlow {
     pub(crate) control: &'static str,
     pub(crate) number: u64,
@@ -82,7 +82,7 @@ pub(crate) struct FailedFlow {
 }
 
 /// Effect of an event at a host on another part of the simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Effect {
     /// A flow has arrived completely.
     Arrived {

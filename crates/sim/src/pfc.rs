@@ -75,7 +75,7 @@ struct PauseState {
 }
 
 /// Flow control of the whole network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pfc {
     specs: Table<SwitchId, Option<PfcSpec>>,
     /// Link in the opposite direction of each link's cable.

@@ -4,6 +4,7 @@
 //! records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
+mod exchange;
 mod packets;
 mod record;
 mod slice;
@@ -95,9 +96,13 @@ impl SwitchNode {
             timer_set: false,
             record: SwitchRecord::new(usize::from(ports), queues),
         };
-        let is_timeless = node.slices().all(|slice| slice.core.policy().is_timeless());
-        node.timer_set = is_timeless || node.poll_timeout().is_some();
+        node.timer_set = node.is_timeless() || node.poll_timeout().is_some();
         node
+    }
+
+    /// Whether no policy of the switch ever needs a timer.
+    fn is_timeless(&self) -> bool {
+        self.slices().all(|slice| slice.core.policy().is_timeless())
     }
 
     /// Runs all registered policies as shadows of every slice from now on.

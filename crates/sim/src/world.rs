@@ -29,7 +29,7 @@ use bufferlab_transport::HopReport;
 use bufferlab_units::{BitRate, Time};
 
 /// Time, links, packets, routes and timers of a simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     now: Time,
     calendar: Calendar,

@@ -11,7 +11,7 @@ pub(crate) const WAITING_MAX: usize = 1 << 20;
 
 /// Delays the start of every flow by a draw from [0, bound], and returns flows in the order
 /// of their new starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Jitter {
     bound: Time,
     draws: RandomStream,
@@ -26,7 +26,7 @@ pub(crate) struct Jitter {
 }
 
 /// A flow with its new start, and the number of earlier draws, which decides ties.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Waiting(FlowSpec, u64);
 
 impl Waiting {

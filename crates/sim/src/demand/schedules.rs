@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// All schedules of a run. Their nodes are numbered in one sequence.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
     /// Nodes that are ready or in progress.
@@ -49,7 +49,7 @@ enum Step {
 }
 
 /// A schedule in execution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Running {
     traffic: ScheduleTraffic,
     /// Number of the first node in the sequence of all nodes.

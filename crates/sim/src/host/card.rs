@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Queues of a host's uplink. Their memory is unlimited, as in the artifacts,
 /// in which hosts never dropped a packet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Card {
     /// Packets that already exist: ACKs and handshakes, and with FIFO queueing also data.
     pub(crate) queue: VecDeque<PacketId>,
@@ -29,7 +29,7 @@ pub(crate) struct Card {
 }
 
 /// State of a NIC that RDMA queue pairs share with a queue of TCP's packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SharedCard {
     /// ACKs of queue pairs, which the NIC sends before all other packets.
     pub(crate) express: VecDeque<PacketId>,

@@ -20,14 +20,14 @@ pub(crate) const COMMON: PoolId = PoolId(0);
 type Key = (TransportId, HostId, HostId, PoolId);
 
 /// An idle connection, with the paths of its packets and ACKs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Idle {
     connection: Connection,
     path: u32,
     ack_path: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pool {
     /// Idle connections. The most recently used connection is last.
     idle: Vec<Idle>,
@@ -36,7 +36,7 @@ struct Pool {
 }
 
 /// All connection pools that have been used.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
     /// Messages that get a connection at this instant. Each message has a timer at this instant.

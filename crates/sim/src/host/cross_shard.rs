@@ -22,7 +22,7 @@ pub(crate) struct FlowNote {
 }
 
 /// A flow that is over, as the part of its source knows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Time,
     slot: FlowSlot,
@@ -30,7 +30,7 @@ pub(crate) struct Retired {
 }
 
 /// State that the hosts of one part keep for the other parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
     /// Notes for each part of the network.

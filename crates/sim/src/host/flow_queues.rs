@@ -23,7 +23,7 @@ impl QueueKey {
 }
 
 /// Turn order of the flow queues of a NIC.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TurnOrder {
     /// Flows that have begun to wait since their last turn.
     new: VecDeque<QueueKey>,
@@ -44,7 +44,7 @@ struct Line {
 }
 
 /// Flow queues of all NICs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FlowQueues {
     lines: Vec<Option<Line>>,
     /// For each packet, the next packet in its queue.

@@ -12,7 +12,7 @@ use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
 /// Random streams for the gaps between packets of open-loop flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pacing {
     seed: u64,
     classes: Vec<String>,

@@ -13,7 +13,7 @@ use bufferlab_units::Time;
 pub(crate) const INTERVAL: Time = Time::from_us(100);
 
 /// Free slots of the flow tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FreeSlots {
     /// Available slots. The next flow takes the last slot.
     free: Vec<FlowSlot>,

@@ -6,7 +6,7 @@
 use bufferlab_units::RandomStream;
 
 /// The random streams of one host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HostStreams {
     /// Stream with one draw per flow: the paths of the flow's data and ACKs.
     pub(super) paths: RandomStream,

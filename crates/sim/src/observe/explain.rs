@@ -88,7 +88,7 @@ impl ExplainRequest {
 }
 
 /// Collects the explanations of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Explainer {
     request: ExplainRequest,
     passed: u64,

@@ -49,6 +49,7 @@ impl Simulation {
             (self.records.explainer.is_some(), "explanations"),
             (self.demand.has_closed_loops(), "closed loops"),
             (self.demand.has_schedules(), "schedules"),
+            (self.is_stepped, "steps of the caller"),
         ];
         let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
         let too_small = || {
@@ -129,7 +130,7 @@ impl Simulation {
 
     /// Handles the events before `end`. `rare` receives the times of events that are
     /// not link events.
-    fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
+    fn run_window(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
         loop {
             self.handle_link_events(end - Time(1), u64::MAX)?;
             let rare_event = self.next_rare_event();
@@ -235,7 +236,7 @@ impl<'a> Part<'a> {
         let (mut end, mut failure) = (Time::ZERO, None);
         for window in 0.. {
             if end > Time::ZERO
-                && let Err(error) = self.simulation.run_until(end, &mut self.rare)
+                && let Err(error) = self.simulation.run_window(end, &mut self.rare)
             {
                 failure.get_or_insert(error);
             }
@@ -280,7 +281,7 @@ impl<'a> Part<'a> {
         self.simulation.check_demand()?;
         self.simulation.check_marking()?;
         let packet_hops = self.exchange.hops(window.saturating_sub(1));
-        let progress = Progress { packet_hops, ..self.simulation.progress() };
+        let progress = Progress { packet_hops, ..self.simulation.progress_of_events() };
         if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
     }
 

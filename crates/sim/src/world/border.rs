@@ -9,7 +9,7 @@ use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
 /// Packets for other parts of the network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Border {
     /// Number of the part to which each link leads.
     to: Table<LinkId, u8>,
@@ -20,7 +20,7 @@ pub(crate) struct Border {
 }
 
 /// Data for one other part of the network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
     /// One entry per packet if the run needs telemetry, otherwise empty.

@@ -72,7 +72,7 @@ const END: u32 = u32::MAX;
 
 /// Events of the open bucket, removed from the end. Slots beyond the end keep their old
 /// content, so that adding an event is one comparison and one store.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
     len: usize,
@@ -120,7 +120,7 @@ impl Stack {
 }
 
 /// Link events in the order of time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// Absolute time of the relative time 0.
     epoch: u64,

@@ -119,7 +119,7 @@ pub(crate) struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
 
 /// All live packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Slab {
     slots: Table<PacketId, Slot>,
     free: Vec<PacketId>,

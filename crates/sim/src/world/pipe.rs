@@ -11,7 +11,7 @@ use bufferlab_units::Time;
 const NONE: PacketId = PacketId(u32::MAX);
 
 /// Packets in flight on a link, with their arrival times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     /// First packet of the pipe. [`NONE`] if the pipe is empty.
     first: PacketId,

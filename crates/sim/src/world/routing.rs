@@ -19,7 +19,7 @@ const NONE: u32 = GROUP - 1;
 const OWN: u32 = GROUP - 2;
 
 /// Next hops of all switches to all destinations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     /// Number of destinations in the table.
     destinations: usize,

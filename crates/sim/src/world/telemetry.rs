@@ -9,7 +9,7 @@ use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
 /// Telemetry reports of all live packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Telemetry {
     rows: Vec<PacketReports>,
     is_wanted: bool,

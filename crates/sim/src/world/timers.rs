@@ -63,7 +63,7 @@ pub(crate) enum PauseTimer {
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
 /// All timers of a simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
     /// Time of the first timer. It is cached because the engine reads it before every event.
@@ -87,6 +87,12 @@ impl Timers {
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
         self.next
+    }
+
+    /// Removes all timers of this kind and component.
+    pub(crate) fn remove(&mut self, timer: Timer) {
+        self.heap.retain(|Reverse((_, other))| *other != timer);
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);
     }
 
     /// Removes and returns the timer that expires first.

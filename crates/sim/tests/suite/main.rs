@@ -32,6 +32,7 @@ mod policy_failures;
 mod queueing;
 mod rdma;
 mod schedules;
+mod stepping;
 mod support;
 mod transports;
 mod turns;
