@@ -90,6 +90,8 @@ fn simulation_hint(error: &SimError) -> &'static str {
              (`initial_window`, `window_limit`) or the sizes of flows"
         }
         SimError::TooLarge { .. } => "make the scenario smaller",
+        SimError::CannotFork { hint, .. } => hint,
+        SimError::Refused(_) => "the run is as before",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
         SimError::Broken { .. } | SimError::LostTrack { .. } => {
