@@ -181,7 +181,7 @@ pub(crate) fn attend<T: Send>(
     }
 }
 
-fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
+pub(crate) fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
     let caveat = |(id, message, advice)| RunCaveat { id, message, advice };
     Job { loaded: loaded.inner.clone(), dir, caveats: caveats.into_iter().map(caveat).collect() }
 }
