@@ -49,6 +49,6 @@ impl Policy for CompleteSharing {
     }
 
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(*self))
     }
 }

@@ -73,6 +73,6 @@ impl Policy for MaximumQueue {
     }
 
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(*self))
     }
 }

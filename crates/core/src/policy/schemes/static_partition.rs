@@ -86,6 +86,6 @@ impl Policy for StaticPartition {
     }
 
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
-        Some(Box::new(self.clone()))
+        Some(Box::new(*self))
     }
 }
