@@ -87,7 +87,7 @@ pub enum SimError {
     CannotFork {
         /// Policy or workload that cannot be copied, with its place.
         what: String,
-        /// How the author of this part makes it possible.
+        /// Advice to the author of this part.
         hint: &'static str,
     },
     /// A change of a running simulation is invalid, and did not take place.

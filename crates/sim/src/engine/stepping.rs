@@ -11,7 +11,7 @@ use crate::switch::SwitchNode;
 use bufferlab_metrics::RunSink;
 use bufferlab_units::Time;
 
-/// Where a run pauses: after all events until a time (included), or after a number of events.
+/// Pause of a run: after all events until a time (included), or after a number of events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) time: Time,
