@@ -14,8 +14,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _arguments
 from .runs import Run
@@ -53,6 +52,9 @@ class Box:
         self.high = np.full(shape, high, dtype=np.float32)
         self._random = np.random.default_rng(seed)
 
+    def __repr__(self) -> str:
+        return f"Box({self.low.min()}, {self.high.max()}, {self.shape})"
+
     def seed(self, seed: int | None = None) -> None:
         """Seeds :meth:`sample`."""
         self._random = numpy_module().random.default_rng(seed)
@@ -78,9 +80,8 @@ def _box(low: float, high: float, shape: tuple[int, ...]) -> Any:
     return spaces.Box(low=low, high=high, shape=shape, dtype=np.float32)
 
 
-@dataclass(frozen=True)
-class Interval:
-    """What happened at the switch between two actions, for a custom reward."""
+class Interval(NamedTuple):
+    """Events at the switch between two actions, for a custom reward."""
 
     sent_bytes: int
     """Bytes that the ports sent."""
@@ -144,9 +145,11 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         self._interval = picoseconds("interval", interval)
         if self._interval == 0:
             raise _arguments.refuse("interval", interval, "a time above 0")
-        if per not in ("port", "queue"):
+        if not isinstance(per, str) or per not in ("port", "queue"):
             raise _arguments.refuse("per", per, '"port" or "queue"')
-        self._per, self._reward = per, reward
+        if not callable(reward):
+            raise _arguments.refuse("reward", reward, "a function of an Interval")
+        self._reward = reward
         self._np = numpy_module()
         self._seed = self._scenario.seed
         self._started: tuple[int, Simulation] | None = None
@@ -155,15 +158,11 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         self._switch = first._switch(switch)
         state = first.switches[self._switch]
         self._ports, self._queues = state.ports, state.ports * state.queues_per_port
-        self._capacity = state.capacity
-        self._rates = self._np.array(first._run.port_rates(self._switch), dtype=self._np.float64)
         actions = self._ports if per == "port" else self._queues
+        self._repeat = self._queues // actions
         self.action_space = _box(*ALPHA_LOG2, (actions,))
         self.observation_space = _box(0.0, RATE_MAX, (self._queues + self._ports,))
-        scale = self._np.full(self._queues + self._ports, 1 / self._capacity)
-        scale[self._queues :] = 8e12 / (self._rates * self._interval)
-        self._scale = scale
-        self._interval_bytes = float(self._rates.sum()) * self._interval / 8e12
+        self._interval_bytes = sum(first._run.port_rates(self._switch)) * self._interval / 8e12
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -177,36 +176,29 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
             super().reset(seed=seed)  # type: ignore[misc, unused-ignore]
         self._simulation = self._initial(self._seed).fork()
         self._next = self._interval
-        self._ledger = self._read(self._simulation._run.ledger(self._switch))
-        return self._observe(self._ledger), {"time_ps": 0, "seed": self._seed}
+        run = self._simulation._run
+        self._ledger = run.ledger(self._switch)
+        _, seen, *_ = run.act(self._switch, None, 1, 0, self._interval, self._ledger)
+        return self._observation(seen), {"time_ps": 0, "seed": self._seed}
 
     def step(self, action: Any) -> _Step:
         """Sets the alphas, and advances the simulation by one interval."""
         simulation, np = self._running(), self._np
-        given = np.asarray(action, dtype=np.float64)
+        try:
+            given = np.asarray(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.empty(0)
         if given.shape != self.action_space.shape:
             raise _arguments.refuse("action", action, f"an array of {self.action_space.shape[0]} numbers")
-        alphas = np.exp2(np.clip(given, *ALPHA_LOG2))
-        if self._queues != len(alphas):
-            alphas = np.repeat(alphas, self._queues // self._ports)
         run = simulation._run
-        ledger = self._read(run.control(self._switch, alphas.tobytes(), self._next))
-        self._next += self._interval
-        observation = self._observe(ledger)
-        queues, sums = self._queues, self._queues + self._ports
-        change = ledger[queues:-1] - self._ledger[queues:-1]
-        arrived, _, lost, marked = change[-4:].tolist()
-        self._ledger = ledger
-        interval = Interval(
-            sent_bytes=int(change[: sums - queues].sum()),
-            capacity_bytes=self._interval_bytes,
-            arrived_packets=arrived,
-            lost_packets=lost,
-            marked_packets=marked,
-            occupancy_bytes=int(ledger[:queues].sum()),
+        self._ledger, seen, change, is_over = run.act(
+            self._switch, given.tobytes(), self._repeat, self._next, self._interval, self._ledger
         )
-        info = {"time_ps": int(ledger[-1]), "interval": interval}
-        return observation, float(self._reward(interval)), run.is_finished(), False, info
+        self._next += self._interval
+        sent, arrived, _, lost, marked, occupancy, now = change
+        interval = Interval(sent, self._interval_bytes, arrived, lost, marked, occupancy)
+        info = {"time_ps": now, "interval": interval}
+        return self._observation(seen), float(self._reward(interval)), is_over, False, info
 
     def fork(self) -> BufferEnv:
         """A copy in the same state: equal actions have equal outcomes. A vector of environments
@@ -229,6 +221,9 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
         """Frees the memory of the simulations."""
         self._simulation = self._started = None
 
+    def __reduce__(self) -> Any:
+        raise _arguments.not_copied("BufferEnv", "take a copy with fork(), or create one in each process")
+
     def _running(self) -> Simulation:
         if self._simulation is None:
             raise _arguments.refuse("", self, "an environment that was reset", "call reset() first")
@@ -240,14 +235,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
             self._started = (seed, Simulation(self._scenario, seed=seed))
         return self._started[1]
 
-    def _read(self, ledger: bytes) -> numpy.ndarray[Any, Any]:
-        numbers: numpy.ndarray[Any, Any] = self._np.frombuffer(ledger, dtype=self._np.int64)
-        return numbers
-
-    def _observe(self, ledger: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
-        shown = ledger[: self._queues + self._ports].astype(self._np.float64)
-        shown[self._queues :] -= self._ledger[self._queues : self._queues + self._ports]
-        shown *= self._scale
-        self._np.minimum(shown, RATE_MAX, out=shown)
-        observed: numpy.ndarray[Any, Any] = shown.astype(self._np.float32)
+    def _observation(self, seen: bytes) -> numpy.ndarray[Any, Any]:
+        """The observation, in memory that the agent may change."""
+        observed: numpy.ndarray[Any, Any] = self._np.frombuffer(bytearray(seen), dtype=self._np.float32)
         return observed

@@ -243,6 +243,8 @@ class Simulation:
             given = np.asarray(alphas, dtype=np.float64)
         except (TypeError, ValueError):
             raise _arguments.refuse("alphas", alphas, "numbers") from None
+        if not (np.isfinite(given).all() and (given >= 0).all()):
+            raise _arguments.refuse("alphas", alphas, "finite numbers, 0 or more")
         shape = (state.ports, state.queues_per_port)
         if given.size not in (1, shape[0] * shape[1]):
             raise _arguments.refuse("alphas", alphas, f"one number or {shape[0]} × {shape[1]} numbers")
@@ -300,6 +302,9 @@ class Simulation:
             result.report()
         return result
 
+    def __reduce__(self) -> Any:
+        raise _arguments.not_copied("Simulation", "take a copy with fork(), or keep what finish() returns")
+
     def __repr__(self) -> str:
         return f"Simulation({self.scenario.name}, {self.now * 1e6:g} us)"
 
@@ -336,7 +341,7 @@ def picoseconds(argument: str, time: str | float) -> int:
             value = float(number) if unit is not None else -1.0
         except ValueError:
             value = -1.0
-        found = value * (unit or 0)
+        found = value * (unit or 1)
     else:
         found = _arguments.number(argument, time, least=0) * 1e12
     if not 0 <= found <= _TIME_MAX:

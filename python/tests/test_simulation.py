@@ -36,8 +36,10 @@ def test_a_stepped_run_has_the_bytes_of_a_batch_run(star: Scenario, tmp_path: Pa
 
 def test_views_have_the_state_of_the_moment(star: Scenario) -> None:
     simulation = Simulation(star)
-    simulation.run_until("1 ms")
-    assert simulation.now_ps == 10**9 and not simulation.is_finished
+    simulation.run_until("500 us")
+    assert simulation.now_ps == 500_000_000 and not simulation.is_finished
+    while simulation.switches[0].occupancy < 100_000:
+        simulation.step(100)
     [switch] = simulation.switches
     queues = simulation.queues()
     assert queues.occupancy.shape == (switch.ports, switch.queues_per_port)
@@ -162,7 +164,7 @@ def test_episodes_depend_on_the_seed_alone(star: Scenario) -> None:
 
 
 def test_an_environment_forks_and_ends(star: Scenario) -> None:
-    env = BufferEnv(star.set("duration", "400 us"), per="queue", reward=lambda it: -float(it.lost_packets))
+    env = BufferEnv(star, per="queue", reward=lambda it: -float(it.lost_packets))
     env.reset(seed=1)
     action = np.zeros(env.action_space.shape)
     for _ in range(20):

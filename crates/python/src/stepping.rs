@@ -22,6 +22,18 @@ pub(crate) struct Stepper {
 /// A switch: name, policy, capacity, occupancy, ports, queues per port.
 type PlainSwitch = (String, String, u64, u64, u16, u16);
 
+/// Changes between two ledgers: see [`change`].
+type Change = (u64, u64, u64, u64, u64, u64, u64);
+
+/// Ledger, observation, changes, and whether the run is over.
+type Acted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Change, bool);
+
+/// Smallest and largest logarithm of alpha that an agent can set.
+const EXPONENTS: (f64, f64) = (-7.0, 4.0);
+
+/// Largest number of an observation.
+const RATE_MAX: f64 = 2.0;
+
 #[pymethods]
 impl Stepper {
     #[new]
@@ -59,29 +71,52 @@ impl Stepper {
         self.work(py, |run, go_on| run.step(count, go_on))
     }
 
-    /// Sets the alphas of a switch (f64), if given, handles all events until `ps`, and returns the
-    /// ledger of the switch: see [`ledger`].
-    fn control<'py>(
+    /// Sets alphas of a switch, if given, and handles all events until `ps`. `exponents` are the
+    /// logarithms of the alphas to base 2 (f64), each for `repeat` queues. `before` is the ledger
+    /// ([`ledger`]) `interval` ps ago. Returns the ledger, the observation ([`observation`]), the
+    /// changes ([`change`]), and whether the run is over.
+    #[allow(clippy::too_many_arguments, reason = "one call per step of an agent, which is short")]
+    fn act<'py>(
         &self,
         py: Python<'py>,
         switch: usize,
-        alphas: Option<&[u8]>,
+        exponents: Option<&[u8]>,
+        repeat: usize,
         ps: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let alphas = alphas.map(floats);
-        let ledger = self.work(py, |run, go_on| {
+        interval: u64,
+        before: &[u8],
+    ) -> PyResult<Acted<'py>> {
+        let (least, most) = EXPONENTS;
+        let alphas = exponents.map(|bytes| {
+            let alpha = |exponent: f64| exponent.clamp(least, most).exp2();
+            floats(bytes)
+                .into_iter()
+                .flat_map(|it| std::iter::repeat_n(alpha(it), repeat))
+                .collect::<Vec<_>>()
+        });
+        let mut before = numbers(before);
+        let (after, seen, change, is_over) = self.work(py, |run, go_on| {
             if let Some(alphas) = &alphas {
                 run.set_alphas(switch, alphas)?;
             }
             run.run_until(Time(ps), go_on)?;
-            Ok(ledger(run.simulation(), switch))
+            let simulation = run.simulation();
+            let after = ledger(simulation, switch);
+            before.resize(after.len(), 0);
+            let queues = simulation
+                .switch(switch)
+                .map_or(0, |switch| usize::from(switch.ports) * usize::from(switch.queues_per_port));
+            let both = (before.as_slice(), after.as_slice());
+            let seen = observation(simulation, switch, (queues, interval), both);
+            let change = change(queues, both);
+            Ok((words(after), seen, change, simulation.is_finished()))
         })?;
-        Ok(PyBytes::new(py, &ledger))
+        Ok((PyBytes::new(py, &after), PyBytes::new(py, &seen), change, is_over))
     }
 
     /// The ledger of a switch: see [`ledger`].
     fn ledger<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let ledger = self.view(py, |simulation| ledger(simulation, switch))?;
+        let ledger = self.view(py, |simulation| words(ledger(simulation, switch)))?;
         Ok(PyBytes::new(py, &ledger))
     }
 
@@ -248,11 +283,13 @@ fn is_gone(py: Python<'_>) -> PyErr {
     errors::argument(py, "", "the simulation is finished", "take a copy with fork() before finish()")
 }
 
-/// Numbers of a switch as u64: bytes of every queue; bytes that every port has begun to send;
-/// packets and bytes that arrived, packets that were lost, and marked packets, of all queues; the
-/// time (ps).
-fn ledger(simulation: &Simulation, switch: usize) -> Vec<u8> {
-    let mut sums = [0; 4];
+/// Number of sums at the end of a ledger.
+const SUMS: usize = 4;
+
+/// Numbers of a switch: bytes of every queue; bytes that every port has begun to send; packets and
+/// bytes that arrived, packets that were lost, and marked packets, of all queues; the time (ps).
+fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
+    let mut sums = [0; SUMS];
     let mut numbers = Vec::new();
     for queue in simulation.queues(switch) {
         let counters = queue.counters;
@@ -265,11 +302,45 @@ fn ledger(simulation: &Simulation, switch: usize) -> Vec<u8> {
     numbers.extend(simulation.sent_bytes(switch));
     numbers.extend(sums);
     numbers.push(simulation.now().0);
-    words(numbers)
+    numbers
+}
+
+/// Numbers for an agent (f32): the length of every queue as a fraction of the buffer, and the bytes
+/// that every port has begun to send within `interval` ps as a fraction of the port's capacity, at
+/// most [`RATE_MAX`].
+fn observation(
+    simulation: &Simulation,
+    switch: usize,
+    (queues, interval): (usize, u64),
+    (before, after): (&[u64], &[u64]),
+) -> Vec<u8> {
+    let capacity = simulation.switch(switch).map_or(1, |switch| switch.capacity) as f64;
+    let lengths = after.iter().take(queues).map(|&bytes| bytes as f64 / capacity);
+    let sent = after.iter().zip(before).skip(queues).map(|(after, before)| (after - before) as f64);
+    let rates = simulation.port_rates(switch).zip(sent).map(|(rate, sent)| {
+        let could = rate as f64 * interval as f64 / 8e12;
+        (sent / could).min(RATE_MAX)
+    });
+    lengths.chain(rates).flat_map(|number| (number as f32).to_ne_bytes()).collect()
+}
+
+/// Changes between two ledgers: bytes that ports began to send, then packets and bytes that
+/// arrived, packets that were lost, marked packets. Then the bytes in all queues, and the time (ps).
+fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
+    let sums = after.len() - SUMS - 1;
+    let at = |index: usize| after[index] - before[index];
+    let sent = (queues..sums).map(at).sum();
+    let occupancy = after[..queues].iter().sum();
+    (sent, at(sums), at(sums + 1), at(sums + 2), at(sums + 3), occupancy, after[sums + SUMS])
 }
 
 fn words(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     numbers.into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    let (whole, _) = bytes.as_chunks();
+    whole.iter().map(|&bytes| u64::from_ne_bytes(bytes)).collect()
 }
 
 fn floats(bytes: &[u8]) -> Vec<f64> {
