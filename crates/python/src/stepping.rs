@@ -325,7 +325,7 @@ fn observation(
 }
 
 /// Changes between two ledgers: bytes that ports began to send, then packets and bytes that
-/// arrived, packets that were lost, marked packets. Then the bytes in all queues, and the time (ps).
+/// arrived, packets that were lost, marked packets. Then the bytes in all queues, the time (ps).
 fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
     let sums = after.len() - SUMS - 1;
     let at = |index: usize| after[index] - before[index];

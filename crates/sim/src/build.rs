@@ -71,10 +71,9 @@ impl Simulation {
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
-        let queries = Queries::new(traffic.listed_queries);
         let mut demand = Demand::new(
             traffic.source,
-            queries,
+            Queries::new(traffic.listed_queries),
             (ClosedLoops::new(traffic.closed_loops), Schedules::new(traffic.schedules)),
             (scenario.start_jitter, scenario.seed),
         );

@@ -49,8 +49,8 @@ impl Simulation {
     }
 
     /// Sets alpha of every queue of a switch, in the order of ports and priorities. The switch then
-    /// has Dynamic Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]), whatever its
-    /// policy was. A chip with rounded alphas rounds them.
+    /// has Dynamic Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]), under any
+    /// earlier policy. A chip with rounded alphas rounds them.
     ///
     /// # Errors
     /// If there is no such switch, the switch has lossless priorities, or the number of alphas or
