@@ -196,6 +196,33 @@ fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting(
     }
 }
 
+/// Detections and restorations of the storms of a shipped scenario (ms), for frames that count.
+fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
+    let rows = scenario(file, &[("switch.pfc.watchdog.counts", &format!("\"{counts}\""))]);
+    let ms = |ns: u64| ns / 1_000_000;
+    rows.storms.iter().map(|row| (ms(row.detected_ns), row.restored_ns.map(ms))).collect()
+}
+
+#[test]
+fn the_scenario_of_zero_quanta_restores_with_the_storm_or_with_its_last_frame() {
+    let file = "watchdog-zero-quanta.toml";
+    // The last frame that pauses is sent just before 3 s, the last frame of all just before 5 s.
+    // The second poll after it restores.
+    assert_eq!(shipped_storms(file, "pauses"), [(1_200, Some(3_200))]);
+    assert_eq!(shipped_storms(file, "frames"), [(1_200, Some(5_200))]);
+}
+
+#[test]
+fn the_scenario_of_all_priorities_has_170_cycles_in_20_minutes_or_one_storm() {
+    let file = "watchdog-all-priorities.toml";
+    let fixed = shipped_storms(file, "pauses");
+    assert!(fixed.len() == 2 && fixed.iter().all(|storm| storm.1.is_none()), "{fixed:?}");
+    // Each of the two queues has 170 storms, which all end although the host never stops.
+    let old = shipped_storms(file, "enabled_ports");
+    assert_eq!(old.len(), 2 * 170);
+    assert!(old.iter().all(|storm| storm.1.is_some_and(|end| end < 1_200_000)), "{old:?}");
+}
+
 #[test]
 fn a_loss_to_the_watchdog_is_explained_as_such() {
     #[derive(Default)]
