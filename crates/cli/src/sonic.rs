@@ -55,7 +55,7 @@ fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
         for entry in entries {
             let file = entry.map_err(|error| unreadable(path, &error))?.path();
             let ending = file.extension().and_then(|ending| ending.to_str());
-            if matches!(ending, Some("json" | "ini" | "txt")) && file.is_file() {
+            if matches!(ending, Some("json" | "ini" | "txt" | "conf")) && file.is_file() {
                 found.push(file);
             }
         }

@@ -224,6 +224,14 @@ pub struct Scheduler {
     pub weight: Option<Placed<u64>>,
     /// Rates and bursts of the scheduler as written (`pir 1250000000`).
     pub rates: Vec<String>,
+    /// Rate that the scheduler guarantees (`cir`), per second in bytes, or in packets if
+    /// `counts_packets`.
+    pub least: Option<u64>,
+    /// Rate that the scheduler does not exceed (`pir`), per second in bytes, or in packets if
+    /// `counts_packets`.
+    pub most: Option<u64>,
+    /// Whether the rates are packets per second (`meter_type` `packets`).
+    pub counts_packets: bool,
 }
 
 /// Values of an entry of `PFC_WD`.
@@ -320,6 +328,8 @@ pub struct Config {
     pub others: BTreeMap<String, usize>,
     /// Names of the files, in the order in which the caller gave them.
     pub files: Vec<String>,
+    /// Vendor of the files, if they are not SONiC's: rules of SONiC's schema do not apply.
+    pub vendor: Option<&'static str>,
 }
 
 impl Config {

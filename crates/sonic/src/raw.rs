@@ -37,6 +37,10 @@ pub(crate) struct RawTables {
     /// Tables without relevance for buffers, with the number of their entries.
     pub(crate) others: BTreeMap<String, usize>,
     pub(crate) problems: Vec<Problem>,
+    /// Vendor of the files, if they are not SONiC's.
+    pub(crate) vendor: Option<&'static str>,
+    /// Alpha of lossless groups that another file of the vendor has.
+    pub(crate) lossless_alpha: Option<RawField>,
     /// Number of tables, keys and fields read so far.
     keys: usize,
 }
