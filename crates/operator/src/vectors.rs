@@ -1,9 +1,12 @@
 //! Test vectors for qualification: the packets at which ports pause, lose packets and resume. They
 //! follow from the rules of the chip and from a packet-level simulation.
 
+mod expect;
+mod params;
 mod text;
 mod yaml;
 
+pub use expect::{Expectation, expectations, expectations_text};
 pub use text::text;
 pub use yaml::yaml;
 
