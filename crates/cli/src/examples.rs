@@ -303,6 +303,8 @@ Examples:
   bufferlab sonic vectors testdata/sonic/switch --chip trident3
   # Write qos_params for sonic-mgmt
   bufferlab sonic vectors config_db.json --format yaml > qos_params.yaml
+  # Say which expectations of testers the chip meets, and why it does not meet the others
+  bufferlab sonic vectors config_db.json --expect qos_params.td3.yaml
   # Write scenarios that qualify every profile
   bufferlab sonic vectors config_db.json --scenarios qualification";
 

@@ -29,9 +29,10 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         }
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
         SonicCommand::WhatIf(args) => what_if::what_if(args),
-        SonicCommand::Vectors { files, packet, format, scenarios } => {
-            qualify::vectors(files, *packet, *format, scenarios.as_deref())
-        }
+        SonicCommand::Vectors { files, packet, format, scenarios, expect, topology } => match expect {
+            Some(file) => qualify::expect(files, *packet, *format, file, topology.as_deref()),
+            None => qualify::vectors(files, *packet, *format, scenarios.as_deref()),
+        },
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
         SonicCommand::Calibrate { files, counters, packet, json } => {
             calibrate_files(files, counters, *packet, *json)
