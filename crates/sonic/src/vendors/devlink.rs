@@ -11,10 +11,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Number of words in the longest row.
-const WORDS_MAX: usize = 32;
+const ROW_WORDS: usize = 32;
 const KINDS: [&str; 4] = ["sb", "pool", "port_pool", "tc_bind"];
 /// Exponents of alpha that SONiC's notation has.
-const EXPONENT_MAX: i64 = 8;
+const LARGEST_EXPONENT: i64 = 8;
 
 /// Whether the text is output of devlink, or has its commands.
 pub(super) fn detect(text: &str) -> bool {
@@ -59,7 +59,7 @@ fn row(line: &str) -> Option<(Option<&str>, Row)> {
     if !rest.starts_with("sb ") {
         return None;
     }
-    let words: Vec<_> = rest.split_whitespace().take(WORDS_MAX).collect();
+    let words: Vec<_> = rest.split_whitespace().take(ROW_WORDS).collect();
     (words.len() >= 4).then(|| (owner, pairs(&words)))
 }
 
@@ -204,12 +204,12 @@ fn bind(
     let profile = format!("pool{pool}_th{threshold}");
     let text = if is_dynamic {
         let exponent = i64::try_from(threshold).unwrap_or(i64::MAX).saturating_sub(10);
-        if exponent.abs() > EXPONENT_MAX {
+        if exponent.abs() > LARGEST_EXPONENT {
             let message = format!("alpha 2^{exponent} is beyond 2^-8 to 2^8, which counts instead");
             let help = "an alpha of 2^8 leaves a lone queue 99.6 % of the pool";
             import.problem(Weight::Note, &format!("{owner} pool {pool}"), message, help);
         }
-        exponent.clamp(-EXPONENT_MAX, EXPONENT_MAX).to_string()
+        exponent.clamp(-LARGEST_EXPONENT, LARGEST_EXPONENT).to_string()
     } else {
         threshold.to_string()
     };
