@@ -11,8 +11,8 @@ use crate::hardware::Hardware;
 use crate::header::{Ecn, Header};
 use crate::mark::{Markable, Marker, Moment};
 use crate::policy::{
-    Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, Policy, SwitchShape,
-    Tags, Verdict,
+    Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, PauseLevel, Policy,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::{find_policy, policies};
 use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
@@ -277,6 +277,12 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
+    /// Peak of each ingress queue (bytes); empty if the policy pauses no sender.
+    ingress_peaks: Vec<u64>,
+    /// Comparison of each ingress queue with its threshold when the queue was longest.
+    pause_levels: Vec<Option<PauseLevel>>,
+    /// Whether any ingress queue has paused its sender.
+    has_paused: bool,
     /// Empty ingress queues that have paused their senders.
     /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
@@ -332,6 +338,9 @@ impl<P: Policy> Switch<P> {
             fast_path: vec![FastPath::default(); queues],
             counters: vec![Counters::default(); queues],
             paused_ingress: vec![false; ingress_queues],
+            ingress_peaks: vec![0; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
+            pause_levels: vec![None; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
+            has_paused: false,
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
             } else {
@@ -795,6 +804,9 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        if self.buffer.ingress_bytes(ingress) > self.ingress_peaks[usize::from(ingress.0)] {
+            self.note_peak(ingress);
+        }
         // Most switches need neither hook, so one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
@@ -809,6 +821,27 @@ impl<P: Policy> Switch<P> {
         for queue in asked {
             self.demand_pause_apart(now, IngressId(queue), observer);
         }
+    }
+
+    /// Records how near the queue `ingress`, which is longer than ever, is to a pause.
+    #[cold]
+    fn note_peak(&mut self, ingress: IngressId) {
+        let at = usize::from(ingress.0);
+        self.ingress_peaks[at] = self.buffer.ingress_bytes(ingress);
+        self.pause_levels[at] = self.policy.pause_level(ingress, &self.buffer);
+    }
+
+    /// Comparison of the queue `ingress` with its pause threshold when the queue was longest.
+    /// `None` for a lossy queue, and for a queue in which no packet has waited.
+    #[must_use]
+    pub fn pause_level_at_peak(&self, ingress: IngressId) -> Option<PauseLevel> {
+        self.pause_levels.get(usize::from(ingress.0)).copied().flatten()
+    }
+
+    /// Whether the switch has paused any sender.
+    #[must_use]
+    pub fn has_paused(&self) -> bool {
+        self.has_paused
     }
 
     /// Asks the policy whether `ingress` pauses its sender. It is a separate function, so that the
@@ -844,6 +877,7 @@ impl<P: Policy> Switch<P> {
         let paused = &mut self.paused_ingress[usize::from(ingress.0)];
         if *paused != wanted {
             *paused = wanted;
+            self.has_paused = true;
             observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
         }
     }

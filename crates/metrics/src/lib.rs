@@ -26,7 +26,7 @@ pub use rows::{
     PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, ScheduleRow, Scope, SeriesRow, Table,
     TableRow, WatchdogRow,
 };
-pub use totals::RunTotals;
+pub use totals::{NearestPause, RunTotals};
 
 /// Receives rows in the order in which a driver produces them, which is deterministic.
 /// A sink implements the methods that it needs and ignores all other rows.

@@ -15,7 +15,8 @@ mod single;
 mod tests;
 
 pub use grid::grid_finding;
-pub(crate) use single::facts_of_one;
+pub use single::nearest_pause_text;
+pub(crate) use single::{facts_of_one, no_pause};
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::metric::{Better, Metric, Unit};
@@ -119,11 +120,12 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
 }
 
 /// Formats the findings of a comparison as sentences, the most important first. The result is empty
-/// without a comparison.
+/// without a comparison, unless lossless traffic caused no pause.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
-        return Vec::new();
+        let sentence = |text| Sentence { kind: SentenceKind::Fact, text };
+        return no_pause(comparison).map(sentence).into_iter().collect();
     }
     let judged: Vec<&MetricComparison> = judged(comparison);
     let looks = looks(&judged, comparison.policies.len());

@@ -67,7 +67,9 @@ pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
 pub use figures::{FIGURE_FILES, Labels, write_curves};
-pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
+pub use finding::{
+    Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements, nearest_pause_text,
+};
 pub use labels::short_labels;
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,

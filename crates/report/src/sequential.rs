@@ -161,7 +161,8 @@ mod tests {
             cells: vec![cell("dt", 10.0, 0.0), cell("abm", 8.0, 0.08), cell("cs", 8.0, 0.24)],
         };
         let policies = ["dt", "abm", "cs"].map(str::to_owned).to_vec();
-        let comparison = Comparison { policies, seeds: (1..6).collect(), metrics: vec![row] };
+        let comparison =
+            Comparison { policies, seeds: (1..6).collect(), metrics: vec![row], nearest_pause: None };
         let of = |half_width| Stopping {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)

@@ -9,7 +9,7 @@ use crate::samples::{FlowSample, RunSamples};
 use crate::schedules::{self, ScheduleGroup};
 use crate::statistics::Distribution;
 use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
-use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
+use bufferlab_results::{Manifest, PolicyHead, QueueNearPause, RunCaveat, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,9 @@ pub struct RunSummary {
     pub links: Vec<LinkRole>,
     /// Pauses by priority flow control (PFC); `None` without lossless priorities.
     pub pauses: Option<Pauses>,
+    /// Lossless ingress queue that was nearest to a pause, if no sender was paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest_pause: Option<QueueNearPause>,
     /// Cycles of switches that waited for each other at the end of the run.
     pub deadlocks: Vec<Deadlock>,
     /// Caveats that the run's driver recorded.
@@ -288,6 +291,7 @@ pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary,
         occupancy,
         priorities: buffer_sample::by_priority(result)?,
         pauses: pauses::totals(result, &links)?,
+        nearest_pause: result.manifest().totals.nearest_pause.clone(),
         links,
         deadlocks: pauses::deadlocks(result)?,
         run_caveats: manifest.caveats.clone(),

@@ -16,7 +16,8 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{
-    Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, QueueId, Refusal, Transmission,
+    Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, PauseLevel, QueueId, Refusal,
+    Transmission,
 };
 use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
@@ -498,6 +499,26 @@ impl SwitchNode {
             buffer.ingress_headroom_peak(IngressId(buffer.queue_of(port, priority).0))
         };
         self.slices().map(peak).max().unwrap_or(0)
+    }
+
+    /// Whether the switch has paused any sender.
+    pub(crate) fn has_paused(&self) -> bool {
+        self.slices().any(|slice| slice.core.has_paused())
+    }
+
+    /// Lossless ingress queue that was nearest to a pause at its peak, by port and priority.
+    pub(crate) fn nearest_pause(&self) -> Option<(PauseLevel, (u16, u8))> {
+        let mut nearest: Option<(PauseLevel, (u16, u8))> = None;
+        for slice in self.slices() {
+            let buffer = slice.core.buffer();
+            for ingress in (0..buffer.ingress_queues()).map(IngressId) {
+                let Some(level) = slice.core.pause_level_at_peak(ingress) else { continue };
+                if nearest.is_none_or(|(known, _)| level.exceeds(known)) {
+                    nearest = Some((level, buffer.port_and_priority(QueueId(ingress.0))));
+                }
+            }
+        }
+        nearest
     }
 
     /// Removes all packets of `queue` without sending them. The record then contains these packets.

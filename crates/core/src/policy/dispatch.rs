@@ -5,7 +5,7 @@
 //! So the schemes of most runs are variants of an enum, and all other schemes are boxed.
 
 use super::interface::{
-    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict,
+    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, Tags, Verdict,
 };
 use super::schemes::{DynamicThreshold, SonicDt};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
@@ -172,6 +172,9 @@ impl Policy for Dispatched {
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(queue, tags, buffer))
+    }
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        each!(self, policy => policy.pause_level(ingress, buffer))
     }
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         each!(self, policy => policy.bound(arrival, reason, buffer))

@@ -393,9 +393,11 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     ];
     for (id, some, none) in pauses {
         if let Some(row) = row(id) {
-            list.push(
-                levels(comparison, row).map_or_else(|| none.to_owned(), |levels| format!("{some}: {levels}")),
-            );
+            let nothing = || match (id, super::no_pause(comparison)) {
+                (PAUSED, Some(text)) => text.trim_end_matches('.').to_owned(),
+                _ => none.to_owned(),
+            };
+            list.push(levels(comparison, row).map_or_else(nothing, |levels| format!("{some}: {levels}")));
         }
     }
     if row(PAUSED).is_none() {

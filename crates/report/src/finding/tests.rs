@@ -29,7 +29,7 @@ fn losses(values: &[&[f64]]) -> MetricComparison {
 fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
     let policies = metrics[0].cells.iter().map(|cell| cell.policy.clone()).collect();
     let seeds = (1..=metrics[0].cells[0].values.len() as u64).collect();
-    Comparison { policies, seeds, metrics }
+    Comparison { policies, seeds, metrics, nearest_pause: None }
 }
 
 fn texts(comparison: &Comparison, kind: SentenceKind) -> Vec<String> {

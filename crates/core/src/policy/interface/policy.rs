@@ -3,6 +3,7 @@
 use super::bound::Bound;
 use super::hooks::Hooks;
 use super::packet::{Arrival, Departure};
+use super::pause_level::PauseLevel;
 use super::verdict::{DropReason, PauseDemand, Verdict};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
@@ -109,6 +110,13 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
+    /// The comparison by which the lossless queue `ingress` would pause its sender. `None` for a
+    /// lossy queue, and for a policy whose pauses follow from no such comparison.
+    /// The hot path never calls this method.
+    fn pause_level(&self, _ingress: IngressId, _buffer: &Buffer) -> Option<PauseLevel> {
+        None
+    }
+
     /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`, in the
     /// unchanged state. `None`: the refusal does not follow from a comparison (a probability,
     /// a prediction). Override this method if the scheme compares anything other than the pool,
@@ -178,6 +186,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)
+    }
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        (**self).pause_level(ingress, buffer)
     }
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         (**self).bound(arrival, reason, buffer)

@@ -9,7 +9,7 @@ mod build;
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::QueueMinimums;
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
+    Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, PauseLevel, SwitchShape, Verdict,
 };
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::lossless::{self, Lossless, Standing};
@@ -481,6 +481,13 @@ impl Pools {
         self.dynamic
             .as_ref()
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
+    }
+
+    /// Comparison by which `ingress` pauses its sender at `limit`. `None` for a lossy queue, and
+    /// with dynamic headroom, whose pauses depend on the other queues of the port.
+    pub(crate) fn pause_level(&self, ingress: IngressId, limit: u64, buffer: &Buffer) -> Option<PauseLevel> {
+        let is_alone = self.lossless.is_lossless(ingress) && self.dynamic.is_none();
+        is_alone.then(|| PauseLevel { held: self.ingress_length(ingress, buffer), limit })
     }
 
     /// The hooks of a policy that divides the pools.

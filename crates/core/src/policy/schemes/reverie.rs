@@ -6,8 +6,8 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
-    PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel,
+    Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
@@ -600,6 +600,16 @@ impl Policy for Reverie {
         let lossless = self.lossless.is_lossless(IngressId(queue.0));
         let of_slice = |slice| self.limit_of(slice, priority, lossless, tags, buffer);
         Some((0..self.pools.len()).map(of_slice).fold(0, u64::saturating_add))
+    }
+
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        if !self.lossless.is_lossless(ingress) {
+            return None;
+        }
+        let (_, priority) = buffer.port_and_priority(QueueId(ingress.0));
+        let limit = self.limit_of(self.lossless.slice_of(ingress), priority, true, Tags::NONE, buffer);
+        let length = self.filters[self.first_lossless() + usize::from(ingress.0)].length;
+        Some(PauseLevel { held: length.div_ceil(1 << 32), limit })
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {

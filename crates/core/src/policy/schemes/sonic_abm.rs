@@ -7,8 +7,8 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
 use crate::policy::interface::{
-    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, PolicyInfo,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion::{
     self, CongestionRule, Criterion, DrainRate, Length, Settings, Tracker,
@@ -281,6 +281,10 @@ impl Policy for SonicAbm {
 
     fn supports_accounting(&self) -> bool {
         true
+    }
+
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        self.pools.pause_level(ingress, self.pause_threshold(ingress, Tags::NONE, buffer), buffer)
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {

@@ -8,8 +8,8 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
 use crate::policy::interface::{
-    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo,
-    SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy,
+    PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
@@ -272,6 +272,10 @@ impl Policy for SonicDt {
         let lossy = self.pools.takes_lossy(queue);
         let limit = |slice| self.drop_limit(queue, self.pools.lossy_free(slice));
         lossy.then(|| self.pools.lossy_limit(queue, &limit, buffer))
+    }
+
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        self.pools.pause_level(ingress, self.pause_threshold(ingress, buffer), buffer)
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
