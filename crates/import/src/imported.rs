@@ -18,6 +18,8 @@ pub struct ImportOptions {
     pub ranks_per_server: u32,
     /// Number of network cards per rank, for GOAL files that number cards instead of ranks.
     pub nics_per_rank: u32,
+    /// Size of the collective of an MSCCL algorithm (bytes).
+    pub collective_bytes: u64,
     /// Largest number of transfers in all collectives together.
     pub transfers_max: u64,
 }
@@ -29,6 +31,7 @@ impl Default for ImportOptions {
             algorithm: Algorithm::Ring,
             ranks_per_server: 8,
             nics_per_rank: 1,
+            collective_bytes: 1 << 20,
             transfers_max: bufferlab_schedule::NODES_MAX as u64,
         }
     }
@@ -43,9 +46,16 @@ pub struct Notices {
     pub ignored: Vec<String>,
     /// Choices that the files leave open, and deviations of the files from their format.
     pub assumed: Vec<String>,
+    /// Number of the first of `assumed` that are about network, switch and transport.
+    pub(crate) own_traffic: usize,
 }
 
 impl Notices {
+    /// Choices about the traffic alone, without network, switch and transport.
+    pub fn own_traffic(&self) -> impl Iterator<Item = &str> {
+        self.assumed.iter().take(self.own_traffic).map(String::as_str)
+    }
+
     pub(crate) fn understand(&mut self, text: impl Into<String>) {
         add(&mut self.understood, text.into());
     }
@@ -113,6 +123,8 @@ pub struct Imported {
     pub ranks_per_server: Option<u32>,
     /// Values of configuration files.
     pub settings: Vec<Setting>,
+    /// Priority group of all flows; `None` if they differ, or if the files have no groups.
+    pub group: Option<u8>,
     /// Alphas of the priorities, in order.
     pub alphas: Vec<f64>,
     /// Notices about content that was understood, ignored or assumed.
