@@ -1,5 +1,6 @@
 //! Writes the scenario for imported files.
 
+use crate::hpcc::rdma;
 use crate::{Format, Imported, Traffic};
 use bufferlab_params::Choice;
 use bufferlab_schedule::{Schedule, Transfer, Work};
@@ -214,6 +215,7 @@ fn write_graph(text: &mut String, topology: &Topology) {
 
 /// Adds notices about the scenario's choices that no file made.
 pub(crate) fn assume_the_rest(imported: &mut Imported) {
+    imported.notices.own_traffic = imported.notices.assumed.len();
     if imported.network.is_none() && imported.traffic.is_some() {
         let (rate, delay) = (format_rate(RATE), format_time(DELAY));
         imported.notices.assume(format!("one switch; every host has a cable of {rate} and {delay}"));
@@ -228,12 +230,17 @@ pub(crate) fn assume_the_rest(imported: &mut Imported) {
         imported
             .notices
             .assume("policy dt with marks at one threshold, and RDMA with dcqcn; rank 0 is the first host");
+    } else if rdma::is_lossless(imported) {
+        rdma::assume(imported);
     } else if imported.network.is_some() || imported.traffic.is_some() {
         imported.notices.assume("policy dt with marks at one threshold, and transport dctcp");
     }
 }
 
 fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
+    if rdma::is_lossless(imported) {
+        return rdma::write(text, imported, rate);
+    }
     let setting = |key: &str| {
         let found = imported.settings.iter().find(|setting| setting.key == key)?;
         found.values.first()?.parse::<u32>().ok().filter(|value| *value > 0)
