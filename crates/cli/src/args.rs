@@ -14,7 +14,7 @@ use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Args as _, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -209,6 +209,9 @@ pub(crate) struct ImportArgs {
     /// Name the scenario [default: the name of the first file]
     #[arg(long, value_name = "NAME", value_parser = import_name)]
     pub(crate) name: Option<String>,
+    /// Run the scenario, too
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) run: bool,
     /// Overwrite files of an earlier import [default: refuse]
     #[arg(long)]
     pub(crate) replace: bool,
@@ -224,9 +227,21 @@ pub(crate) struct ImportArgs {
     /// Set the number of ranks per server, for the hierarchical algorithm
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) ranks_per_server: NonZero<u32>,
+    /// Set the size of the collective of an MSCCL algorithm, whose file has none
+    #[arg(long, value_name = "SIZE", default_value = "1048576 B", value_parser = import_size)]
+    pub(crate) size: u64,
     /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) nics_per_rank: NonZero<u32>,
+}
+
+impl RunArgs {
+    /// The arguments of `run` for a scenario file, without options.
+    pub(crate) fn for_file(scenario: &Path) -> Self {
+        let command = Self::augment_args(clap::Command::new("run"));
+        let words = ["run".as_ref(), "--".as_ref(), scenario.as_os_str()];
+        Self::from_arg_matches(&command.get_matches_from(words)).expect("a path is all that `run` needs")
+    }
 }
 
 /// Units of `start` in connection matrices.
@@ -258,6 +273,12 @@ fn import_name(text: &str) -> Result<String, String> {
     let is_name =
         (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
     is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
+}
+
+/// Reads the size of a collective.
+fn import_size(text: &str) -> Result<u64, String> {
+    let size = bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())?;
+    if size == 0 { Err("expected at least 1 B".to_owned()) } else { Ok(size) }
 }
 
 fn collective_algorithm() -> impl TypedValueParser<Value = Algorithm> {
@@ -953,6 +974,10 @@ pub(crate) struct ReportArgs {
     /// PDF, PNG and CSV [default folder: figures]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
+    /// Write completion times and pauses of a run as fct.txt and pfc.txt of HPCC's simulator
+    /// [default folder: hpcc]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "hpcc", conflicts_with = "steady")]
+    pub(crate) hpcc: Option<PathBuf>,
     /// Choose the style of the figures: for screens, or for a column of a paper
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,

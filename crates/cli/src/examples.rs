@@ -109,6 +109,8 @@ Examples:
   bufferlab import matrix.cm
   # Join a topology and a flow list of HPCC
   bufferlab import topology.txt flow.txt --out hpcc --name incast
+  # Import and run in one command
+  bufferlab import topology.txt flow.txt config.txt --run
   # Print what a workload of SimAI has, with collectives on trees
   bufferlab import workload.txt --algorithm double_binary_tree --dry-run";
 
@@ -121,7 +123,9 @@ Examples:
   # Print a table for a paper
   bufferlab report results/first-compare --table latex
   # Print the results without the warm-up
-  bufferlab report results/first --steady";
+  bufferlab report results/first --steady
+  # Write fct.txt and pfc.txt for scripts that read HPCC's results
+  bufferlab report results/first --hpcc";
 
 pub(crate) const VERIFY: &str = "\
 Examples:

@@ -6,7 +6,7 @@ use crate::{error, inform, interrupt, metrics, print, say, say_report};
 use bufferlab_lab::{
     Destination, Execution, FigureRequest, Job, Load, Plan, SWEEP_HTML, SweepPlan, plan_compare, plan_run,
 };
-use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text};
+use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text, write_hpcc};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
@@ -253,6 +253,23 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
         let figures = report.write_figures(folder, args.style.of_figures(), &args.labels);
         say_figures(figures.map_err(error::report)?.len(), folder, "no flow outlived its run");
     }
+    if let Some(folder) = &args.hpcc {
+        let [run] = &report.runs[..] else {
+            let help = "give the folder of one of its runs";
+            return Err(miette!(
+                help = help,
+                "{} has several runs, and --hpcc writes one",
+                args.dir.display()
+            ));
+        };
+        let files = write_hpcc(&run.result, folder).map_err(error::report)?;
+        inform(&format!(
+            "fct.txt with {} flows and pfc.txt with {} pauses are in {}",
+            files.flows,
+            files.pauses,
+            folder.display()
+        ));
+    }
     if let Some(table) = args.table {
         let text = report.document_table(table.format(), &args.metrics, &args.labels);
         return print(&text.map_err(|name| metrics::unknown(name, &metrics::of(&report), &args.dir))?);
@@ -265,6 +282,10 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
 
 /// Executes `report` for the folder of a sweep.
 fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
+    if args.hpcc.is_some() {
+        let help = "give the folder of one of its runs";
+        return Err(miette!(help = help, "{} is a sweep, and --hpcc writes one run", args.dir.display()));
+    }
     if args.steady {
         let help = "give the folder of one of its points";
         return Err(miette!(help = help, "{} is a sweep, and --steady applies to runs", args.dir.display()));

@@ -1,12 +1,13 @@
 //! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
 //! up to the event.
 
-use crate::args::{ExplainArgs, ScenarioArgs};
+use crate::args::{EventKind, ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::{Watcher, explanation_text, fits};
-use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE, explanations_json};
+use bufferlab_report::nearest_pause_text;
+use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE, Totals, explanations_json};
 use bufferlab_scenario::{EXPLAINED, Scenario};
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
@@ -27,9 +28,16 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let mut sink = Explanations::default();
     let done = simulation.run(&mut sink, &mut |progress| board.update(0, progress));
     board.clear();
-    done.map_err(|e| error::simulation(place.file(), e))?;
+    let totals = done.map_err(|e| error::simulation(place.file(), e))?;
     if sink.0.is_empty() {
         let event = ExplainedEvent::from(args.event).name();
+        if let (EventKind::Pause, Some(nearest)) = (args.event, Totals::from(&totals).nearest_pause) {
+            return Err(miette!(
+                help = "raise the load, lower alpha or the buffer, or make headroom smaller",
+                "{}",
+                nearest_pause_text(&nearest)
+            ));
+        }
         let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
         return Err(miette!(help = help, "the run has no such {event}"));
     }

@@ -34,6 +34,7 @@ mod export;
 mod figures;
 mod finding;
 pub mod format;
+mod hpcc;
 mod html;
 mod labels;
 mod load;
@@ -70,6 +71,7 @@ pub use figures::{FIGURE_FILES, Labels, write_curves};
 pub use finding::{
     Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements, nearest_pause_text,
 };
+pub use hpcc::{HpccFiles, write_hpcc};
 pub use labels::short_labels;
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
