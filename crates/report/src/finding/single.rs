@@ -29,7 +29,7 @@ pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
 }
 
 /// Formats the queue that was nearest to a pause: "No pause: the fullest ingress queue (port 3 of s0,
-/// priority 1) reached 52.1 KB of the 1.2 MB at which its switch pauses (4.3 %)."
+/// priority 1) reached 52.1 KB of the 1,200 KB at which its switch pauses (4.34 %)."
 pub(crate) fn no_pause(comparison: &Comparison) -> Option<String> {
     comparison.nearest_pause.as_ref().map(nearest_pause_text)
 }
@@ -39,11 +39,14 @@ pub(crate) fn no_pause(comparison: &Comparison) -> Option<String> {
 pub fn nearest_pause_text(nearest: &QueueNearPause) -> String {
     let QueueNearPause { switch, port, priority, held_bytes, threshold_bytes } = nearest;
     let percent = 100.0 * *held_bytes as f64 / (*threshold_bytes).max(1) as f64;
-    format::readable(&format!(
-        "No pause: the fullest ingress queue (port {port} of {switch}, priority {priority}) reached \
-         {held_bytes} B of the {threshold_bytes} B at which its switch pauses ({} %).",
+    let kilobytes = |bytes: u64| format::number(bytes as f64 / 1e3);
+    format!(
+        "No pause: the fullest ingress queue (port {port} of {switch}, priority {priority}) reached {} KB of the {} KB \
+         at which its switch pauses ({} %).",
+        kilobytes(*held_bytes),
+        kilobytes(*threshold_bytes),
         format::number(percent)
-    ))
+    )
 }
 
 /// Formats the most important outcome except losses: "mean QCT of incast queries: 10.3 ms."

@@ -483,11 +483,13 @@ impl Pools {
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
     }
 
-    /// Comparison by which `ingress` pauses its sender at `limit`. `None` for a lossy queue, and
+    /// Comparison by which `ingress` pauses its sender at `limit` beyond its reserve. `None` for a lossy queue, and
     /// with dynamic headroom, whose pauses depend on the other queues of the port.
     pub(crate) fn pause_level(&self, ingress: IngressId, limit: u64, buffer: &Buffer) -> Option<PauseLevel> {
         let is_alone = self.lossless.is_lossless(ingress) && self.dynamic.is_none();
-        is_alone.then(|| PauseLevel { held: self.ingress_length(ingress, buffer), limit })
+        let reserve = self.reserved[usize::from(ingress.0)];
+        let held = lossless::outside_headroom(ingress, buffer);
+        is_alone.then(|| PauseLevel { held, limit: limit.saturating_add(reserve) })
     }
 
     /// The hooks of a policy that divides the pools.
