@@ -29,7 +29,7 @@ pub(crate) fn members<'a>(path: &Path, content: &'a [u8]) -> Result<Vec<(PathBuf
         let blocks = size.div_ceil(BLOCK).checked_mul(BLOCK).ok_or_else(damaged)?;
         let body = rest.get(BLOCK..).unwrap_or_default();
         let member = body.get(..size).ok_or_else(damaged)?;
-        rest = body.get(blocks..).unwrap_or_default();
+        rest = body.get(blocks..).ok_or_else(damaged)?;
         let name = text(&header[..100]);
         let base = Path::new(&name).file_name().map(|base| base.to_string_lossy().into_owned());
         let is_file = matches!(header[156], b'0' | 0);

@@ -61,7 +61,11 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
                 let read = if *format == Format::Chakra { chakra::read } else { chakra::read_json };
                 if traces.traces.iter().any(|trace| trace.rank == rank) {
                     let problem = format!("a second trace of rank {rank}");
-                    return Err(ImportError::in_file(path, problem, "name the files PREFIX.RANK.et"));
+                    return Err(ImportError::in_file(
+                        path,
+                        problem,
+                        "name the files PREFIX.RANK.et, or import one of them",
+                    ));
                 }
                 traces.traces.push(read(path, content, rank)?);
             }

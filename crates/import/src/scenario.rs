@@ -164,6 +164,10 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     }
     let most = load.iter().flatten().max().copied().unwrap_or(0).min(1 << 50);
     let endless = flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED);
+    if flows.iter().all(|flow| flow.size == FlowSpec::UNLIMITED) {
+        // No flow ends, so only packets in flight need time.
+        return (last.saturating_add(ENDLESS), Time::from_ms(1));
+    }
     let duration = last.saturating_add(if endless { ENDLESS } else { Time::from_us(1) });
     (duration, DRAIN.saturating_add(Time(rate.serialization(most).0.saturating_mul(4))))
 }
@@ -255,8 +259,13 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above.
-    let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
+    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above. In the
+    // small buffer of a few ports, it is within the reach of a queue.
+    let reach = match (&imported.network, setting("BUFFER_SIZE")) {
+        (None, None) => u128::from(imported.hosts.max(2)) * u128::from(RATE.0) * 5_120 / 1_000_000_000 / 4,
+        _ => u128::MAX,
+    };
+    let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).min(reach).max(20_000);
     // Messages of a schedule have no handshake and begin at line rate.
     let transport = match imported.traffic {
         Some(Traffic::Schedule(_)) => "kind = \"rdma\"\ncongestion_control = \"dcqcn\"",

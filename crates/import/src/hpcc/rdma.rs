@@ -194,19 +194,26 @@ pub(crate) fn write(text: &mut String, imported: &Imported, slowest: BitRate) {
     let pmax = of_rate(imported, "PMAX_MAP", slowest).unwrap_or(0.2).min(1.0);
     let size = |kilobytes: f64| format_size((kilobytes.clamp(1.0, 1e9) * 1e3) as u64);
     let mode = value(imported, "CC_MODE").unwrap_or("1");
+    let ecn = match mode {
+        // These controls see no marks.
+        "3" | "7" | "10" => String::new(),
+        _ => format!(
+            "ecn = {{ kind = \"red\", kmin = \"{}\", kmax = \"{}\", pmax = {pmax}, at = \"dequeue\", \
+             priorities = [{group}] }}\n",
+            size(kmin),
+            size(kmax)
+        ),
+    };
     let kind = if mode == "8" { "" } else { "kind = \"rdma\"\n" };
     let _ = write!(
         text,
         "\n[switch]\nbuffer = \"{}\"\nqueues_per_port = 8\n\
          policy = {{ name = \"sonic-dt\", alpha = 0.125, headroom = \"{headroom}\", reserved = \"{}\", xon_offset = \"{}\" }}\n\
-         pfc = {{ priorities = [{group}] }}\n\
-         ecn = {{ kind = \"red\", kmin = \"{}\", kmax = \"{}\", pmax = {pmax}, at = \"dequeue\", priorities = [{group}] }}\n\n\
+         pfc = {{ priorities = [{group}] }}\n{ecn}\n\
          [[transport]]\nname = \"rdma\"\n{kind}congestion_control = {}\ndata_priority = {group}\ncontrol_priority = {group}\n",
         format_size(buffer(imported)),
         format_size(RESERVE),
         format_size(RESUME),
-        size(kmin),
-        size(kmax),
         control(imported),
     );
     let payload = value(imported, "PACKET_PAYLOAD_SIZE").and_then(|text| text.parse::<u64>().ok());

@@ -353,7 +353,8 @@ fn a_congestion_control_of_hpcc_without_a_counterpart_is_named() {
     ] {
         let (text, imported) = scenario(mode);
         assert!(text.contains(control), "{mode}: {text}");
-        assert!(text.contains("buffer = \"33.554432 MB\"") && text.contains("kmin = \"300 KB\""), "{text}");
+        assert!(text.contains("buffer = \"33.554432 MB\""), "{text}");
+        assert_eq!(text.contains("kmin = \"300 KB\""), ![3, 7, 10].contains(&mode), "{mode}: {text}");
         assert_eq!(text.contains("kind = \"rdma\""), mode != 8, "{mode}: {text}");
         assert!(says(&imported, notice), "{mode}: {:?}", imported.notices);
     }
