@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// Buffer of a switch without `BUFFER_SIZE` (MiB).
 const BUFFER: u64 = 16;
 /// Largest buffer that is read (MiB).
-const BUFFER_MAX: u64 = 4_096;
+const LARGEST_BUFFER: u64 = 4_096;
 /// Reserve of an ingress queue, and distance below the threshold at which a pause ends (bytes).
 const RESERVE: u64 = 4 * 1024;
 const RESUME: u64 = 3 * 1024;
@@ -133,7 +133,7 @@ fn of_rate(imported: &Imported, key: &str, rate: BitRate) -> Option<f64> {
 /// Buffer of a switch (bytes).
 fn buffer(imported: &Imported) -> u64 {
     let megabytes = value(imported, "BUFFER_SIZE").and_then(|text| text.parse().ok());
-    megabytes.filter(|size| (1..=BUFFER_MAX).contains(size)).unwrap_or(BUFFER) << 20
+    megabytes.filter(|size| (1..=LARGEST_BUFFER).contains(size)).unwrap_or(BUFFER) << 20
 }
 
 /// Headroom of every port: three times what its cable holds, if that is the same at all ports.
