@@ -80,7 +80,7 @@ fn of_words(source: Source<'_>) -> Option<Format> {
         let is_trace = text.contains("\"workload_graph\"") || text.contains("\"NodeType\"");
         return Some(if is_trace { Format::ChakraJson } else { Format::ChakraGroups });
     }
-    if text.trim_start().starts_with('<') && text.contains("<algo ") {
+    if text.trim_start().starts_with('<') && text.contains("nchunksperloop") {
         return Some(Format::Mscclang);
     }
     let line = source.lines().find(|line| !is_comment(line.text.trim()))?;

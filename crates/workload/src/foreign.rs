@@ -114,7 +114,7 @@ fn of_words(text: &str) -> Option<Foreign> {
     if first.contains("->") && (first.contains(" start ") || first.contains(" trigger ")) {
         return found("an htsim connection matrix (.cm)", FLOWS);
     }
-    if word.starts_with("<algo") || word.starts_with("<?xml") && text.contains("<algo ") {
+    if word.starts_with('<') && text.contains("nchunksperloop") {
         return found("an algorithm of MSCCL", DEPENDENT);
     }
     if word == "num_ranks" || has("num_ranks") && text.contains("rank 0") {

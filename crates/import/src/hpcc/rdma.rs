@@ -136,7 +136,7 @@ fn buffer(imported: &Imported) -> u64 {
     megabytes.filter(|size| (1..=LARGEST_BUFFER).contains(size)).unwrap_or(BUFFER) << 20
 }
 
-/// Headroom of every port: three times what its cable holds, if that is the same at all ports.
+/// Headroom of every port: three times what its cable holds, if all ports have the same headroom.
 fn headroom(network: Option<&Network>) -> Option<u64> {
     let links = &network?.topology.links;
     let of = |link: &bufferlab_topology::LinkSpec| {
