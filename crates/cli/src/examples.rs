@@ -137,7 +137,9 @@ Examples:
   # Explain three losses at a port after 8 ms
   bufferlab explain scenarios/hardware.toml --after '8 ms' --port 0 --count 3
   # Explain why a sender was paused
-  bufferlab explain scenarios/lossless.toml --event pause";
+  bufferlab explain scenarios/lossless.toml --event pause
+  # Explain which transfers a training step waits for
+  bufferlab explain step.toml --critical-path";
 
 pub(crate) const VIEW: &str = "\
 Examples:

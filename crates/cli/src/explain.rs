@@ -1,6 +1,8 @@
 //! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
 //! up to the event.
 
+mod path;
+
 use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
 use crate::progress::Board;
@@ -18,6 +20,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let loaded = load_as(&place, args.variant.as_ref())?;
     warn(&loaded);
     let scenario = &loaded.scenario;
+    if args.critical_path {
+        return path::explain(args, place.file(), scenario);
+    }
     let request = request(args, &scenario.topology.switches)?;
     fits(&watched(scenario)).map_err(|why| error::run(place.file(), &why))?;
     let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(place.file(), e))?;

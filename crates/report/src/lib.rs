@@ -26,6 +26,7 @@ mod bursts;
 mod caveat;
 mod chart_style;
 mod compare;
+mod critical_path;
 mod curves;
 mod document_table;
 mod error;
@@ -58,6 +59,7 @@ pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use chart_style::FigureStyle;
 pub use compare::{Cell, Comparison, MetricComparison};
+pub use critical_path::{CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, slowest};
 pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
     curve_svg, curves_page,

@@ -85,6 +85,9 @@ pub struct NameTables {
     pub switches: Vec<String>,
     /// Names of hosts.
     pub hosts: Vec<String>,
+    /// Descriptions of schedules and collectives, by the number of the schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedules: Vec<String>,
 }
 
 impl NameTables {

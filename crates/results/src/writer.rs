@@ -11,9 +11,9 @@ use crate::schema::{schema, table_file};
 use crate::sums::{SUMS_FILE, Sums, with_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow,
-    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals,
-    ScheduleRow, SeriesRow, Table, TableRow, WatchdogRow,
+    CollectiveRow, Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow,
+    PathRow, PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RankRow,
+    Record, RunSink, RunTotals, ScheduleRow, SeriesRow, Table, TableRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -90,6 +90,8 @@ impl RunWriter {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
             hosts: totals.hosts.clone(),
+            // Totals have no descriptions of schedules.
+            schedules: head.names.schedules.clone(),
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
         let mut rows = Vec::with_capacity(tables.len());
@@ -199,6 +201,15 @@ impl RunSink for RunWriter {
         self.push(row)
     }
     fn schedule(&mut self, row: &ScheduleRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn collective(&mut self, row: &CollectiveRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn rank(&mut self, row: &RankRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn path(&mut self, row: &PathRow) -> io::Result<()> {
         self.push(row)
     }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {

@@ -10,10 +10,12 @@ mod halving;
 mod hierarchical;
 mod ideal;
 mod ring;
+mod scheduled;
 mod tree;
 mod words;
 
 pub use ideal::{Network, Networks, ideal_time};
+pub use scheduled::ScheduledCollective;
 
 use crate::{NodeId, ScheduleBuilder, ScheduleError};
 use expansion::Expansion;
@@ -274,6 +276,25 @@ pub fn expand(
 ) -> Result<Vec<NodeId>, CollectiveError> {
     collective.check()?;
     assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
+    // The parts of a hierarchical collective belong to the whole collective.
+    if builder.assigned().is_some() {
+        return expand_parts(builder, collective, entry);
+    }
+    let Collective { operation, algorithm, bytes, .. } = *collective;
+    let number =
+        builder.collective(ScheduledCollective { operation, algorithm, bytes, ranks: collective.n() });
+    builder.assign(Some(number));
+    let ends = expand_parts(builder, collective, entry);
+    builder.assign(None);
+    ends
+}
+
+/// Adds the transfers of a collective to the builder's current collective.
+fn expand_parts(
+    builder: &mut ScheduleBuilder,
+    collective: &Collective<'_>,
+    entry: &[NodeId],
+) -> Result<Vec<NodeId>, CollectiveError> {
     if collective.algorithm == Algorithm::Hierarchical {
         return hierarchical::expand(builder, collective, entry);
     }

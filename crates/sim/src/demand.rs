@@ -3,11 +3,13 @@
 pub(crate) mod closed_loops;
 pub(crate) mod jitter;
 pub(crate) mod queries;
+mod rank_times;
 pub(crate) mod schedules;
+mod trail;
 
 use crate::ids::{PoolId, ThreadId};
 use crate::world::World;
-use bufferlab_metrics::ScheduleRow;
+use bufferlab_metrics::{RunSink, ScheduleRow};
 use bufferlab_schedule::Condition;
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
@@ -123,9 +125,9 @@ impl Demand {
         }
     }
 
-    /// Removes and returns the rows of nodes that have ended since the previous call.
-    pub(crate) fn scheduled_rows(&mut self) -> impl Iterator<Item = ScheduleRow> + '_ {
-        self.schedules.take_rows()
+    /// Writes the rows of schedules that are complete since the previous call.
+    pub(crate) fn flush_schedules(&mut self, sink: &mut dyn RunSink) -> std::io::Result<()> {
+        self.schedules.flush(sink)
     }
 
     /// Rows of the nodes in progress.

@@ -299,9 +299,7 @@ impl Simulation {
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
         if self.demand.has_schedules() {
-            for row in self.demand.scheduled_rows() {
-                sink.schedule(&row)?;
-            }
+            self.demand.flush_schedules(sink)?;
         }
         match &mut self.pfc {
             Some(pfc) if pfc.has_rows() => pfc.flush(sink),

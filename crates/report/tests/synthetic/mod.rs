@@ -77,6 +77,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
             classes: vec!["websearch".into(), "incast".into()],
             switches: [names("leaf-", 2), names("spine-", 2)].concat(),
             hosts: names("h", 16),
+            schedules: Vec::new(),
         },
     }
 }

@@ -300,6 +300,55 @@ fn a_file_runs_as_its_dependencies_state() {
 }
 
 #[test]
+fn the_critical_path_names_the_event_that_each_node_waited_for() {
+    let scenario =
+        from_file("path", CHAIN, "file = \"schedule.csv\"").unwrap_or_else(|error| panic!("{error}"));
+    let rows = run_fast(&scenario);
+    // Node 4 is a barrier. Node 2 ends before node 3.
+    let path: Vec<_> = rows.path.iter().map(|row| (row.node, row.waited_for.name())).collect();
+    assert_eq!(path, [(0, "start"), (1, "node"), (3, "node"), (5, "node")]);
+    let last = rows.schedule.iter().find(|row| row.node == 5).expect("node 5 ends");
+    assert_eq!(last.after_node, Some(3), "the barrier passes on the event that opened it");
+    // A longer second computation on the same processor is critical.
+    let long = CHAIN.replace("b2,compute,1,,,3000", "b2,compute,1,,,30000");
+    let rows = run_fast(&from_file("busy", &long, "file = \"schedule.csv\"").expect("a schedule"));
+    let path: Vec<_> = rows.path.iter().map(|row| (row.node, row.waited_for.name())).collect();
+    assert_eq!(path, [(0, "start"), (1, "node"), (2, "processor"), (5, "node")]);
+    let sum: u64 = rows.path.iter().map(|row| row.critical_ps).sum();
+    assert_eq!(sum + 2_000_000, end(&rows), "the path starts at 2 us");
+    for rank in &rows.ranks {
+        assert_eq!(rank.compute_ps + rank.exposed_ps + rank.idle_ps, end(&rows));
+    }
+    let computing: Vec<_> = rows.ranks.iter().map(|rank| rank.compute_ps / 1_000_000).collect();
+    assert_eq!(computing, [0, 35, 1, 0]);
+}
+
+#[test]
+fn every_collective_has_its_bandwidths_and_a_path_as_long_as_its_time() {
+    let group: Vec<u32> = (0..8).collect();
+    let more = "iterations = 2\nscale_up_rate = \"2400 Gb/s\"\nscale_up_latency = \"700 ns\"";
+    for collective in every(&group) {
+        let rows = run(&lab(8, &transport(1_000)).workloads(&workload(&collective, more)));
+        let what = format!("{} {}", collective.operation, collective.algorithm);
+        assert_eq!(rows.collectives.len(), 2, "{what}");
+        for row in &rows.collectives {
+            let of = |row_iteration: u32| row_iteration == row.iteration;
+            let path = rows.path.iter().filter(|step| of(step.iteration));
+            assert_eq!(path.map(|step| step.critical_ps).sum::<u64>(), row.end_ps - row.start_ps, "{what}");
+            let seconds = (row.end_ps - row.start_ps) as f64 * 1e-12;
+            let factor = match collective.operation {
+                Operation::AllReduce => 2.0 * 7.0 / 8.0,
+                Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => 7.0 / 8.0,
+                Operation::Broadcast | Operation::Pipeline => 1.0,
+            };
+            let bus = factor * BYTES as f64 * 8.0 / seconds;
+            assert!((bus - row.bus_bps as f64).abs() <= 1.0 + bus * 1e-9, "{what}: {bus} {}", row.bus_bps);
+            assert_eq!((row.operation, row.ranks), (collective.operation.name(), 8));
+        }
+    }
+}
+
+#[test]
 fn the_end_of_a_run_leaves_rows_without_an_end() {
     let long = CHAIN.replace("b,compute,1,,,5000", "b,compute,1,,,5000000000");
     let scenario =

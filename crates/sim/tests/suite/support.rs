@@ -4,8 +4,8 @@
 #![allow(dead_code)] // Every test binary uses a different part.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
-    RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
+    CollectiveRow, DropRow, FlowRow, HistogramRow, LinkRow, PathRow, PauseCycleRow, PauseRow, PauseSpanRow,
+    QueryRow, QueueRow, RankRow, RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
 use bufferlab_sim::{SimError, Simulation};
@@ -28,6 +28,9 @@ pub(crate) struct Rows {
     pub(crate) pause_spans: Vec<PauseSpanRow>,
     pub(crate) storms: Vec<WatchdogRow>,
     pub(crate) schedule: Vec<ScheduleRow>,
+    pub(crate) collectives: Vec<CollectiveRow>,
+    pub(crate) ranks: Vec<RankRow>,
+    pub(crate) path: Vec<PathRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -55,6 +58,9 @@ keep! {
     pause_span: PauseSpanRow => pause_spans,
     watchdog: WatchdogRow => storms,
     schedule: ScheduleRow => schedule,
+    collective: CollectiveRow => collectives,
+    rank: RankRow => ranks,
+    path: PathRow => path,
 }
 
 impl Rows {
