@@ -293,6 +293,34 @@ pub(crate) mod tests {
         assert_eq!(topology.all_ports(), ports.collect::<Vec<_>>());
     }
 
+    /// Number of cables and of shortest paths between the switches of every two racks.
+    pub(crate) fn distances_between_racks(topology: &Topology) -> Vec<(u32, u64)> {
+        let (racks, ports) = (topology.rack_switches(), topology.all_ports());
+        let mut pairs = Vec::new();
+        for &from in &racks {
+            let mut known: Vec<Option<(u32, u64)>> = vec![None; ports.len()];
+            known[from as usize] = Some((0, 1));
+            let mut queue = std::collections::VecDeque::from([from]);
+            while let Some(switch) = queue.pop_front() {
+                let (hops, paths) = known[switch as usize].expect("it was reached");
+                for port in &ports[switch as usize] {
+                    let Node::Switch(next) = port.peer else { continue };
+                    match &mut known[next as usize] {
+                        Some((far, more)) if *far == hops + 1 => *more += paths,
+                        Some(_) => {}
+                        unknown => {
+                            *unknown = Some((hops + 1, paths));
+                            queue.push_back(next);
+                        }
+                    }
+                }
+            }
+            let others = racks.iter().filter(|&&rack| rack > from);
+            pairs.extend(others.map(|&rack| known[rack as usize].expect("the network is connected")));
+        }
+        pairs
+    }
+
     #[test]
     fn a_port_shows_its_own_direction() {
         let rate = BitRate::gbps(10);

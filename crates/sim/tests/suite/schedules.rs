@@ -439,3 +439,31 @@ fn mistakes_in_keys_and_files_are_refused_with_their_reason() {
     says(collective("algorithm = \"ring\""), &["size"]);
     says(collective("size = \"1 MB\"\nchunks = 0"), &["chunks"]);
 }
+
+#[test]
+fn servers_of_a_scale_up_network_use_the_rail_of_the_destination() {
+    let topology = "kind = \"scale_up\"\nservers = 4\ngpus_per_server = 4\nservers_per_leaf = 2\nspines = 2\n\
+                    scale_up_rate = \"2400 Gb/s\"\nscale_up_delay = \"500 ns\"\nnic_rate = \"100 Gb/s\"\n\
+                    delay = \"1 us\"";
+    let lab =
+        Lab::new(topology, SWITCH, &transport(1_000)).times("1 us", "1 s").more("[host]\nnic = \"fifo\"");
+    let group: Vec<u32> = (0..16).collect();
+    let direct = Collective::new(Operation::AllToAll, Algorithm::Direct, BYTES, &group);
+    let rows = run(&lab.workloads(&workload(&direct, "")));
+    assert_eq!(rows.schedule.len(), 16 * 15);
+    for server in 0..4 {
+        for rail in 0..4 {
+            let leaf = format!("rail{rail}_{}", server / 2);
+            let link = rows.links_between(&leaf, &format!("server{server}"))[0];
+            // A GPU receives a part of every GPU in three other servers, over its own rail.
+            let data = 12 * wire(BYTES / 16);
+            let acks = 12 * 4 * ACK;
+            assert!((data..=data + acks).contains(&link.tx_bytes), "{leaf}: {} {data}", link.tx_bytes);
+        }
+    }
+    // GPUs of one rail and two servers of one leaf use no spine; other servers are behind a spine.
+    let up: u64 =
+        rows.links.iter().filter(|link| link.to.starts_with("spine")).map(|link| link.tx_bytes).sum();
+    let data = 16 * 8 * wire(BYTES / 16);
+    assert!((data..=data + 16 * 8 * 4 * ACK).contains(&up), "{up} {data}");
+}
