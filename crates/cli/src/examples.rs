@@ -139,7 +139,7 @@ Examples:
   # Explain why a sender was paused
   bufferlab explain scenarios/lossless.toml --event pause
   # Explain which transfers a training step waits for
-  bufferlab explain step.toml --critical-path";
+  bufferlab explain scenarios/training-step.toml --critical-path";
 
 pub(crate) const VIEW: &str = "\
 Examples:
