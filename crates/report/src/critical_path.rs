@@ -452,10 +452,10 @@ mod tests {
         assert_eq!((queue.switch.as_str(), queue.port, queue.busy_ns), ("s1", 6, 4_000.0));
         let text = path.sentences("a step").join(" ");
         assert!(
-            text.contains("waits longest, 8 µs, for the transfer from rank 1 to rank 2 (h1 to h2)"),
+            text.contains("waits longest, 8 us, for the transfer from rank 1 to rank 2 (h1 to h2)"),
             "{text}"
         );
-        assert!(text.contains("packet dropped at port 6 of s1 at 4 µs"), "{text}");
+        assert!(text.contains("packet dropped at port 6 of s1 at 4 us"), "{text}");
         assert!(path.table().contains("node 4"), "{}", path.table());
     }
 

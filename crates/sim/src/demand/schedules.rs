@@ -267,7 +267,13 @@ impl Schedules {
             running.trail.retain(after);
         } else {
             let node = if event == WaitedFor::Start { None } else { after };
-            running.trail.add(number - running.base, Cause { node, event, at });
+            let ready = NodeId(number - running.base);
+            running.trail.add(ready.0, Cause { node, event, at });
+            // The sender of a flow may be done after the receiver has the last byte.
+            let mut children = running.traffic.schedule.children(ready);
+            if children.any(|edge| edge.condition == Condition::Sent) {
+                running.trail.retain(Some(ready.0));
+            }
         }
         let live = Live { step: Step::Ready, ready: at, start: None, after, flow: None };
         self.live.insert(number, live);
@@ -470,7 +476,9 @@ impl Schedules {
         let is_barrier = schedule.work(node) == Work::Barrier;
         // A barrier passes on the event that opened it.
         let cause = if is_barrier { self.live[&number].after } else { Some(node.0) };
+        let mut has_children = false;
         for edge in schedule.children(node).filter(|edge| edge.condition == event) {
+            has_children = true;
             let (child, effect) = (base + edge.node.0, at + edge.delay);
             if effect > now {
                 self.running[index].trail.retain(cause);
@@ -479,6 +487,9 @@ impl Schedules {
             } else {
                 self.release(timers, child, now, cause);
             }
+        }
+        if event == Condition::Sent && has_children {
+            self.running[index].trail.release(cause);
         }
     }
 

@@ -24,7 +24,8 @@ pub(super) struct PathStep {
     pub(super) end: Time,
     pub(super) flow: Option<u64>,
     /// One for a node in progress, one for the node that ended last, one for every event of the
-    /// node with a delay, and one for every step whose cause the node is.
+    /// node with a delay, one until its sender is done if a node waits for this, and one for every
+    /// step whose cause the node is.
     references: u32,
 }
 
