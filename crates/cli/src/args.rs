@@ -766,8 +766,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
-    /// Explain the critical path of the slowest iteration of every schedule instead: the nodes, what
-    /// each one waited for, and the first pause or loss. Runs the scenario twice
+    /// Explain the critical path of the slowest iteration of every schedule instead: the event that
+    /// each node waited for, and the first pause or loss. Run the scenario twice
     #[arg(long, conflicts_with_all = ["event", "switch", "port", "after", "nth", "count"])]
     pub(crate) critical_path: bool,
     /// Explain the critical path of this iteration, from 0 [default: the slowest iteration]

@@ -529,7 +529,8 @@ record! {
         /// Algorithm bandwidth of nccl-tests: S over the time t of the collective.
         algorithm_bps: u64,
         /// Bus bandwidth of nccl-tests: the algorithm bandwidth times 2(n − 1)/n for all_reduce,
-        /// (n − 1)/n for all_gather, reduce_scatter and all_to_all, and 1 for broadcast and pipeline.
+        /// (n − 1)/n for all_gather, reduce_scatter and all_to_all, and 1 for broadcast and
+        /// pipeline.
         bus_bps: u64,
     }
 }
@@ -586,8 +587,8 @@ record! {
         start_ps: u64,
         /// End of the node.
         end_ps: u64,
-        /// Part of the iteration that the node accounts for: from its start to the start of the next
-        /// node of the path.
+        /// Part of the iteration that the node accounts for: from its start to the start of the
+        /// next node of the path.
         critical_ps: u64,
     }
 }

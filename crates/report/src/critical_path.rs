@@ -183,7 +183,7 @@ impl PathTracer {
         let busy = |stays: &Vec<(u64, u64)>| {
             let clip = |&(from, to): &(u64, u64)| (from.max(row.start_ps), to.min(until));
             let mut stays: Vec<_> = stays.iter().map(clip).filter(|(from, to)| from < to).collect();
-            crate::schedules::union(&mut stays)
+            union(&mut stays)
         };
         let queues = trace.stays.iter().map(|(queue, stays)| (busy(stays), *queue));
         let (busy, (switch, port, priority)) = queues.max_by_key(|(busy, _)| *busy)?;
@@ -212,6 +212,17 @@ impl PathTracer {
         let (time, what) = pause.into_iter().chain(trace.loss.clone()).min()?;
         Some(FirstEvent { time_ns: ns(time), what })
     }
+}
+
+/// Total length of the union of intervals.
+pub(crate) fn union(intervals: &mut [(u64, u64)]) -> u64 {
+    intervals.sort_unstable();
+    let (mut total, mut until) = (0, 0);
+    for &mut (start, end) in intervals {
+        total += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    total
 }
 
 fn ns(ps: u64) -> f64 {

@@ -1,6 +1,6 @@
 //! Schedules of a run: iteration times, exposed communication, bandwidth.
 
-use crate::critical_path::{CriticalPath, critical_paths};
+use crate::critical_path::{CriticalPath, critical_paths, union};
 use crate::error::ReportError;
 use crate::statistics::Distribution;
 use bufferlab_metrics::{CollectiveRow, NodeKind, RankRow, ScheduleRow, Table};
@@ -89,17 +89,6 @@ impl Execution {
     fn computing(&mut self) -> u64 {
         self.computations.values_mut().map(|intervals| union(intervals)).max().unwrap_or(0)
     }
-}
-
-/// Total length of the union of intervals.
-pub(crate) fn union(intervals: &mut [(u64, u64)]) -> u64 {
-    intervals.sort_unstable();
-    let (mut total, mut until) = (0, 0);
-    for &mut (start, end) in intervals {
-        total += end.saturating_sub(start.max(until));
-        until = until.max(end);
-    }
-    total
 }
 
 /// Summaries of all schedules; empty without schedules. Executions that began before `from_ns` do

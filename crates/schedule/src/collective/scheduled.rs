@@ -19,8 +19,8 @@ pub struct ScheduledCollective {
 }
 
 impl ScheduledCollective {
-    /// Algorithm bandwidth of a collective that takes `time`: S over the time (bit/s, rounded down).
-    /// Zero if the time is zero.
+    /// Algorithm bandwidth of a collective that takes `time`: S over the time (bit/s, rounded
+    /// down). Zero if the time is zero.
     #[must_use]
     pub fn algorithm_bps(&self, time: Time) -> u64 {
         self.scaled_bps(time, (1, 1))

@@ -1,13 +1,13 @@
 //! Critical path of an execution: which node each node has waited for.
 //!
 //! A step stays in memory while its node is in progress, or while a step in memory refers to it.
-//! So a node of which no other node can be a consequence any more is forgotten.
+//! So the trail forgets a node as soon as no node in progress depends on it.
 
 use bufferlab_metrics::WaitedFor;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// What a node has waited for last.
+/// Last event that a node has waited for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause {
     /// Node of the event; `None` if the node waited for no other node.

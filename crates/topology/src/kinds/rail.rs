@@ -121,7 +121,7 @@ impl Rails {
         self.first + self.rails * self.leaves_per_rail() + number
     }
 
-    /// Cables between leaves and spines. The ports of a leaf are its cards, then the spines in order.
+    /// Cables between leaves and spines. The ports of a leaf are its cards, then the spines.
     pub(super) fn cables(&self, (rate, delay): Cable) -> Vec<LinkSpec> {
         let mut links = Vec::new();
         for leaf in self.first..self.spine(0) {

@@ -1,4 +1,4 @@
-//! Servers with a scale-up network of their own, and network cards on rails.
+//! Servers with a scale-up switch each, and network cards on rails.
 
 use super::rail::{FABRIC_DELAY, LINKS_PER_PAIR, Rails, SERVERS_PER_LEAF};
 use super::{DELAY, MAX_NODES, NODES, RATE};
@@ -107,7 +107,7 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     Ok(Topology { routes, ..Topology::new(numbered("h", hosts), names, links) })
 }
 
-/// Routes that keep the traffic for a GPU on the rail of its card: at the servers, and at the spines.
+/// Routes at servers and spines that keep the traffic for a GPU on the rail of its card.
 fn routes(rails: &Rails, gpus: u32) -> Vec<RouteSpec> {
     let per_card = gpus / rails.rails;
     let gpus_of =
