@@ -21,9 +21,9 @@ impl RankTimes {
     fn advance(&mut self, now: Time) {
         let passed = Time(now.0.saturating_sub(self.until.0));
         if self.computations > 0 {
-            self.computing = self.computing + passed;
+            self.computing += passed;
         } else if self.transfers > 0 {
-            self.exposed = self.exposed + passed;
+            self.exposed += passed;
         }
         self.until = now;
     }
