@@ -3,10 +3,10 @@
 use bufferlab_core::{DropReason, PacketEvent};
 use std::ffi::{c_char, c_void};
 
-/// Version of the interface.
+/// Version of the C interface.
 pub const ABI: u32 = 1;
 
-/// Result of a function.
+/// Result code of a C function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
@@ -110,7 +110,7 @@ pub struct Packet {
     pub tags: u16,
     /// Priority.
     pub priority: u8,
-    /// ECN state: 0, 1 or 2.
+    /// ECN state of the packet: 0, 1 or 2.
     pub ecn: u8,
 }
 
@@ -122,7 +122,7 @@ pub struct Verdict {
     pub event: u8,
     /// Reason of a refusal: [`reason_code`].
     pub reason: u8,
-    /// 1 if the packet is marked.
+    /// 1 if the switch marked the packet.
     pub marked: u8,
     /// Queue of the egress port.
     pub queue: u8,
@@ -158,7 +158,7 @@ pub struct Event {
     pub size: u32,
     /// Egress port of a packet, or ingress port of a pause.
     pub port: u16,
-    /// Queue or priority.
+    /// Number of the queue or priority.
     pub queue: u8,
     /// Kind of the event: [`event_code`].
     pub event: u8,

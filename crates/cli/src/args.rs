@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// Choices for the colours of messages.
+/// Choices of when messages have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -104,7 +104,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format to print the schema of
+        /// Format whose schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
@@ -542,7 +542,7 @@ impl ScenarioArgs {
 /// Options of executing runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Set the number of seeds: the scenario's seed and the next ones [default: 1]
+    /// Set the number of seeds: the scenario's seed and the seeds after it [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
@@ -662,11 +662,11 @@ fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelec
     policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
 
-/// The policies that one argument lists.
+/// Policies that a command-line argument lists.
 #[derive(Clone, Debug)]
 struct PolicyList(Vec<PolicySelection>);
 
-/// The variants that one argument lists.
+/// Variants that a command-line argument lists.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one ends the runs, which remove their partial results.
+//! Ctrl-C: the first Ctrl-C ends the runs, which remove their partial results.
 //! The second one ends the program. Commands that run until they are ended also obey the signals of
 //! service managers, containers and closed terminals.
 

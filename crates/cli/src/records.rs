@@ -174,7 +174,7 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// The formula with the numbers in it.
+    /// Formula of the calculator with its numbers inserted.
     substituted: String,
     result: String,
     /// Paper and equation of the step. Empty for arithmetic.
@@ -298,7 +298,7 @@ pub(crate) struct SwitchRunFile {
     pub(crate) queues: Vec<SwitchQueueRecord>,
     /// Number of packets that the core lost, by reason.
     pub(crate) losses: std::collections::BTreeMap<String, u64>,
-    /// Reasons for doubt about the lateness.
+    /// Reasons to doubt the measured lateness.
     pub(crate) notes: Vec<String>,
 }
 

@@ -102,7 +102,7 @@ fn judge_runs(
     complete(&failures, recorded.1)
 }
 
-/// The plans of whole experiments, then those of single statements.
+/// Plans of whole experiments, then plans of single statements.
 fn plans(
     selected: &Selection<'_>,
     (scale, profile): (ScaleName, Option<Profile>),

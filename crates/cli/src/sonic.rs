@@ -202,7 +202,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
     }
 }
 
-/// Writes the memo about the switch, or one memo per chip, one below the other.
+/// Writes the memo about the switch, or a memo for each chip in one file.
 fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
     let mut pages = String::new();
     for (_, config) in load(files)? {

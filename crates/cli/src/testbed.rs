@@ -102,7 +102,7 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     Ok(variants)
 }
 
-/// Overrides of the command line, except those of policy and seed.
+/// Overrides of the command line, except overrides of the policy and the seed.
 fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
     let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
     args.overrides.iter().cloned().chain(applications).collect()

@@ -38,7 +38,7 @@ pub enum Account {
     Minimum,
 }
 
-/// An end of a queue.
+/// Head or tail of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The oldest packet of a queue, which is sent next.
@@ -94,7 +94,7 @@ pub struct Buffer {
     /// The shared pool. `None` without reserves and without delayed thresholds:
     /// then the pool is the whole memory.
     pool: Option<Box<SharedPool>>,
-    /// Stored bytes by [`Account`].
+    /// Stored bytes of each [`Account`].
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,

@@ -156,7 +156,7 @@ pub trait Classify: fmt::Debug + Send + CloneClassify {
 /// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
 /// is [`Clone`] implements it.
 pub trait CloneClassify {
-    /// A copy of the classifier with the same state.
+    /// Copy of the classifier with its present state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
 }
 

@@ -216,7 +216,7 @@ pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
 
 /// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements it.
 pub trait CloneMarkingRule {
-    /// A copy of the marking rule with the same state.
+    /// Copy of the marking rule with its present state.
     fn boxed_clone(&self) -> Box<dyn MarkingRule>;
 }
 
@@ -239,7 +239,7 @@ pub enum Marking {
     BufferAware(BufferAware),
     /// Marks or drops with a probability that rises with the length, by queue.
     Wred(Box<Wred>),
-    /// Any other marking rule.
+    /// Marking rule that has no separate variant here.
     Boxed(Box<dyn MarkingRule>),
 }
 

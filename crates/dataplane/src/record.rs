@@ -23,7 +23,7 @@ pub const SWITCH_FILE: &str = "switch.toml";
 /// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// Fate of a packet that requested space.
+/// Outcome of a packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The switch sent the packet.

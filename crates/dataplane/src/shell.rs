@@ -314,7 +314,7 @@ impl Shell {
                 }
             }
         }
-        // Ports are read one after the other, but frames are ordered by their timestamps.
+        // The thread reads the ports in turn, but orders frames by their timestamps.
         self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
         for (at, port, range) in &self.arrivals {
             // The pipeline has counted a discarded frame.

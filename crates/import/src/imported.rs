@@ -37,7 +37,7 @@ impl Default for ImportOptions {
 /// Notices about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// Content of the files that was understood.
+    /// Parts of the files that the import understood.
     pub understood: Vec<String>,
     /// Content of the files that has no counterpart in a scenario.
     pub ignored: Vec<String>,

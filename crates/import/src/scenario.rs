@@ -92,7 +92,7 @@ fn whole_ns(time: Time) -> Time {
     Time(time.0.next_multiple_of(1_000))
 }
 
-/// Removes line breaks from a text, so that it stays within a comment.
+/// Replaces line breaks, so that a text fits into one comment line.
 fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }

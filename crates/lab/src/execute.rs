@@ -76,7 +76,7 @@ fn busy_elsewhere() -> usize {
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
-    /// At most this number of threads, and one thread in a small network.
+    /// Maximum number of threads; a small network uses one thread.
     AtMost(NonZero<usize>),
 }
 

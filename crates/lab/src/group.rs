@@ -54,7 +54,7 @@ pub(crate) struct Present {
 
 /// Result of comparing a finished run with the run that this command line would store at its path.
 enum Standing {
-    /// The finished run has the requested content.
+    /// The finished run has the content that this command would compute.
     Same,
     /// Another version of the program or of a custom class ran the requested scenario.
     Outdated(String),

@@ -38,7 +38,7 @@ pub struct Explanation {
     pub limit_bytes: Option<u64>,
     /// Comparison that refused the packet; `None` for other events, and without such a comparison.
     pub bound: Option<BoundText>,
-    /// Number of bytes in the whole buffer.
+    /// Bytes stored in the whole buffer.
     pub occupancy_bytes: u64,
     /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
@@ -77,9 +77,9 @@ pub struct Holder {
     pub kind: &'static str,
     /// Name of the occupant: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,
-    /// Bytes of the occupant in the buffer.
+    /// Bytes that the occupant has in the buffer.
     pub bytes: u64,
-    /// Packets of the occupant in the buffer.
+    /// Packets that the occupant has in the buffer.
     pub packets: u64,
 }
 

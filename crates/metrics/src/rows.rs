@@ -22,7 +22,7 @@ words! {
 words! {
     /// Kind of a node of a schedule.
     NodeKind {
-        /// Data that one rank sends to another.
+        /// Data that a rank sends to a different rank.
         Transfer => "transfer",
         /// Work of one rank.
         Compute => "compute",
@@ -76,7 +76,7 @@ record! {
         sent_packets: u64,
         /// Number of data packets that the flow sent again.
         retransmitted_packets: u64,
-        /// Number of the flow's retransmission timeouts, including those of the handshake.
+        /// Number of the flow's retransmission timeouts, including timeouts of the handshake.
         timeouts: u32,
         /// Number of the flow's data packets that arrived with a congestion mark.
         marked_packets: u64,
@@ -94,7 +94,7 @@ record! {
         class: u16 as ClassName,
         /// Host that sends the query.
         client_host: u32 as HostName,
-        /// Number of flows that answer the query.
+        /// Number of flows that answer the query together.
         fan_in: u32,
         /// Total size of all answers to the query.
         request_bytes: u64,
@@ -443,7 +443,8 @@ record! {
         /// Place that had no room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
         /// Limit of the place that had no room (column bound).
-        /// The packet was dropped because held_bytes plus the packet's bytes exceeded this limit.
+        /// The packet was dropped because held_bytes and the packet's bytes together exceeded this
+        /// limit.
         limit_bytes: Option<u64>,
         /// Number of bytes in the place that had no room (column bound).
         held_bytes: Option<u64>,
@@ -456,7 +457,7 @@ record! {
     /// One transfer or computation of a schedule: when it became ready, started and ended, and what
     /// it had waited for. Only in runs with a schedule.
     pub ScheduleRow => "schedule" {
-        /// Number of the schedule among those of the run, from 0.
+        /// Position of the schedule among all schedules of the run, from 0.
         schedule: u32,
         /// Number of the execution of the schedule, from 0.
         iteration: u32,

@@ -99,7 +99,7 @@ impl Meter {
         }
     }
 
-    /// Sets every watermark to the present level.
+    /// Sets every watermark to the current occupancy.
     pub(crate) fn clear_watermarks(&mut self) {
         let members = self.groups.iter_mut().chain(&mut self.queues);
         let levels = members.flat_map(|member| [&mut member.shared, &mut member.headroom]);

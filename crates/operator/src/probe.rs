@@ -21,7 +21,7 @@ const PACKETS_MAX: u64 = 10_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// The switch pauses the sender.
+    /// The switch pauses the sender (`pfc_xoff`).
     PfcXoff,
     /// The switch loses a packet of a lossless group.
     IngressDrop,
@@ -103,7 +103,7 @@ pub enum Request {
     },
     /// Empties the switch, and forgets persistent packets.
     Drain,
-    /// Lets a blocked port send packets.
+    /// Lets a blocked port send a number of packets.
     Release {
         /// Number of the blocked port.
         dst_port: u16,
@@ -132,7 +132,7 @@ pub enum Request {
         /// The port.
         port: u16,
     },
-    /// Sets every watermark to the present occupancy.
+    /// Sets every watermark to the current occupancy.
     ClearWatermarks,
     /// Asks for the names of the ports.
     Ports,

@@ -71,7 +71,7 @@ pub struct GroupVector {
     pub loss: Point,
     /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
-    /// Pause points of groups that fill one after the other.
+    /// Pause points of groups that fill in turn.
     pub sequence: Vec<Point>,
     /// Pause points of several groups that fill in turn.
     pub together: Vec<Together>,

@@ -280,7 +280,7 @@ impl<E: Entry> Catalog for Registry<E> {
     }
 }
 
-/// Refuses a name that one of the `others` already has.
+/// Refuses a name that another entry (`others`) already has.
 fn taken<E: Entry>(
     kind: &'static str,
     card: &Card,

@@ -70,7 +70,7 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
-    /// The group has every flow.
+    /// The group contains all flows.
     All,
     /// The group has flows below a size that belong to no query.
     Short {

@@ -33,7 +33,7 @@ struct TestedRecord {
     measured: String,
     /// Tests that ran here: they are part of the program.
     computed: Vec<String>,
-    /// Tests that need the source tree.
+    /// Names of tests that need the source tree.
     needs_source: Vec<String>,
 }
 

@@ -57,7 +57,8 @@ pub enum ReproduceError {
     /// The plan has more runs than the limit of one command.
     #[error("{experiment}: {beyond}")]
     TooMany {
-        /// The experiment that exceeds the limit; the last one if several exceed it together.
+        /// The experiment that exceeds the limit. If several experiments exceed it together, the
+        /// last of these experiments.
         experiment: String,
         /// The exceeded limit and the requested number of runs or seeds.
         beyond: Beyond,

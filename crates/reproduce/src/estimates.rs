@@ -109,7 +109,7 @@ impl Estimates {
         &self.experiment
     }
 
-    /// Combinations of axis values that ran; each has one index per axis.
+    /// Combinations of axis values whose runs exist, as one index per axis.
     #[must_use]
     pub fn grid(&self) -> &[Vec<usize>] {
         &self.grid

@@ -116,13 +116,13 @@ pub struct Runs {
     pub scenario: PathBuf,
     /// Overrides of scenario keys for every run.
     pub set: Overrides,
-    /// Axes of the experiment; the first one is the horizontal axis of the panels.
+    /// Axes of the experiment. The first axis is the horizontal axis of the panels.
     pub axes: Vec<Axis>,
     /// Compared variants: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
     /// Metrics of the experiment by their short names.
     pub metrics: BTreeMap<String, Metric>,
-    /// The reduced scale of the experiment.
+    /// The reduced, fast scale of the experiment.
     pub quick: Scale,
     /// The paper's scale, if the experiment has one.
     pub paper: Option<Scale>,

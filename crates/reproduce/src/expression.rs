@@ -181,7 +181,7 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// The constant is a number.
+    /// The operand is a number.
     Number(f64),
     /// The constant is the label of an axis value.
     Label(&'a str),

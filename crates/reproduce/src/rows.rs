@@ -82,7 +82,7 @@ fn unknown(name: &str, registry: &Registry, ledger: &Ledger) -> ReproduceError {
 }
 
 impl Registry {
-    /// Whether a name is that of an experiment, of a paper, or `all`.
+    /// Whether a name is `all`, or the name of an experiment or a paper.
     fn is_name(&self, name: &str) -> bool {
         name == "all" || self.experiments.iter().any(|one| one.id == name || one.paper() == name)
     }

@@ -22,7 +22,7 @@ impl Survival {
         self.verdicts.windows(2).any(|pair| pair[0].standing() != pair[1].standing())
     }
 
-    /// Whether the statement passes with the first set and fails with another.
+    /// Whether the statement passes with the first set of seeds and fails with a different set.
     #[must_use]
     pub fn turns(&self) -> bool {
         self.verdicts.first().is_some_and(|first| first.holds()) && self.verdicts.contains(&Verdict::Fail)

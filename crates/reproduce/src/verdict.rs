@@ -23,7 +23,7 @@ use std::fmt;
 pub enum Verdict {
     /// The statement holds, and the effect has about the paper's size.
     Strong,
-    /// The statement holds as printed.
+    /// The statement holds as the paper prints it.
     Pass,
     /// The statement fails as printed, but holds as corrected.
     Corrected,

@@ -43,7 +43,7 @@ impl<W: Write> Write for Hashed<W> {
 pub struct FileInfo {
     /// Name of the file in its result folder.
     pub name: String,
-    /// Length of the file (bytes).
+    /// Length of the listed file (bytes).
     pub bytes: u64,
     /// SHA-256 of the file's content, in lower-case hexadecimal.
     pub sha256: String,
@@ -70,7 +70,7 @@ pub enum FileFault {
         name: String,
         /// Length of the file at the end of the run (bytes).
         written: u64,
-        /// Present length of the file (bytes).
+        /// Actual length of the changed file (bytes).
         found: u64,
     },
     /// The file has the recorded length, but other content.

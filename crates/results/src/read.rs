@@ -260,7 +260,7 @@ mod tests {
         ResetRow => "resets" {
             /// Start of the reset.
             time_ns: u64,
-            /// Class that requested the reset.
+            /// Class of flows that requested the reset.
             class: u16 as ClassName,
             /// Part of the switch that was reset.
             scope: Scope,
@@ -270,7 +270,7 @@ mod tests {
             loss: f64,
             /// Reason for the reset.
             reason: &'static str,
-            /// Neighbours that noticed the reset.
+            /// Neighbouring switches that noticed the reset.
             path: Vec<String>,
         }
     }

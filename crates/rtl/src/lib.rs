@@ -107,7 +107,8 @@ pub struct CircuitCost {
     pub ports: u32,
     /// Number of queues per port of the measured circuit.
     pub queues: u32,
-    /// Number of four-input lookup tables of an ECP5, including those for memories and carries.
+    /// Number of four-input lookup tables of an ECP5, including tables used for memories and
+    /// carries.
     pub lut4: u64,
     /// Number of flip-flops of an ECP5.
     pub flip_flops: u64,

@@ -150,7 +150,7 @@ pub struct Collective<'a> {
     pub bytes: u64,
     /// Ranks of the group in the order of the ring or tree; ranks of one server are neighbours.
     pub group: &'a [u32],
-    /// Number of parts of every message, which are sent one after another; at least 1.
+    /// Number of parts of every message. A rank sends the parts in sequence. At least 1.
     pub chunks: u32,
     /// Number of copies of the algorithm, each with a part of the data; at least 1.
     /// The odd channels of a ring run backwards.

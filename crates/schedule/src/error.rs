@@ -47,7 +47,7 @@ pub enum ScheduleError {
         /// Name of the parent that the node waits for.
         parent: String,
     },
-    /// Some nodes wait for each other.
+    /// A cycle of nodes that wait for one another.
     #[error(
         "these nodes wait for each other and never start: {}{}; remove one of these dependencies",
         chain(cycle),

@@ -43,7 +43,7 @@ pub enum ScheduleTextError {
     Column {
         /// Path of the schedule file.
         path: PathBuf,
-        /// Problem with the file's header.
+        /// Description of the problem with the file's header.
         problem: String,
     },
     /// A field has an invalid value.

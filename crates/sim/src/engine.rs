@@ -67,7 +67,7 @@ pub struct Simulation {
     pub(crate) part: Option<Shard>,
 }
 
-/// Data of a run that are known before it starts.
+/// Data of a run that are known before the run starts.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,

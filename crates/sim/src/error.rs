@@ -61,7 +61,7 @@ pub enum SimError {
         /// Reason why the parameter does not fit the path.
         source: bufferlab_core::BuildError,
     },
-    /// Prescribed routes form a loop.
+    /// The prescribed routes contain a loop.
     #[error("packets for {host} would go round for ever: {switches}; mend [[topology.route]]")]
     RoutingLoop {
         /// Name of the destination host.

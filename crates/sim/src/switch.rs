@@ -62,7 +62,7 @@ pub(crate) struct SwitchNode {
     /// and queues from zero. All other code numbers them over the whole switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
-    /// All memories of the switch except the first.
+    /// Memories of all slices of the switch except the first slice.
     more: Vec<Slice>,
     /// Index of the memory that serves each port.
     slice_of_port: Vec<u16>,

@@ -50,7 +50,7 @@ pub struct Sample {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// Lower and upper bound; the upper one is absent if nothing bounds the value.
+/// Lower and upper bound. The upper bound is absent if nothing limits the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower bound.
@@ -133,7 +133,7 @@ struct Gathered {
     reached: Vec<Reached>,
 }
 
-/// A reading at the limit.
+/// Watermark of a group or queue that reached its limit.
 struct Reached {
     /// Shared memory (bytes).
     own: u64,
@@ -147,7 +147,8 @@ struct Reached {
 const OTHERS_MAX: usize = 12;
 
 impl Reached {
-    /// Score of an alpha for the reading: 3 if the member was alone or the last one that filled, 1
+    /// Score of an alpha for the reading: 3 if the member was alone or the last member that filled,
+    /// 1
     /// if some of the others had filled before it, 0 if nothing explains it.
     fn explained_by(&self, alpha: f64, shared: u64, packet: u64) -> u32 {
         let (own, packet) = (self.own as f64, packet as f64);
@@ -293,7 +294,8 @@ impl Gathered {
             self.size = self.size.and(size);
         }
         if let Some(total) = reading.total {
-            // Peaks of the parts need not coincide, so the sum of parts may exceed the total's.
+            // Parts may peak at different times, so the sum of their peaks may exceed the peak of
+            // the total.
             let used = total.saturating_sub(reading.shared + reading.headroom) as f64;
             let own = Interval { least: used, most: Some(used + packet as f64) };
             self.reserve = Some(self.reserve.map_or(own, |before| before.and(own)));

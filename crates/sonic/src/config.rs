@@ -142,7 +142,7 @@ pub enum MapKind {
     PfcToQueue,
     /// The map is in the table `PFC_PRIORITY_TO_PRIORITY_GROUP_MAP`.
     PfcToPg,
-    /// The map does not select a queue: `TC_TO_DSCP_MAP` and others.
+    /// Maps that do not select a queue: `TC_TO_DSCP_MAP` and similar maps.
     Other,
 }
 

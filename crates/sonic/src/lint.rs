@@ -406,7 +406,7 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
-/// Whether at least one counted finding has this severity or a worse one.
+/// Whether a counted finding has this severity or a higher severity.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {
     findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())

@@ -37,7 +37,7 @@ pub struct Inputs {
     pub mac_phy_bytes: f64,
     /// Whether a tile of the chip adds its latency.
     pub tile: bool,
-    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the script's.
+    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the time in the script.
     pub quanta_800g: Option<u32>,
 }
 

@@ -98,7 +98,8 @@ fn own_status(field: &str) -> Option<String> {
 pub fn supervise() -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
-    // Do not start a thread here, because its process namespace would have to be the children's.
+    // Do not start a thread here, because its process namespace would have to be the children's
+    // namespace.
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();

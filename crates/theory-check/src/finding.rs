@@ -23,7 +23,7 @@ pub enum Unit {
     Seconds,
     /// Packets.
     Packets,
-    /// A plain number.
+    /// A number without a unit.
     Number,
 }
 

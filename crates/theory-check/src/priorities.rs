@@ -24,7 +24,7 @@ pub(crate) struct Priorities {
 pub(crate) struct Congested {
     /// Priority of the congested queue.
     pub(crate) priority: usize,
-    /// Rate of the queue's port, as a fraction of the fastest port's.
+    /// Rate of the queue's port divided by the rate of the fastest port.
     pub(crate) gamma: f64,
 }
 

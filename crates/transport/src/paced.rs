@@ -49,7 +49,7 @@ impl PacedSender {
         }
     }
 
-    /// Whether a segment is due at this time.
+    /// Whether the sender has a segment to send at `now`.
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, now: Time) -> bool {
@@ -79,7 +79,7 @@ impl PacedSender {
         if self.next < self.total { self.next_at } else { Time::MAX }
     }
 
-    /// Whether every segment has been sent.
+    /// Whether the sender has sent every segment.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {

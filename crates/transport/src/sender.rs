@@ -42,7 +42,7 @@ pub struct Segment {
 pub enum Phase {
     /// The SYN has not been sent yet.
     Closed,
-    /// The sender waits for the SYN-ACK.
+    /// The sender has sent a SYN and waits for the SYN-ACK.
     Opening,
     /// The sender sends without a loss or a reduction.
     Open,
@@ -81,7 +81,7 @@ pub struct Sender {
     /// and the window to grow.
     mark_point: u32,
     /// Next new segment at the time when the window was last full.
-    /// Only earlier segments may let the window grow.
+    /// A segment lets the window grow only if its number is below this number.
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.

@@ -29,7 +29,7 @@ pub(crate) struct Losses {
     pub(crate) from: u64,
     /// Number of matching losses that are skipped.
     pub(crate) skip: u64,
-    /// Number of losses that are explained.
+    /// Number of losses to explain.
     pub(crate) count: u64,
 }
 

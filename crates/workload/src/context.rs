@@ -195,7 +195,7 @@ impl<'a> WorkloadContext<'a> {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns the recorded results: transports named in addition to the workload's
+    /// Returns the recorded results: transports named in addition to the workload's transport
     /// own, and warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {

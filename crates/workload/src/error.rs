@@ -104,7 +104,7 @@ pub enum SourceError {
     /// The on-off sources have no pair of hosts.
     #[error("there is no pair of hosts; name at least one, as [from, to]")]
     NoPairs,
-    /// A host would send to itself.
+    /// A flow whose source is also its destination.
     #[error("host {host} would send to itself")]
     SelfPair {
         /// Number of the host that would send to itself.

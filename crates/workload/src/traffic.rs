@@ -71,9 +71,9 @@ pub struct ScheduleTraffic {
     pub classes: Vec<u16>,
     /// Start of the first execution. Starts in the schedule count from its execution's start.
     pub start: Time,
-    /// Number of executions, one after the other: at least 1.
+    /// Number of executions, in sequence: at least 1.
     pub iterations: u32,
-    /// Time from the end of an execution to the start of the next one.
+    /// Time between the end of an execution and the start of the next execution.
     pub pause: Time,
     /// Fast network inside servers; `None` if all transfers pass the simulated network.
     pub scale_up: Option<ScaleUp>,

@@ -18,7 +18,7 @@ pub enum Outcome {
     Sent(Transmission),
     /// The port has no packet that it may send.
     Idle,
-    /// The operation gives no answer.
+    /// The operation has no answer to compare.
     Done,
 }
 

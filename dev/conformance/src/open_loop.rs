@@ -20,7 +20,7 @@ pub struct Source {
     pub packet: u32,
     /// Arrival time of the first packet.
     pub start: Time,
-    /// Time at which the source ends; no packet arrives at this time or later.
+    /// Time at which the source ends. The last packet arrives before this time.
     pub end: Time,
 }
 

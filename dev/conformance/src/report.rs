@@ -143,7 +143,7 @@ pub struct Check {
 /// Finding of a check on a claim.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// The check found no counterexample.
+    /// The check found no violation of the claim.
     Holds,
     /// The policy does not make the claim, for this reason.
     NotClaimed(&'static str),

@@ -52,7 +52,7 @@ pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     all
 });
 
-/// Options by the path of their key. Options of one path exclude each other.
+/// Options by the path of their key. A case sets at most one option of each path.
 pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
     let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
     for (index, choice) in OPTIONS.iter().enumerate() {

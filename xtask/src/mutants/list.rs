@@ -77,7 +77,7 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
 }
 
 /// Converts a mutant's name `file:line:column: what` to a key without line and column.
-/// The key has the text of the line instead.
+/// The key contains the text of the line.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();

@@ -70,7 +70,7 @@ pub(crate) enum Key {
 pub(crate) struct QueueLine {
     /// Index of the queue in a snapshot.
     pub(crate) queue: usize,
-    /// Whether the line is the first one of its port in the table.
+    /// Whether the line is the first line of its port in the table.
     pub(crate) is_first: bool,
 }
 

@@ -236,7 +236,7 @@ impl Change {
                     let older = format!("{before}\"bufferlab_version\": \"0.0.9\"{after}");
                     fs::write(&path, older).expect("writable");
                 }
-                // The test changes the folder into that of an earlier version.
+                // The test changes the folder into a folder of an earlier version.
                 for name in desk.files(out).keys().filter(|name| name.ends_with("SHA256SUMS")) {
                     fs::remove_file(desk.path(&format!("{out}/{name}"))).expect("removable");
                 }

@@ -142,7 +142,7 @@ fn real_schedules_of_other_simulators_run_to_their_end() {
         assert!(run.status.success() && shown.contains("iteration time"), "{name}: {shown}\n{told}");
         assert!(!shown.contains("was not done") && !told.contains("was not done"), "{name}: {shown}\n{told}");
     }
-    // A run of this one takes minutes without optimisation.
+    // A run of this scenario takes minutes without optimisation.
     let desk = Desk::new();
     desk.succeed(&["import", &path("aicb/workload_gpt13b_128g.txt"), "--name", "gpt"]);
     let checked = desk.succeed(&["check", "gpt.toml"]);

@@ -329,7 +329,7 @@ fn an_option_of_another_command_or_program_is_answered_with_the_one_that_is_mean
         let shown = desk.terminal(args);
         assert!(!shown.contains("similar") && !shown.contains("--verify"), "one tip is enough:\n{shown}");
     }
-    // Clap's own guess stays where it is right.
+    // Clap's suggestion is kept where it is right.
     names(&desk, 2, &["run", "tiny.toml", "--output", "x"], &["similar argument exists: '--out'"]);
     let far = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,foo"]);
     assert!(far.contains("invalid value 'foo'") && !far.contains("similar"), "{far}");

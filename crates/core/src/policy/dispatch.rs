@@ -22,7 +22,7 @@ pub enum Dispatched {
     DynamicThreshold(DynamicThreshold),
     /// Dynamic Thresholds on SONiC, with headroom.
     SonicDt(Box<SonicDt>),
-    /// Any other policy.
+    /// Policy that has no separate variant here.
     Boxed(Box<dyn Policy>),
 }
 

@@ -541,7 +541,7 @@ fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<B
 #[test]
 fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_without_a_pause() {
     let headroom = 10 * MTU;
-    // The headroom of 32 queues needs 320 packets, that of 4 ports needs 40.
+    // The headroom of 32 queues needs 320 packets, the headroom of 4 ports needs 40 packets.
     assert!(eight_priorities("static", 320 * MTU, headroom).is_err());
     let burst = |mode: &str| {
         let mut switch = eight_priorities(mode, 400 * MTU, headroom).expect("it fits");

@@ -189,7 +189,8 @@ impl Daemon {
                 continue;
             };
             match there {
-                // Other writes may still take effect, so their values still count as the daemon's.
+                // Writes may still take effect later, so the daemon still treats their values as
+                // its own.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }

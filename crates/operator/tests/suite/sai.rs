@@ -43,7 +43,7 @@ struct Qos {
 }
 
 impl Qos {
-    /// Duration of an overload and the idle time after it.
+    /// Duration of an overload of a port, and of the idle time after it.
     fn period_ps(&self) -> u64 {
         self.overload * GAP_PS * 26 / 10
     }

@@ -277,7 +277,8 @@ impl Buffer {
         read(|buffer| buffer.queue_ids().map(|queue| buffer.shared_queue_bytes(queue)).collect())
     }
 
-    /// The longest egress queue and its length (bytes). Of equally long queues, returns the first.
+    /// The longest egress queue and its length (bytes). If several queues are equally long, the
+    /// first of these queues.
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));

@@ -7,7 +7,7 @@ use crate::format;
 /// Subject of a metric: flows, queries, switches …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// The subject is all flows.
+    /// All flows together are the subject of the metric.
     All,
     /// The subject is flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
@@ -23,11 +23,11 @@ pub(crate) enum Subject {
     Packets(String),
     /// The subject is all ports of the switches.
     Ports,
-    /// The subject is all switches.
+    /// All switches together are the subject of the metric.
     Switches,
     /// The subject is one switch, given by its name.
     Switch(String),
-    /// The subject is all links.
+    /// All links together are the subject of the metric.
     Links,
     /// The subject is flow control by pauses.
     Pauses,

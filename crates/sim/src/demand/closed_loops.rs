@@ -58,7 +58,7 @@ impl ClosedLoops {
         !self.loops.is_empty()
     }
 
-    /// Whether every thread is finished.
+    /// Whether every thread of the closed loop is finished.
     pub(super) fn are_over(&self) -> bool {
         self.active == 0
     }

@@ -29,7 +29,7 @@ struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Node of the same schedule whose event was the last that this node waited for.
+    /// Node of this schedule whose event was the last that ended the wait of the node.
     after: Option<u32>,
     flow: Option<u64>,
 }
@@ -37,7 +37,7 @@ struct Live {
 /// Step of a live node, which ends with its next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The node waits for its start.
+    /// The node has no unfinished parents and waits for its start time.
     Ready,
     /// A computation, or a transfer inside a server whose last byte was sent at the start of this
     /// step.
@@ -364,7 +364,7 @@ impl Schedules {
         }
     }
 
-    /// Counts an event that `number` has waited for. After the last one, the node is ready.
+    /// Counts an event that node `number` has waited for. The last such event makes the node ready.
     fn release(&mut self, timers: &mut Timers, number: u32, now: Time, cause: u32) {
         let index = self.schedule_of(number);
         let running = &mut self.running[index];

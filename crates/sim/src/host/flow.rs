@@ -218,7 +218,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// Number of live flows.
+    /// Number of flows that are not finished.
     pub(crate) fn live(&self) -> usize {
         self.senders.len() - self.free.len()
     }

@@ -116,7 +116,7 @@ impl FlowQueues {
             };
             let Some(packet) = line.first else {
                 list.remove(position);
-                // A flow that was just served must not count as a new flow again.
+                // The host must not treat a flow that it has just served as a new flow.
                 if from_new {
                     turns.old.push_back(key);
                 } else {

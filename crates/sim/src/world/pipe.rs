@@ -64,7 +64,7 @@ impl Pipe {
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Removes and returns all packets except the first, in order.
+    /// Removes all packets except the first, and returns them in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;

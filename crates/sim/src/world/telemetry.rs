@@ -15,7 +15,7 @@ pub(crate) struct Telemetry {
     is_wanted: bool,
 }
 
-/// Reports of a packet that travels from one part of the network to another.
+/// Reports of a packet that travels between two parts of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(PacketReports);
 

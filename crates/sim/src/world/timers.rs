@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// Purpose of a timer. Timers of one instant expire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A cable goes down or comes up.
+    /// A cable goes down, or is up again.
     LinkChange(CableId),
     /// A timer of priority flow control.
     Pause(PauseTimer),
@@ -62,7 +62,7 @@ pub(crate) enum PauseTimer {
 
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
-/// All timers of a simulation.
+/// All pending timers of a simulation.
 #[derive(Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,

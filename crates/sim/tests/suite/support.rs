@@ -70,12 +70,12 @@ impl Rows {
         flows
     }
 
-    /// Rows of links from one node to another, in the order of their ports.
+    /// Rows of links between two nodes, in the order of their ports.
     pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
         self.links.iter().filter(|link| link.from == from && link.to == to).collect()
     }
 
-    /// Row of the only link from one node to another.
+    /// Row of the only link between two nodes.
     pub(crate) fn link(&self, from: &str, to: &str) -> &LinkRow {
         let links = self.links_between(from, to);
         assert_eq!(links.len(), 1, "one link from {from} to {to}");

@@ -28,7 +28,7 @@ pub struct Limit {
     pub then: &'static str,
 }
 
-/// Headroom of a lossless group, with the need for it.
+/// Headroom of a lossless group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// Headroom that one group can use: the headroom of its profile, at most the headroom pool

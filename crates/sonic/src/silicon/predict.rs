@@ -12,7 +12,7 @@ use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Number of groups in the sequence that fill one after the other.
+/// Number of groups in the sequence of groups that fill in turn.
 const SEQUENCE: usize = 8;
 
 /// Points of a lossless priority group that is alone on the switch. Counts are in cells (bytes if

@@ -159,7 +159,7 @@ fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     Err(Error::other(format!("it answered \"{said}\" in the place of \"{}\"", wanted.trim())))
 }
 
-/// Requests the values of all messages' sizes, one value after the other.
+/// Requests the values of all message sizes, one value at a time.
 fn ask_all(
     mut stream: TcpStream,
     asked: &Receiver<Message>,

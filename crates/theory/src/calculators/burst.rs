@@ -210,7 +210,7 @@ fn all(incast: &Incast, given: Given) -> Domain<Derivation> {
                 let cells = [bytes(answer), bytes(found.stored_bytes), format!("{share:.1} %"), bytes(each)];
                 table.rows.push(std::iter::once(name).chain(cells).collect());
             }
-            // The switch itself is invalid, for every policy alike.
+            // The switch itself is invalid, so no policy can be calculated.
             Err(error) if policy == Policy::DynamicThreshold => return Err(error),
             Err(error) => {
                 derivation.note(format!("{name}: {error}"));

@@ -9,7 +9,7 @@ pub struct Line {
     pub name: String,
     /// Formula of the step, in words and symbols.
     pub formula: String,
-    /// Formula with the numbers in it. Empty if the step computes no value.
+    /// The step's formula with numbers inserted. Empty if the step computes no value.
     pub substituted: String,
     /// Result of the step with its unit. Empty for a formula whose results are in the table.
     pub result: String,
@@ -85,12 +85,12 @@ impl Derivation {
         self.answers.push(Answer { name: name.into(), value, text: text.into() });
     }
 
-    /// Adds a condition of the answers.
+    /// Adds a condition under which the answers hold.
     pub fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
 
-    /// The value of the answer `name`.
+    /// Value of the derivation's answer called `name`.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.answers.iter().find(|answer| answer.name == name).map(|answer| answer.value)

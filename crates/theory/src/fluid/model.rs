@@ -37,9 +37,9 @@ pub enum FluidError {
     /// is a defect).
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
-        /// Time at which the events repeat.
+        /// Time at which too many events happen without progress.
         time: f64,
-        /// Number of events at that time.
+        /// Number of events at the time without progress.
         events: usize,
     },
     /// The run had more events than its limit allows.

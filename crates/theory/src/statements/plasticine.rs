@@ -203,7 +203,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
         let (tight, printed) =
             (plasticine::alpha_low_for_burst(burst)?, plasticine::alpha_low_for_burst_printed(burst)?);
         assert!(printed < tight);
-        // A very large alpha_high counts as "large enough".
+        // The test uses a very large alpha_high in place of an unlimited alpha_high.
         assert!(lossless_for(burst, printed, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 0.999, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 1.001, 1e9)? < burst.duration);

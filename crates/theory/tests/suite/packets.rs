@@ -95,7 +95,7 @@ impl Cell {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
             _ if matches!(self.policy, "edt" | "tdt") => Time::from_ms(300),
-            // The time is that in which the arrivals fill the buffer four times.
+            // In this time, the arrivals fill the buffer four times.
             _ => Time::from_us(self.buffer * 9 / 400),
         }
     }

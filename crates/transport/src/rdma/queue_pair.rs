@@ -264,7 +264,7 @@ impl QueuePair {
         true
     }
 
-    /// Whether every segment has been acknowledged.
+    /// Whether the receiver has acknowledged every segment.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {

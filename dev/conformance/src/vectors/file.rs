@@ -47,7 +47,7 @@ pub struct Case {
 /// Event of a step in a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VectorEvent {
-    /// Time passes, or nothing happens.
+    /// No event: the step only advances time, or does nothing.
     None,
     /// A packet arrives at the switch.
     Arrive {

@@ -228,7 +228,7 @@ struct Defective {
 enum Defect {
     /// The ledger does not release every third departing packet.
     LeakyLedger,
-    /// Every fifth packet vanishes on departure.
+    /// The switch loses every fifth packet on its departure.
     LosesPackets,
     /// The switch reports another packet than the head of the queue.
     Reorders,

@@ -19,7 +19,8 @@ const MEASURED_BYTES: u64 = 2_048;
 /// Credit that the artifact's round robin gives for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// Parameter: share of its threshold above which a queue is congested. All policies use this one.
+/// Parameter of all policies with congested queues: share of its threshold above which a queue is
+/// congested.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },

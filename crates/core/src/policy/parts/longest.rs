@@ -102,7 +102,7 @@ impl Longest {
         self.keys[usize::from(queue.0)].bytes
     }
 
-    /// Sets the length of a queue.
+    /// Sets the stored length of a queue.
     pub(crate) fn set(&mut self, queue: QueueId, bytes: u64) {
         let ticket = self.ties.ticket(queue.0);
         self.keys[usize::from(queue.0)] = Key { bytes, ticket };
@@ -124,7 +124,7 @@ impl Longest {
         QueueId(self.winners[1])
     }
 
-    /// The longest queue other than `queue`; `queue` if there is no other.
+    /// Longest queue except `queue`; `queue` itself if the switch has no other queue.
     pub(crate) fn longest_other_than(&self, queue: QueueId) -> QueueId {
         let mut best: Option<u16> = None;
         let mut node = self.keys.len() + usize::from(queue.0);

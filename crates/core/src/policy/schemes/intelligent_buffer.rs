@@ -492,7 +492,7 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference length the share stays.
+        // At the reference length, the fair share does not change.
         // An empty queue raises the share by a tenth of that length.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));
