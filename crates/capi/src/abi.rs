@@ -46,7 +46,7 @@ pub const REASONS: &[&std::ffi::CStr] = &[
 
 /// Code of a packet that was not refused.
 pub const NO_REASON: u8 = 255;
-/// Codes of events and reasons that this interface does not name.
+/// Code of an event or a reason to which this version of the C interface gives no name.
 pub const OTHER: (u8, u8) = (255, 254);
 
 /// Code of an event.

@@ -93,7 +93,8 @@ fn parameters(policy: &str, texts: &[(&str, &str)]) -> Result<Vec<(String, Param
     texts.iter().map(read).collect()
 }
 
-/// Builds the first switch of a scenario. A text without a topology gets one with these ports.
+/// Builds the first switch of a scenario. A text without a topology gets a switch with ports of
+/// `rates`.
 pub(crate) fn from_toml(text: &str, rates: &[u64]) -> Result<Core, Failure> {
     let mut overrides = Vec::new();
     // The loader reports a text that is no TOML, with the place.

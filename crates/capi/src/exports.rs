@@ -175,7 +175,7 @@ pub extern "C" fn bufferlab_last_error() -> *const c_char {
     error::last()
 }
 
-/// Name of a reason; null if there is none with this code.
+/// Name of a reason; null if no reason has this code.
 #[unsafe(export_name = "bufferlab_v1_name")]
 pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
     REASONS.get(usize::from(reason)).map_or(std::ptr::null(), |name| name.as_ptr())

@@ -206,7 +206,7 @@ impl Handle {
             self.core.handle_timeout(now, &mut self.events);
             due = self.core.poll_timeout();
             if due.is_some_and(|next| next <= at) {
-                // The core has recorded this defect of the policy.
+                // The core has already recorded that the policy failed.
                 break;
             }
         }

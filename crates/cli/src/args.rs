@@ -1201,7 +1201,7 @@ fn key_and_value(text: &str) -> Option<(String, String)> {
     Some((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Whether a value is a range of numbers, such as "1MB..2MB". No key has one.
+/// Whether a value is a range of numbers, such as "1MB..2MB". The value of a key is never a range.
 fn is_range(value: &str) -> bool {
     let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
     value

@@ -49,7 +49,7 @@ fn watched(scenario: &Scenario) -> Scenario {
 }
 
 /// Returns the scenario of a folder of results. The seed of the folder repeats its packets.
-/// If the path is no such folder, the arguments are returned unchanged.
+/// If the path is not a folder of results, the arguments are returned unchanged.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

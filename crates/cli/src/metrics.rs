@@ -31,7 +31,7 @@ pub(crate) fn of_sweep(folder: &Path) -> miette::Result<Vec<NamedMetric>> {
     let wrong = |error: csv::Error| miette!("{}: {error}", file.display());
     let mut reader = csv::Reader::from_path(&file).map_err(wrong)?;
     let header = reader.headers().map_err(wrong)?.clone();
-    // A key that is varied may have one of these names: the last column counts.
+    // Several columns of a table may belong to a varied key: the last of these columns counts.
     let place = |name| header.iter().enumerate().filter(|column| column.1 == name).last();
     let places = ["metric", "group", "label"].map(|name| place(name).map(|column| column.0));
     let mut found: Vec<NamedMetric> = Vec::new();

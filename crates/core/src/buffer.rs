@@ -455,7 +455,8 @@ impl Buffer {
                 match stored.account {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    // The order of departures decides which of these packets are in headroom, so
+                    // The order of departures decides which of the queue's packets are in headroom,
+                    // so
                     // they are counted together.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }

@@ -94,7 +94,7 @@ impl ClassifierInfo {
         build: &|_, queues_per_port| Ok(Classifier::identity(queues_per_port)),
     };
 
-    /// Builds the classifier with these parameters, for ports with `queues_per_port` queues.
+    /// Builds the classifier with `params`, for ports with `queues_per_port` queues.
     ///
     /// # Errors
     /// Returns the parameter that contradicts another one or names a queue that does not exist.
@@ -236,7 +236,8 @@ impl Classifier {
         self.behind.is_none()
     }
 
-    /// Queue and marks of an arriving packet with this header. The call counts the packet.
+    /// Queue and marks of an arriving packet with this header. The call also counts the packet as
+    /// sent.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
         let mapped = self.mapped(header.priority);

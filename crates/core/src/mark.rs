@@ -141,7 +141,7 @@ impl MarkerInfo {
         build: &|_, _| Ok(Marking::Step(Step::new(u64::MAX))),
     };
 
-    /// Builds the rule with these parameters, for a switch.
+    /// Builds the marking rule with `params`, for a switch.
     ///
     /// # Errors
     /// Returns the parameter that contradicts another one or does not fit the switch.
@@ -294,7 +294,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// A marker that applies this rule to every priority.
+    /// A marker that applies one rule to every priority.
     #[must_use]
     pub fn new(rule: Marking) -> Self {
         Self { rule, priorities: u32::MAX }
@@ -313,7 +313,8 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at this moment. Built-in rules examine each packet once,
+    /// Whether the rule may mark a packet at the time `at`. Built-in rules examine each packet
+    /// once,
     /// on arrival or on departure.
     #[inline]
     #[must_use]

@@ -81,7 +81,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The shadow policies for a switch of this shape. The policy named in `own`
+    /// The shadow policies for a switch of the given shape. The policy named in `own`
     /// has the given parameters, and all other policies have their defaults.
     /// `hardware` modifies the parameters (rounded alphas). Policies that refuse the shape (a
     /// buffer too small to partition, for example) are [absent](Self::absent).
@@ -292,7 +292,8 @@ mod tests {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
         let config = SwitchConfig { max_packet: 1_500, lossless: 0b10, ..config };
         for name in ["sonic-dt", "sonic-abm", "reverie"] {
-            // One queue can exhaust this pool, so the switch refuses packets even for empty queues.
+            // One queue can exhaust the headroom pool, so the switch refuses packets even for empty
+            // queues.
             let params = [("headroom", 3_000), ("headroom_pool", 4_500)]
                 .map(|(name, bytes)| (name.to_owned(), ParamValue::Bytes(bytes)));
             let mut switch = config.build(name, &params).expect("it fits");

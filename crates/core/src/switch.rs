@@ -253,7 +253,8 @@ struct Port {
 pub struct Switch<P> {
     /// Whether packets that find their port idle may bypass the queue ([`Self::bypass`]).
     can_bypass: bool,
-    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks this first.
+    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks `ideal`
+    /// first.
     ideal: bool,
     /// Whether the scheduler's choice depends on packets sent before.
     is_stateful: bool,
@@ -368,7 +369,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// The queue into which the switch classified `packet`, if `packet` arrived last.
-    /// Otherwise the queue that the packet would join now.
+    /// If `packet` has not arrived last, returns the queue that it would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
@@ -787,7 +788,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities, and do only this check.
+        // Most switches have no lossless priorities and check only for the hook.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -931,7 +932,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Checks two identities. For every queue, packets in = out + dropped + evicted + stored.
-    /// And the ledger equals the content of the queues.
+    /// Second, the ledger equals the content of the queues.
     ///
     /// # Errors
     /// Returns the first identity that is broken. Such an error is a defect of this crate.

@@ -83,7 +83,7 @@ pub struct AddressTable {
     /// Time before which no entry of a full table expires.
     full_until: Time,
     flood_limit: u64,
-    /// Number of the current second, and number of frames flooded in this second.
+    /// Number of the current second, and number of frames flooded in the current second.
     flooding: (u64, u64),
 }
 

@@ -91,7 +91,7 @@ fn state_of(kind: u16, flags: u32) -> LinkState {
 mod tests {
     use super::*;
 
-    /// Builds a message about a link with these flags.
+    /// Builds a message about a link with `flags`.
     fn message(kind: u16, family: u8, index: i32, flags: u32) -> Vec<u8> {
         let mut bytes = 32_u32.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());

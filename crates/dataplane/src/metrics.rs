@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
     }
 
-    /// Returns the answer to these request lines from a server that shows a capacity of 7.
+    /// Sends `lines` as a request to a server that shows a capacity of 7. Returns the answer.
     fn answer(address: SocketAddr, lines: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");

@@ -104,7 +104,7 @@ pub struct RecordWriter {
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
-    /// Creates `folder` and a record in it, for a switch with these ports, whose file
+    /// Creates `folder` and a record in it, for a switch with the given ports, whose file
     /// has the text `text`.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ pub struct Summary {
     /// Histogram of the lateness of frames at their handover.
     pub lateness: Durations,
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
-    /// Frames may be late by this time. `None` if the kernel does not report it.
+    /// Frames may be late by the steal time. `None` if the kernel does not report it.
     pub stolen: Option<Time>,
     /// Number of frames that the kernel dropped because the process was too slow. The
     /// record lacks them.
@@ -238,7 +238,7 @@ struct Shell {
     /// Number of frames that the kernel dropped because its queue was full: by port,
     /// without and with a tag.
     missed: Vec<[u32; 2]>,
-    /// Arrivals of this iteration: time, port, range in `contents`.
+    /// Arrivals of this iteration: for each frame its time, its port and its range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
     tell: Option<fn(&str)>,

@@ -39,7 +39,7 @@ impl OutTable {
         self.entries.retain(|entry| entry.0 != key);
     }
 
-    /// Sets all entries of `other` in this table.
+    /// Copies all entries of `other` into the table.
     pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
@@ -87,7 +87,7 @@ impl OutTable {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
-    /// Writes the document whose root is this table.
+    /// Writes a document whose root is this table.
     #[must_use]
     pub fn document(&self) -> String {
         let mut text = String::new();

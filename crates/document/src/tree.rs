@@ -1,5 +1,5 @@
 //! A document as a tree of values with their places.
-//! Also the rules by which one document extends another document.
+//! The module also has the rules by which one document extends another document.
 
 use crate::call::call;
 use toml::Spanned;

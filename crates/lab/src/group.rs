@@ -172,7 +172,7 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
 }
 
 /// Rejects an output folder with a single run of another scenario.
-/// Otherwise a second command with this `--out` would fail after hours of simulation.
+/// Without the check, a second command with this `--out` would fail after hours of simulation.
 ///
 /// # Errors
 /// If `out` contains a run of another scenario.

@@ -1,5 +1,5 @@
 //! Plans and executes runs: loaded scenarios run in parallel and write folders of results.
-//! Also plans comparisons and sweeps.
+//! The crate also plans comparisons and sweeps.
 //!
 //! This crate uses no terminal and no command line. The command line, the reproduction of papers
 //! and other front ends all execute [`Job`]s, so a scenario gives equal bytes in each front end.

@@ -313,7 +313,7 @@ record! {
         /// Total time for which the neighbour paused this port.
         paused_ns: u64,
         /// Total time for which the neighbour's port towards this port was paused.
-        // Only this column records paused hosts.
+        // No other column of the table records paused hosts.
         neighbour_paused_ns: u64,
         /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,
@@ -436,7 +436,7 @@ record! {
         /// Limit of the policy for this packet in its queue after the event, if the policy has one.
         threshold_bytes: Option<u64>,
         /// Account to which the packet is charged: shared, minimum, reserved or headroom.
-        /// Only for admitted packets, and for victims of an eviction.
+        /// The account is present only for admitted packets, and for victims of an eviction.
         account: Option<&'static str>,
         /// Reason for the drop, eviction or mark.
         reason: Option<&'static str>,

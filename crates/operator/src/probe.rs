@@ -364,7 +364,8 @@ impl Executor {
             Probe::PfcXon => {
                 if holder.is_some() {
                     self.send(from, to, priority, value.saturating_sub(1));
-                    // These packets alone cause the pause, so the tester's fill would have no room.
+                    // The packets of the first phase alone cause the pause, so the tester's fill
+                    // would have no room.
                     if self.bench.is_paused(from, priority) {
                         return Ok(false);
                     }

@@ -77,7 +77,7 @@ impl Params {
     ///
     /// # Errors
     /// Returns the first given value that names no parameter or is outside its domain.
-    /// Otherwise returns the first required parameter that is missing.
+    /// If all given values are valid, returns the first required parameter that is missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,

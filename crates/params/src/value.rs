@@ -91,7 +91,7 @@ impl ParamValue {
     }
 
     /// Whether the value represents a value that was not given.
-    /// Only defaults do: [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
+    /// Defaults without a value are [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
     /// [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {

@@ -58,7 +58,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }
     let mut by_priority: BTreeMap<u8, PauseTotal> =
         priorities.into_iter().map(|priority| (priority, PauseTotal::default())).collect();
-    // Only hosts could pause the links to hosts, and hosts never pause.
+    // The function omits links to hosts: only hosts could pause these links, and hosts never pause.
     let roles = roles.iter().filter(|role| role.role != "host-down");
     let mut by_role: Vec<_> = roles.map(|role| (role.role.clone(), PauseTotal::default())).collect();
     let role_of = roles_of_links(result)?;

@@ -48,10 +48,10 @@ pub enum ReproduceError {
     /// An analytical figure has no runs, and therefore no table of values.
     #[error("{0} has no runs whose values could be drawn")]
     NoRuns(String),
-    /// None of the selected experiments has an `[artifact]` reading.
+    /// The selected experiments have no `[artifact]` reading.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
-    /// None of the selected experiments has the scale with this name.
+    /// The selected experiments have no scale with this name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
     /// The plan has more runs than the limit of one command.

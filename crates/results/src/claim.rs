@@ -80,7 +80,7 @@ impl Claim {
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
             // The previous owner may remove the lock file after we open it and before we lock it.
-            // Then other processes cannot see this lock, so check the content of the file.
+            // In this case other processes cannot see the lock, so check the content of the file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;

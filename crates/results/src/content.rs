@@ -1,5 +1,5 @@
 //! The content of a run: its scenario, input files and program.
-//! Only runs of equal content may share a mean.
+//! A mean may combine only runs of equal content.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;

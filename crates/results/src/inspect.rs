@@ -33,7 +33,7 @@ pub struct Inspection {
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
     /// Folders of runs whose manifest has no checksums.
-    /// Only missing files can be detected in these folders.
+    /// In folders without checksums, only missing files can be detected.
     pub without_checksums: Vec<PathBuf>,
     /// Files without a checksum, whose changes would go unnoticed.
     /// Earlier versions stored no checksums of manifests, comparisons and pages.

@@ -231,7 +231,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // These settings make files with equal rows equal.
+        // The settings of the writer make files with equal rows equal byte for byte.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))

@@ -145,7 +145,7 @@ impl SwitchNode {
 
     /// Runs the timers of the shadow policies up to `now`. No event of the switch is earlier.
     /// Creates the shadow policies if no packet has arrived.
-    /// Otherwise the first packet would run all due timers at once.
+    /// Without this call, the first packet would run all due timers at once.
     pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();

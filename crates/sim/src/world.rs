@@ -140,7 +140,7 @@ impl World {
     }
 
     /// Claims link `id` for a waiting packet. True if the link is idle or its device has space.
-    /// Otherwise the sender is notified when the transmission is complete.
+    /// False if the sender must wait: it is notified when the transmission is complete.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -320,7 +320,7 @@ impl Uplink<'_> {
     }
 
     /// Claims the uplink for a waiting packet. True if the host may send now.
-    /// Otherwise the host is notified when its link is idle.
+    /// False if the host must wait: it is notified when its link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())

@@ -46,7 +46,7 @@ pub struct RdmaConfig {
     /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
     /// Whether a segment that had to wait at the NIC delays later segments.
-    /// Otherwise the sender catches up, by at most one gap.
+    /// If false, the sender catches up, by at most one gap.
     pub strict_pace: bool,
 }
 

@@ -51,7 +51,7 @@ pub enum Phase {
     /// Recovery after a timeout, until segment `recovery_point` is acknowledged.
     Loss,
     /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged.
-    /// Only [`CongestionStates::Ns3`] has this phase.
+    /// The phase exists only with [`CongestionStates::Ns3`].
     Reduction,
 }
 

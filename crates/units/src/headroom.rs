@@ -1,6 +1,6 @@
 //! Headroom of a lossless ingress queue: the bytes that still arrive
 //! over a cable after the receiver has decided to pause the sender.
-//! Also computes the shortest pause that lasts until its refresh.
+//! The module also computes the shortest pause that lasts until its refresh.
 //!
 //! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
 //! packet that the port is sending, crosses the cable and takes effect after the reaction time.

@@ -62,7 +62,7 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
 });
 
 /// Whether two options can be part of one case.
-/// Neither option may replace the other option or that option's parent.
+/// A pair is refused if one option replaces the other option or that option's parent.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;

@@ -274,7 +274,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
         }
         expected = 0.999 * expected + 0.001 * switch.buffer().queue_bytes(QueueId(0)) as f64;
         let found = switch.policy().filtered_lossy(QueueId(0));
-        // The factor is rounded to 2^-32, and 1 / (1 - gamma) amplifies this error.
+        // The factor is rounded to 2^-32, and 1 / (1 - gamma) amplifies the rounding error.
         assert!((found - expected).abs() <= 1e-6 * expected, "step {step}: {found} for {expected}");
     }
     assert!(expected > 0.0);

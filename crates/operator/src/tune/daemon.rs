@@ -260,7 +260,7 @@ impl Daemon {
         }
         let kept = journal.bytes().and_then(|bytes| keeper.write(&bytes));
         self.is_finished = kept.is_ok();
-        // Even after an error, the keeper may have the journal.
+        // Even after an error, the keeper may have stored the journal.
         self.journal = Some(journal);
         kept.map_err(|error| format!("{}: {error}", keeper.name()))
     }

@@ -16,7 +16,7 @@ const LOOK_EVERY: u64 = 1 << 16;
 
 /// Runs the policy `name` on `arrivals` packets.
 /// Returns a byte per arrival (0: stored; otherwise the number of the drop reason plus 1).
-/// Also returns the CPU time (s), including the work of the switch.
+/// Returns the CPU time (s), too, including the work of the switch.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,

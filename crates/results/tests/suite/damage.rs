@@ -97,7 +97,7 @@ fn a_folder_of_runs_is_inspected_as_a_whole() {
     }
     let planned = ["dt/seed-1", "dt/seed-2", "abm/seed-1", "abm/seed-2"].map(str::to_owned);
     Group::new(planned.to_vec()).write(folder.path()).unwrap();
-    // Neither another program's folder nor an unfinished run counts as a result.
+    // The folder of another program and an unfinished run are not results.
     fs::create_dir(place(".dt.partial")).unwrap();
     fs::create_dir(place("notes")).unwrap();
     fs::write(place("notes/manifest.json"), "{ \"format\": \"of somebody\", \"format_version\": 1 }")

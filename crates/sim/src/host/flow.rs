@@ -213,7 +213,7 @@ pub(crate) struct Flows {
     started: u64,
     peak: usize,
     /// Start times of flows since the last known end of a flow.
-    /// Only a divided network stores starts, because it learns of ends later.
+    /// The table stores start times only in a divided network, which learns of ends later.
     starts: Option<Vec<Time>>,
 }
 

@@ -115,7 +115,7 @@ impl Exchange {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
             // The thread takes the lock first.
-            // Otherwise a thread could check before the change and sleep after the change.
+            // Without the lock, a thread could check before the change and sleep after the change.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {

@@ -276,7 +276,7 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Both messages have a thousand frames of 1048 B.
+    // Both messages of the test have a thousand frames of 1048 B.
     // The frames alternate, so that both messages end together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),

@@ -322,7 +322,7 @@ fn executions_follow_each_other() {
         let of = rows.schedule.iter().filter(|row| row.iteration == iteration);
         let first = of.clone().filter_map(|row| row.start_ps).min().expect("begun");
         let last = of.filter_map(|row| row.end_ps).max().expect("done");
-        // Only the first execution waits for the start.
+        // Only the first execution of the schedule waits for the start time.
         let begin = 3_000_000 + u64::from(iteration) * (one + 10_000_000);
         assert_eq!((first, last), (begin, begin + one), "execution {iteration}");
     }

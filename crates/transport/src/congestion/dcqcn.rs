@@ -380,7 +380,7 @@ impl State {
             return;
         }
         // Without notifications all steps are equal, so the loop can apply them at once.
-        // But a cut must use the alpha of the time of the cut.
+        // A rate cut, however, must use the alpha of the time of the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);

@@ -73,9 +73,9 @@ choices! {
 /// Condition for a queue to count as congested, and its weight in the count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
-    /// The queue reaches this share of its threshold.
+    /// A queue is congested if it reaches the given share of its threshold.
     Share(Weight),
-    /// The queue is longer than this number of bytes.
+    /// A queue is congested if it is longer than the given number of bytes.
     Longer(u64),
     /// The queue counts as the fraction min(1, q / `full`), with the length q at the last arrival.
     Fraction {

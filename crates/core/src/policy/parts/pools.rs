@@ -139,7 +139,7 @@ impl Pools {
         self.sums[slice].reserved + self.sums[slice].minimums
     }
 
-    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of this number.
+    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of these bytes.
     #[inline]
     pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =

@@ -77,7 +77,7 @@ pub struct L2bmLike {
     alphas: Vec<Weight>,
     gain: Weight,
     least_weight: Weight,
-    /// Time to send the largest packet, by port. A shorter sojourn time counts as this time.
+    /// Time to send the largest packet, by port. Shorter sojourn times are raised to this time.
     shortest: Vec<Time>,
     queues: Vec<QueueState>,
     interval: Time,

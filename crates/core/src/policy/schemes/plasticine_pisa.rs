@@ -302,7 +302,7 @@ impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         // The traffic manager behind the ingress pipeline has no threshold.
-        // Only the size of its memory limits the traffic manager.
+        // Only the size of its memory limits what the traffic manager stores.
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }

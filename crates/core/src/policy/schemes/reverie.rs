@@ -476,7 +476,7 @@ impl Reverie {
     }
 
     /// Filtered length q̂ less the fraction of a byte in Γ, rounded up.
-    /// If this value exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
+    /// If the result exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
     /// [`Rules::whole_bytes`] rounds q̂ and Γ.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {

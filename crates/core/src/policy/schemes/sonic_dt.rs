@@ -197,7 +197,7 @@ impl SonicDt {
     }
 
     /// Threshold T of an egress queue for lossy packets from `ingress` (bytes).
-    /// The queue drops such packets beyond T.
+    /// The queue drops lossy packets beyond T.
     #[must_use]
     #[inline]
     pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {
@@ -258,7 +258,7 @@ impl Policy for SonicDt {
 
     #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // The policy checks this first, because most packets in most networks are lossy.
+        // The policy first checks whether the packet is lossy, because most packets are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
