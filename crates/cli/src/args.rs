@@ -597,7 +597,7 @@ const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
-    "Set the number of seeds: the scenario's seed and the next ones [default: 5]"
+    "Set the number of seeds: the scenario's seed and the seeds after it [default: 5]"
 )))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]

@@ -146,7 +146,7 @@ impl BoundText {
 
 impl Explanation {
     /// Reason for the event, with the compared numbers, as a sentence without a full stop.
-    /// Any inequality in this text is true.
+    /// The inequality in the text is true.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;

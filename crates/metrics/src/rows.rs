@@ -22,7 +22,7 @@ words! {
 words! {
     /// Kind of a node of a schedule.
     NodeKind {
-        /// Data that a rank sends to a different rank.
+        /// Data that one rank sends to another.
         Transfer => "transfer",
         /// Work of one rank.
         Compute => "compute",
@@ -76,7 +76,7 @@ record! {
         sent_packets: u64,
         /// Number of data packets that the flow sent again.
         retransmitted_packets: u64,
-        /// Number of the flow's retransmission timeouts, including timeouts of the handshake.
+        /// Number of the flow's retransmission timeouts, including those of the handshake.
         timeouts: u32,
         /// Number of the flow's data packets that arrived with a congestion mark.
         marked_packets: u64,
@@ -94,7 +94,7 @@ record! {
         class: u16 as ClassName,
         /// Host that sends the query.
         client_host: u32 as HostName,
-        /// Number of flows that answer the query together.
+        /// Number of flows that answer the query.
         fan_in: u32,
         /// Total size of all answers to the query.
         request_bytes: u64,
@@ -313,7 +313,7 @@ record! {
         /// Total time for which the neighbour paused this port.
         paused_ns: u64,
         /// Total time for which the neighbour's port towards this port was paused.
-        // No other column of the table records paused hosts.
+        // Only this column records paused hosts.
         neighbour_paused_ns: u64,
         /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,
@@ -436,15 +436,14 @@ record! {
         /// Limit of the policy for this packet in its queue after the event, if the policy has one.
         threshold_bytes: Option<u64>,
         /// Account to which the packet is charged: shared, minimum, reserved or headroom.
-        /// The account is present only for admitted packets, and for victims of an eviction.
+        /// Only for admitted packets, and for victims of an eviction.
         account: Option<&'static str>,
         /// Reason for the drop, eviction or mark.
         reason: Option<&'static str>,
         /// Place that had no room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
         /// Limit of the place that had no room (column bound).
-        /// The packet was dropped because held_bytes and the packet's bytes together exceeded this
-        /// limit.
+        /// The packet was dropped because held_bytes plus the packet's bytes exceeded this limit.
         limit_bytes: Option<u64>,
         /// Number of bytes in the place that had no room (column bound).
         held_bytes: Option<u64>,
@@ -457,7 +456,7 @@ record! {
     /// One transfer or computation of a schedule: when it became ready, started and ended, and what
     /// it had waited for. Only in runs with a schedule.
     pub ScheduleRow => "schedule" {
-        /// Position of the schedule among all schedules of the run, from 0.
+        /// Number of the schedule among those of the run, from 0.
         schedule: u32,
         /// Number of the execution of the schedule, from 0.
         iteration: u32,

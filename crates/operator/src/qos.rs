@@ -213,9 +213,9 @@ pub(crate) struct Schedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Service {
     Strict,
-    /// The scheduler serves the queue by packets, with this weight.
+    /// The scheduler serves the queue by packets, with the given weight.
     Packets(u32),
-    /// The scheduler serves the queue by bytes, with this weight.
+    /// The scheduler serves the queue by bytes, with the given weight.
     Bytes(u32),
 }
 

@@ -148,7 +148,7 @@ fn heading(
     )
 }
 
-/// Formats a transport that sends packets with this gap (s), and a workload without its bursts.
+/// Formats a transport that sends packets with `gap` (s), and a workload without its bursts.
 fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
     let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
     format!(

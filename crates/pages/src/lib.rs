@@ -25,7 +25,7 @@ const COLUMNS_MAX: usize = 100;
 
 /// Folder of fresh texts that are not yet in pages, relative to the repository's root.
 const FOLDER: &str = "target/pages";
-/// Separator between the fields of a stored text. No page contains this character.
+/// Separator between the fields of a stored text, a character that no page contains.
 const SEPARATOR: &str = "\u{1}";
 
 /// Path of the root of the repository.

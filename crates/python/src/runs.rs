@@ -63,7 +63,7 @@ impl Relay {
         done
     }
 
-    /// Whether the outer run, whose policy started these runs, was stopped.
+    /// Whether the outer run, whose policy started the inner runs, was stopped.
     /// Signals reach only the thread that waits for the outer run.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))

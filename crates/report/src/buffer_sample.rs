@@ -167,7 +167,7 @@ mod tests {
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
                 // One queue is not sampled: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // This sample is after the arrival phase.
+                // The last sample is after the arrival phase.
                 (100, 700, &[(3, 700)]),
             ],
         );

@@ -169,7 +169,7 @@ impl Bursts {
         match row.state {
             FlowState::Finished => self.fates.push((length_ns, true)),
             FlowState::Lossy => self.fates.push((length_ns, false)),
-            // The end of the run cut off this burst: its result is known only if packets were lost.
+            // The end of the run cut off the burst: its result is known only if packets were lost.
             FlowState::Unfinished if row.dropped_packets > 0 => self.fates.push((length_ns, false)),
             FlowState::Unfinished => {}
         }

@@ -66,7 +66,7 @@ pub enum Caveat {
     SingleSeed,
     /// A policy lacks seeds that other policies have, so fewer pairs are compared.
     UnevenSeeds {
-        /// Label of the policy without these seeds.
+        /// Label of the policy that lacks seeds.
         policy: String,
         /// Seeds that the policy lacks.
         missing: Vec<u64>,

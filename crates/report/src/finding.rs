@@ -27,7 +27,7 @@ use serde::Serialize;
 const LEVEL: f64 = 0.05;
 /// Relative changes below this fraction are displayed as zero.
 const TOLD: f64 = 0.000_5;
-/// Percentages below this limit are negligible: sentences about them come last.
+/// Percentages below this limit are negligible: sentences about negligible changes come last.
 const MINOR_PERCENT: f64 = 0.1;
 
 /// Kind of a sentence in a finding.

@@ -110,7 +110,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Number of flows without an end when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Number of flows without congestion control. These flows count in the distributions of their
+    /// Number of flows without congestion control. The distributions of the group include these
+    /// flows, with their
     /// class, but not in the distributions of all flows or of short flows.
     pub open_loop: u64,
     /// Number of open-loop flows that lost packets: they end but never complete.

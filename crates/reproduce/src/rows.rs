@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Selection<'a> {
     /// Whole experiments.
     pub experiments: Vec<&'a Experiment>,
-    /// Experiments of single statements, with these statements.
+    /// Experiments for single statements, each with its requested statements.
     pub parts: Vec<(&'a Experiment, Vec<String>)>,
     /// Statements that only tests judge.
     pub tested: Vec<&'a LedgerRow>,

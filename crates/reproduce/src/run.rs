@@ -107,7 +107,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(plans: &[Plan], cache: &Cache) -> Self {
-        // Experiments with a common run may need different numbers of this run.
+        // Experiments with a common run may need different numbers of the run.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
         for plan in plans {
@@ -232,7 +232,7 @@ impl Results {
 /// Cached numbers of one seed's run, or the reason why the run failed.
 type SeedRun = Result<Arc<Numbers>, RunFailure>;
 
-/// Runs of some seeds, for the means of metrics over these seeds.
+/// Runs of several seeds, for the means of metrics over the seeds.
 struct Means {
     experiment: Arc<Experiment>,
     runs: BTreeMap<(usize, Vec<usize>), Vec<SeedRun>>,

@@ -25,7 +25,7 @@ pub struct Claim {
 
 impl Claim {
     /// Claims a folder of several runs, and creates it if needed.
-    /// Without this claim, two equal commands would each begin some of the runs.
+    /// Without a claim, two equal commands would each begin some of the runs.
     /// Each command would fail at a run of the other command.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // Remove the lock file before the lock is released.
-        // A process that then locks the removed file notices this and tries again.
+        // A process that locks the removed file notices the removal and tries again.
         // If the file cannot be removed, the next claim reuses it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();

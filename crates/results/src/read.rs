@@ -180,7 +180,7 @@ impl RunResult {
     }
 
     /// Reads the explained events in order of time.
-    /// Empty if the scenario requested no explanations or no such event occurred.
+    /// Empty if the scenario requested no explanations, or if no requested event occurred.
     ///
     /// # Errors
     /// If `explanations.json` exists but cannot be read.
@@ -213,7 +213,8 @@ impl RunResult {
     }
 
     /// Reads a whole table into memory.
-    /// Use this only for tables that are known to be small; otherwise use [`RunResult::visit`].
+    /// Use the method only for tables that are known to be small; otherwise use
+    /// [`RunResult::visit`].
     ///
     /// # Errors
     /// Returns the errors of [`RunResult::visit`].

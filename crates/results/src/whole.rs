@@ -17,7 +17,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// A file that is written in pieces and appears at its path only with [`finish`](Self::finish).
-/// Dropping this value removes the unfinished copy.
+/// Dropping the writer removes the unfinished copy.
 /// If the process is killed, the next write of the file removes the copy.
 #[derive(Debug)]
 pub struct WholeFile {

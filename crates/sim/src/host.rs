@@ -40,7 +40,7 @@ use transport::{Control, Transport};
 /// Largest number of packets alive at once if NICs queue packets before sending. Such
 /// packets have some 6 GB of data of usual size and take 0.2 GB of memory.
 /// No network of switches stores as many packets, so nearly all packets wait at NICs.
-/// Without this limit an unbounded window would fill the memory.
+/// Without the limit, an unbounded window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.

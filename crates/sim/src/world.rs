@@ -350,7 +350,7 @@ impl Uplink<'_> {
         self.world.timers.push(at, Timer::DelayedAck(slot));
     }
 
-    /// Sets a timer at this instant for a message that waited for a connection.
+    /// Sets a timer at the present instant for a message that waited for a connection.
     pub(crate) fn wake_message(&mut self, slot: FlowSlot) {
         let now = self.world.now;
         self.world.timers.push(now, Timer::Connection(slot));

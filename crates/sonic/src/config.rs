@@ -80,7 +80,7 @@ pub struct Pool {
     pub size: Option<Placed<u64>>,
     /// Headroom that groups share in the pool (bytes).
     pub xoff: Option<Placed<u64>>,
-    /// Share of the switch's pool memory that belongs to this pool (percent).
+    /// Percentage of the switch's pool memory that belongs to the pool.
     pub percentage: Option<Placed<u64>>,
 }
 
@@ -121,7 +121,7 @@ pub struct Profile {
 /// Reference of a group or queue to its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// The group or queue has the buffer profile with this name.
+    /// The group or queue has the buffer profile of the given name.
     Profile(String),
     /// The reference is `NULL`: the switch computes a lossless profile.
     Computed,
@@ -220,7 +220,7 @@ pub struct Scheduler {
     pub place: ConfigPlace,
     /// Kind of the scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
-    /// Share of a queue with this scheduler among its siblings.
+    /// Weight of a queue with this scheduler among the queues of the port.
     pub weight: Option<Placed<u64>>,
     /// Rates and bursts of the scheduler as written (`pir 1250000000`).
     pub rates: Vec<String>,

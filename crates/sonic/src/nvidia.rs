@@ -121,7 +121,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // SONiC writes these values today; they were not compared with published rows.
+    // SONiC writes the following values today; they were not compared with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],

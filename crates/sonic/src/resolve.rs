@@ -17,11 +17,11 @@ pub enum Resolved {
     Nothing,
     /// The profile is in the configuration, or made from a row of `pg_profile_lookup.ini`.
     Profile(Box<Profile>),
-    /// The switch computes the profile, with this exponent of alpha.
+    /// The switch computes the profile, with the given exponent of alpha.
     Computed(i8),
     /// The assigned profile does not exist; the value is its name.
     Dangling(Placed<String>),
-    /// PFC is on, but no row has this speed (Mb/s) and cable (metres).
+    /// PFC is on, but the lookup file has no row for the port's speed (Mb/s) and cable (metres).
     NoRow(u64, f64),
     /// PFC is on, but speed or cable of the port is not known.
     Unknown,

@@ -134,7 +134,8 @@ impl Bench {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
-    /// Offers one packet to a queue at this instant. Fails if the switch did not store the packet.
+    /// Offers one packet to a queue at the present instant. Fails if the switch did not store the
+    /// packet.
     pub(crate) fn offer(&mut self, place: PortQueue, tags: Tags) -> Result<(), DropReason> {
         let PortQueue { port, priority } = place;
         let packet = Packet {

@@ -176,7 +176,7 @@ impl Topology {
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
         // Built-in topologies have the cable of host i at index i.
-        // Without this shortcut, a loop over all hosts would be quadratic.
+        // Without the shortcut, a loop over all hosts would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }

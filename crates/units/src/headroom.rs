@@ -5,7 +5,7 @@
 //! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
 //! packet that the port is sending, crosses the cable and takes effect after the reaction time.
 //! Until then, the sender starts packets, and it finishes the last packet that it started.
-//! All these bytes arrive one cable delay later. Between the first and the last of these packets,
+//! All counted bytes arrive one cable delay later. Between the first and the last of these packets,
 //! the sender cannot exceed its rate. Each packet is rounded up to whole cells separately,
 //! so small packets may need more memory than bytes on the wire.
 //!
@@ -126,7 +126,7 @@ impl Headroom {
 
 impl PausedCable {
     /// Maximum memory of packets that arrive after the decision to pause.
-    /// With this headroom, no packet is lost.
+    /// With the computed headroom, no packet is lost.
     ///
     /// Link failures are not covered.
     /// When a link is up again, its sender does not know of a pause for one more round-trip time.

@@ -98,7 +98,7 @@ pub enum SourceError {
         fan_in: u32,
         /// Host number of the client with the fewest servers.
         client: u32,
-        /// Number of servers of this client.
+        /// Number of servers that the client can reach.
         available: usize,
     },
     /// The on-off sources have no pair of hosts.

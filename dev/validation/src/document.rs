@@ -74,8 +74,8 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     let _ = writeln!(
         text,
         "The table has the median of bufferlab / ns-3 over completion times of single flows, and the ratio of \
-         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The classes \
-         that do not agree:\n",
+         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The following \
+         classes do not agree:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),
         all.len(),
@@ -216,9 +216,9 @@ pub fn ranges_block(ranges: &[Range]) -> String {
     let (right, pairs) = orders(ranges);
     let _ = writeln!(
         text,
-        "\nOf {pairs} pairs of policies that the artifact separates in a metric by more than 5 %, {right} are in its order here."
+        "\nIn {pairs} pairs of policies, a metric of the artifact differs by more than 5 %. In {right} of these pairs, bufferlab has the artifact's order."
     );
-    text.push_str("\nMetrics that do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
+    text.push_str("\nThe following metrics do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
     for range in ranges.iter().filter(|range| !range.agrees()) {
         let Spread { run, metric, min, max, .. } = &range.theirs;
         let known = RANGES.iter().find(|known| known.run == run && known.metric == metric);

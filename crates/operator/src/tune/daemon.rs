@@ -198,7 +198,7 @@ impl Daemon {
         Ok(events)
     }
 
-    /// Returns the values of a profile that this daemon wrote, or may have written.
+    /// Returns the values of a profile that the daemon wrote, or may have written.
     fn ours(&self, profile: &str) -> BTreeSet<i8> {
         let tracked = self.tuner.tracked.iter().find(|tracked| tracked.profile == profile);
         let uncertain = self.uncertain.get(profile).into_iter().flatten().copied();
@@ -218,7 +218,7 @@ impl Daemon {
         let to = decision.to.to_string();
         match self.store.swap(Database::Config, &key(profile), "dynamic_th", &expected, &to) {
             Ok(Swap::Written) => {
-                // This write makes all earlier, possibly delayed writes void.
+                // A confirmed write makes all earlier, possibly delayed writes void.
                 self.uncertain.remove(profile);
                 self.tuner.applied(decision);
                 Ok(Some(DaemonEvent::Change { decision: decision.clone(), applied: true }))

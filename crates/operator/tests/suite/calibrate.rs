@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 
-/// The small switch with these exponents of lossless groups and lossy queues.
+/// The small switch with the given exponents of alpha for lossless groups and lossy queues.
 fn with_alphas(lossless: i64, lossy: i64) -> Config {
     switch(|name, text| match name {
         "buffers.json" => {

@@ -12,7 +12,7 @@ fn plan(edit: impl Fn(String) -> String) -> WhatIf {
     WhatIf::new("what-if", (&config, &model), None, &traffic).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether a note with this text is below the table and in the file.
+/// Whether a note with the given text is below the table and in the file.
 fn says(plan: &WhatIf, text: &str) -> bool {
     let below = plan.notes.iter().find(|note| note.contains(text));
     below.is_some_and(|note| plan.scenario.contains(&format!("# {note}")))

@@ -191,7 +191,7 @@ impl<'a> Sai<'a> {
         Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], random: 0x9e37_79b9_7f4a_7c15 }
     }
 
-    /// Whether WRED chooses a packet at this length of the queue.
+    /// Whether WRED chooses a packet at the given length of the queue.
     fn chooses(&mut self, wred: Wred, length: u64) -> bool {
         let (min, max) = wred.thresholds;
         if !wred.enabled || length <= min {

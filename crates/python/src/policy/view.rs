@@ -158,7 +158,7 @@ packet_class! {
 }
 
 /// The shared buffer as policies see it, without reserved buffer of queues and ports.
-/// Readable only during the call that received this object.
+/// Readable only during the call of the policy's method that received the object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 

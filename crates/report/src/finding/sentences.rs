@@ -6,7 +6,7 @@ use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 use crate::statistics::Change;
 
-/// Up to this number of schemes, each scheme has separate sentences; more schemes are grouped.
+/// Up to this number of schemes, each scheme has separate sentences; more schemes share sentences.
 const SINGLY: usize = 3;
 /// Maximum number of names of schemes in a sentence.
 const NAMES: usize = 6;

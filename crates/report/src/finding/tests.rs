@@ -68,7 +68,7 @@ fn what_only_holds_without_the_correction_is_open() {
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
     assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
-    // If these numbers are the only test, they need no correction and are a finding.
+    // If the queries are the only test, they need no correction and are a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
 }

@@ -171,7 +171,8 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
     (!charts.is_empty()).then(|| Body::new(charts.len(), markup))
 }
 
-/// Draws the distribution of the slowdown of some flows; `None` if no policy finished such flows.
+/// Draws the distribution of the slowdown of selected flows; `None` if no policy finished such
+/// flows.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);

@@ -14,7 +14,7 @@ use bufferlab_topology::TOPOLOGIES;
 
 /// The network before and after `topology.change`.
 pub(crate) struct Networks {
-    /// Network as the generator built it: buffers and loads follow from this network.
+    /// Network as the generator built it; buffers and loads are fractions of its rates.
     pub(crate) as_built: Topology,
     /// Network after the changes: cables may be slower, longer or failing.
     pub(crate) as_it_runs: Topology,

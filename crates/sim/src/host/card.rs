@@ -22,7 +22,8 @@ pub(crate) struct Card {
     pub(super) turns: Option<Box<TurnOrder>>,
     /// State of a NIC that RDMA queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
-    /// Flows whose turn came while their priority was paused. These flows still count as ready.
+    /// Flows whose turn came while their priority was paused. These parked flows still count as
+    /// ready.
     parked: Vec<FlowSlot>,
     /// Whether the first flow in turn is in the middle of a burst, which must not be interrupted.
     pub(crate) in_burst: bool,

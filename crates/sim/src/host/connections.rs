@@ -39,7 +39,8 @@ struct Pool {
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
-    /// Messages that get a connection at this instant. Each message has a timer at this instant.
+    /// Messages that get a connection at the present instant. Each message has a timer at this
+    /// instant.
     due: VecDeque<(FlowSlot, Idle)>,
 }
 

@@ -16,7 +16,7 @@ use bufferlab_workload::FlowSpec;
 pub(super) struct Pacing {
     seed: u64,
     classes: Vec<String>,
-    /// Number of flows started per class. These numbers select the random streams.
+    /// Number of flows started per class. The numbers select the random streams.
     started: Vec<u64>,
 }
 

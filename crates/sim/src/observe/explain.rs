@@ -208,7 +208,7 @@ fn limit(
     }
 }
 
-/// Comparison that refused an arrival. The shadow of the switch's own policy made this comparison
+/// Comparison that refused an arrival. The shadow of the switch's own policy made the comparison
 /// before any state changed.
 fn bound(slice: &Slice, context: &EventContext, opinions: &[Opinion], port: u16) -> Option<BoundText> {
     if context.event != ExplainedEvent::Drop {

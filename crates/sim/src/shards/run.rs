@@ -178,7 +178,7 @@ struct Rare {
     samples: Vec<Sample>,
 }
 
-/// Announces that this thread has stopped, when the thread ends for any reason.
+/// Announces that the thread has stopped, when the thread ends for any reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
@@ -345,7 +345,7 @@ impl<'a> Part<'a> {
             for (at, account) in exchange.accounts().drain(..) {
                 simulation.records.note_end(at, account);
             }
-            // Some flows that ended in this interval may not have arrived yet.
+            // Some flows that ended in the interval may not have arrived yet.
             simulation.flush_rows(start, clerk.sink)?;
             let mut samples = exchange.samples();
             let due = samples.partition_point(|sample| sample.at < start);

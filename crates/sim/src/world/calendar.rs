@@ -59,7 +59,7 @@ pub(crate) struct Upcoming {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
-    /// Next entry of this bucket or of the free list. [`END`] if this entry is the last.
+    /// Next entry of the bucket or of the free list. [`END`] if the entry is the last.
     next: u32,
 }
 
@@ -280,7 +280,7 @@ impl Calendar {
         (kind, link)
     }
 
-    /// Opens the next bucket that contains an event. Returns false if there is no such bucket.
+    /// Opens the next bucket that contains an event. Returns false if no bucket contains an event.
     fn advance(&mut self) -> bool {
         let bucket = match self.next_occupied() {
             Some(bucket) if bucket < self.special => bucket,

@@ -33,7 +33,7 @@ pub(crate) enum Timer {
     /// A node has become ready, or its current step is over: its number among the nodes of all
     /// schedules.
     ScheduleStep(u32),
-    /// The next execution of the schedule with this number begins.
+    /// The next execution of the given schedule begins.
     ScheduleBegin(u32),
     /// The arrival phase ends.
     PhaseEnd,
@@ -56,7 +56,7 @@ pub(crate) enum PauseTimer {
     Storm(StormId),
     /// A switch's PFC watchdog polls its queues.
     Watchdog(SwitchId),
-    /// A frame that waited for this link begins to leave.
+    /// A frame that waited for the given link begins to leave.
     FrameStart(LinkId),
 }
 

@@ -36,7 +36,7 @@ static PARAMS: &[ParamInfo] = &[ParamInfo {
     doc: "Segments in flight.",
 }];
 
-/// Completion time of a single flow of `segments` segments under this control (ns).
+/// Completion time of a single flow of `segments` segments under `control` (ns).
 fn fct(control: &str, segments: u64) -> u64 {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {

@@ -33,7 +33,7 @@ type Failure = Box<dyn std::error::Error>;
 struct Findings {
     /// Number of networks that the search tried.
     pub(crate) networks: u64,
-    /// Number of runs with a pause. Only these runs are informative.
+    /// Number of runs with a pause. Only runs with a pause are informative.
     pub(crate) paused: u64,
     /// Number of possible attacks (networks with one lossless priority).
     pub(crate) attacks: u64,
@@ -192,7 +192,7 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // The networks of this list are regression cases.
+    // The listed networks are regression cases.
     // In some networks, repetitions that became due between a resume and a pause were omitted.
     // In other networks, packets end when the sender obeys the pause.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {

@@ -109,7 +109,7 @@ fn runs_that_are_cut_and_runs_that_end_early() {
     let flows = vec![flow(0, 9, 50_000, Time::from_us(3)), flow(5, 9, 50_000, Time::from_us(3))];
     let rows = same_on_all("an early end", &early(flows));
     assert_eq!(rows.totals.end_ns, 4_000_000);
-    // This list has a flow that ends long after all other flows.
+    // The list has a flow that ends long after all other flows.
     let flows = vec![flow(0, 9, 5_000, Time::from_us(3)), flow(5, 14, 4_000_000, Time::from_us(3_990))];
     let scenario = early(flows);
     let rows = same_on_all("a late end", &scenario);

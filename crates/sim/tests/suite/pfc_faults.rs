@@ -161,7 +161,7 @@ fn a_storm_shorter_than_the_detection_time_is_none() {
     assert!(rows.pause_spans.iter().any(|span| span.by == "h0" && span.paused == "s0"));
 }
 
-/// A storm of h0 that never ends, with a watchdog that counts these frames.
+/// A storm of h0 that never ends, with a watchdog that counts pause frames by `counts`.
 fn endless_storm(counts: &str, zero_from: &str) -> Vec<WatchdogRow> {
     let fault = format!(
         "[{{ kind = \"pause_storm\", host = \"h0\", priorities = [1], from = \"1 ms\", quanta = 1000{zero_from} }}]"

@@ -26,7 +26,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// Returns the parts of a configuration that the rules did not judge, each with the reason.
-/// Findings do not cover these parts.
+/// Findings do not cover the parts that the rules did not judge.
 #[must_use]
 pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     let mut found = Vec::new();

@@ -8,7 +8,7 @@ use bufferlab_units::{BitRate, Time};
 
 /// Maximum number of queues of a port in the core's switch.
 const QUEUES_MAX: u32 = 32;
-/// Smallest alpha of a policy. With this alpha, one packet makes a queue congested.
+/// Smallest alpha of a policy. With the smallest alpha, one packet makes a queue congested.
 const LEAST_ALPHA: f64 = 1e-6;
 /// Number of packets that starts or ends a state of EDT and TDT almost at once.
 /// With fewer packets, the policies would react to the jitter of full queues.
@@ -143,7 +143,8 @@ impl Layout {
     }
 
     /// Twice the time in which a burst grows by [`FEW`] packets.
-    /// With this window EDT detects the burst, but no growth while queues settle slowly.
+    /// With a window of this length, EDT detects the burst, but no growth while queues settle
+    /// slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))

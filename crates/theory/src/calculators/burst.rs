@@ -93,7 +93,7 @@ struct Solution {
     burst_bytes: f64,
     /// Bytes of the burst in the buffer when its last byte arrives.
     stored_bytes: f64,
-    /// Derivation of the burst in this buffer.
+    /// Derivation of the burst that the given buffer absorbs.
     derivation: Derivation,
 }
 

@@ -28,7 +28,7 @@ const END: Time = Time::from_ms(600);
 pub(crate) enum Layout {
     /// Number of ports with one old queue each.
     Ports(usize),
-    /// One port with this number of old queues.
+    /// One port with the given number of old queues.
     Queues(usize),
     /// Number of ports with one queue each, whose overload starts with the burst.
     Together(usize),

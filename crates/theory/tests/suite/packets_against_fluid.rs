@@ -121,7 +121,7 @@ impl Outcome {
 /// The generated block of the page: a line per policy, then the cells outside the tolerance.
 fn block() -> String {
     let outside = || OUTCOMES.iter().filter(|outcome| !outcome.is_within());
-    let mut text = format!("\n{} cells, {} outside.\n\n", OUTCOMES.len(), outside().count());
+    let mut text = format!("\nOf {} cells, {} exceed the tolerance.\n\n", OUTCOMES.len(), outside().count());
     text.push_str(
         "| policy | cells | within | largest difference in time | largest difference in length |\n",
     );
@@ -140,7 +140,7 @@ fn block() -> String {
             largest(|outcome| outcome.differences().1),
         );
     }
-    text.push_str("\nThe cells outside:\n\n");
+    text.push_str("\nThe following cells exceed the tolerance:\n\n");
     text.push_str("| policy | old queues | alpha old, burst | burst rate | fluid | packets | | fluid | packets | | why |\n");
     text.push_str("|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n");
     for outcome in outside() {

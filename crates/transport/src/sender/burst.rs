@@ -22,7 +22,7 @@ use crate::TcpConfig;
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {
-    /// Smallest burst worth sending, if more data than this burst is left.
+    /// Smallest burst worth sending, if the message has more data than this burst.
     pub(super) fn least_burst(&self, config: &TcpConfig) -> u32 {
         ((self.window.size / WINDOW_DIVISOR) as u32).clamp(1, config.burst_segments)
     }
