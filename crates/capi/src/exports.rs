@@ -254,7 +254,7 @@ pub unsafe extern "C" fn bufferlab_from_toml(
 pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
     if !handle.is_null() {
         guard(|| {
-            // SAFETY: the pointer is not null and from `Box::into_raw`, and the caller gives up the switch.
+            // SAFETY: the pointer is from `Box::into_raw`, and the caller gives up the switch.
             drop(unsafe { Box::from_raw(handle) });
             Ok(Code::Ok)
         });

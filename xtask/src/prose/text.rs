@@ -123,7 +123,8 @@ fn joined<'t>(
     passages
 }
 
-/// Comments and docstrings of a Python file. Other strings of several lines are not texts for people.
+/// Comments and docstrings of a Python file.
+/// Other strings of several lines are not texts for people.
 fn python(file: &str, text: &str) -> Vec<Passage> {
     let text = &without_constants(text);
     let mut passages = joined(file, text, &|line| Some((Kind::Comment, line.strip_prefix('#')?)));
