@@ -1,4 +1,4 @@
-//! Types and codes of the header. `tests/suite/header.rs` compares them with `bufferlab.h`.
+//! Types and codes of the C header. `tests/suite/header.rs` compares them with `bufferlab.h`.
 
 use bufferlab_core::{DropReason, PacketEvent};
 use std::ffi::{c_char, c_void};
@@ -12,9 +12,9 @@ pub const ABI: u32 = 1;
 pub enum Code {
     /// The call succeeded.
     Ok = 0,
-    /// No packet, timer or threshold exists.
+    /// The requested packet, timer or threshold does not exist.
     None = 1,
-    /// An argument is null or out of range.
+    /// An argument of a function is null or out of range.
     Invalid = -1,
     /// The configuration is wrong.
     Refused = -2,
@@ -156,7 +156,7 @@ pub struct Event {
     pub packet: u32,
     /// Bytes released.
     pub size: u32,
-    /// Egress port of a packet, or ingress port of a pause.
+    /// Egress port of the event's packet, or ingress port of a pause.
     pub port: u16,
     /// Number of the queue or priority.
     pub queue: u8,

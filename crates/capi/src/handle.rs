@@ -9,7 +9,7 @@ use bufferlab_core::{
 use bufferlab_units::Time;
 use std::ffi::c_void;
 
-/// A switch, as C holds it.
+/// A switch, as a C program holds it.
 #[derive(Debug)]
 pub struct Handle {
     core: Core,
@@ -244,7 +244,7 @@ impl Handle {
     }
 }
 
-/// Code of an optional answer.
+/// Result code of a function whose answer is optional.
 pub(crate) const fn code_of<T>(answer: &Option<T>) -> Code {
     if answer.is_some() { Code::Ok } else { Code::None }
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
-    // A single run is never reused, because users repeat it to see it run.
+    // A single run is always executed again, because users repeat the command to see the run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)

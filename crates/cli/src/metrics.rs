@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) struct NamedMetric {
     /// Name in options and tables.
     pub(crate) id: String,
-    /// Group and title in reports.
+    /// Group and title of the metric in reports.
     title: String,
 }
 

@@ -34,7 +34,7 @@ struct CheckFile {
     seed: u64,
     /// Time in which flows arrive (ps).
     duration_ps: u64,
-    /// Longest time that flows then have to complete (ps).
+    /// Longest time after the last arrival in which flows can complete (ps).
     drain_ps: u64,
     /// Kind of the topology.
     topology: String,

@@ -312,7 +312,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     Ok(())
 }
 
-/// The claims that `--why` names, each with its experiment.
+/// Claims that `--why` names, each with its experiment.
 fn named_claims<'a>(
     names: &[String],
     registry: &'a Registry,

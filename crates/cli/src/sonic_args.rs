@@ -159,7 +159,7 @@ pub(crate) struct SonicFiles {
 }
 
 impl SonicFiles {
-    /// The chip that the options name.
+    /// Chip that the options or the configuration name.
     pub(crate) fn chip(&self) -> ChipChoice {
         ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
     }

@@ -173,7 +173,7 @@ mod real {
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
-        // The command reports mistakes before it sets up anything.
+        // The command reports all mistakes before it creates hosts.
         watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));

@@ -46,7 +46,7 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
             error.remove(guess);
         }
         if error.kind() == ErrorKind::UnknownArgument {
-            // The usage shows clap's guess.
+            // The usage shows the command that clap suggests.
             error.remove(ContextKind::Usage);
         }
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));

@@ -191,7 +191,7 @@ impl Buffer {
         }
     }
 
-    /// Stored bytes of an egress queue beyond the queue's reserve.
+    /// Stored bytes of an egress queue in the shared pool, beyond the queue's reserve.
     #[inline]
     #[must_use]
     pub fn shared_queue_bytes(&self, queue: QueueId) -> u64 {

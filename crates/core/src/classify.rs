@@ -19,7 +19,8 @@ use std::fmt;
 
 pub use elephant_trap::ElephantTrap;
 
-/// Every classifier of bufferlab. Scenario files, schema and documentation all read this list.
+/// Every classifier of bufferlab. The scenario format, its schema and the documentation use this
+/// list.
 pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
     // Classifiers are listed in the order of the documentation.
     &priority::INFO,

@@ -26,7 +26,8 @@ pub use step::Step;
 pub use watch::Watch;
 pub use wred::{Effect, Wred, WredRamp};
 
-/// Every marking rule of bufferlab. Scenario files, schema and documentation all read this list.
+/// Every marking rule of bufferlab. The scenario format, its schema and the documentation use this
+/// list.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
     // Marking rules are listed in the order of the documentation.
     &step::INFO,
@@ -450,14 +451,14 @@ mod tests {
         // The precursor uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
-        // On arrival the rule compares only the queue, on departure only the buffer.
+        // On arrival BCC compares only the queue, on departure only the buffer.
         assert!(marks(Moment::Enqueue, 810_001, 8_000_000));
         assert!(!marks(Moment::Enqueue, 810_000, 0));
         assert!(!marks(Moment::Dequeue, 810_001, 8_000_000));
-        // The condition marks above 0.375 x 800 KB = 300 KB.
+        // BCC's condition marks above 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
-        // In a full buffer, the floor leaves two packets without a mark.
+        // In a full buffer, the floor lets two packets leave without a mark.
         assert!(marks(Moment::Dequeue, 18_001, 0));
         assert!(!marks(Moment::Dequeue, 18_000, 0));
     }

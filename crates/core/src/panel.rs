@@ -22,11 +22,11 @@ const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 pub struct Opinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// Verdict that the shadow policy would return.
+    /// Verdict that the shadow policy would have returned.
     pub verdict: Verdict,
     /// The policy's limit for the packet's queue (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
-    /// The comparison by which the policy refuses the packet.
+    /// The comparison by which the shadow policy refuses the packet.
     pub bound: Option<Bound>,
 }
 

@@ -102,7 +102,7 @@ enum Choice {
     Lowest,
     /// Serves all queues of the port in one round robin.
     RoundRobin,
-    /// Any other schedule: the scheduler goes through the groups.
+    /// Any schedule without a faster path: the scheduler goes through the groups.
     ByGroup,
 }
 

@@ -796,7 +796,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches need neither hook, so one check is enough for them.
+        // Most switches have neither hook, so one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
         }
@@ -879,7 +879,7 @@ impl<P: Policy> Switch<P> {
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
         let to = self.ports[usize::from(arrival.port)].discard_mask;
-        // Ports of the chip's other memories have no watchdog in this switch.
+        // Ports of the chip's other memory slices have no watchdog in this switch.
         let from = self.ports.get(ingress_port).map_or(0, |port| port.discard_mask);
         (to | from) >> arrival.priority & 1 != 0
     }
@@ -914,7 +914,7 @@ impl<P: Policy> Switch<P> {
         self.refresh(now);
         let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
-        // The policy may have needed the timer to expel packets.
+        // The policy may have set the timer because it must expel packets.
         self.expel(now, observer);
         if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
             && due <= now

@@ -30,7 +30,7 @@ impl Tags {
         self.0 & other.0 == other.0
     }
 
-    /// Union of the two sets of flags.
+    /// All flags that are in one of the two sets.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -234,7 +234,7 @@ mod tests {
         }
         assert_eq!(table.learned(), 3);
         assert_eq!(table.forward(SECOND, 1, mac(0), mac(2)), Ok(Forward::To(0)));
-        // Expired addresses make room for new addresses.
+        // Expired addresses are removed to make space for new addresses.
         let later = Time::from_ms(20_000);
         let _ = table.forward(later, 1, mac(77), mac(0));
         assert_eq!(table.forward(later, 0, mac(1), mac(77)), Ok(Forward::To(1)));

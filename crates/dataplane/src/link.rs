@@ -16,7 +16,7 @@ pub(crate) struct LinkWatch {
     buffer: Vec<u8>,
 }
 
-/// Kinds of rtnetlink messages about links (linux/rtnetlink.h).
+/// Kinds of rtnetlink messages about network interfaces (linux/rtnetlink.h).
 const NEW_LINK: u16 = 16;
 const DELETED_LINK: u16 = 17;
 

@@ -72,7 +72,7 @@ async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
         .keep_alive(false)
         .title_case_headers(true)
         .serve_connection(TokioIo::new(stream), service);
-    // A peer that leaves early or stalls gets no answer.
+    // A peer gets no answer if it leaves early or does not read.
     let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
 }
 

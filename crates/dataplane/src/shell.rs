@@ -361,7 +361,8 @@ impl Shell {
     /// added to the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
-        // A removed interface does not return: a new interface may have the same name.
+        // A removed interface does not return: a new interface may have its name, but is a
+        // different interface.
         if *link == state || *link == LinkState::Removed {
             return;
         }
@@ -405,7 +406,7 @@ impl Shell {
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
-        // Peaks accumulate until a snapshot is published.
+        // Peaks accumulate until the switch publishes a snapshot.
         if watch.publish(snapshot) {
             self.pipeline.forget_peaks();
         }

@@ -154,7 +154,7 @@ pub fn write(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => float(*number),
         Value::Boolean(flag) => flag.to_string(),
-        // Documents have no dates, so the reader of the value refuses this text.
+        // Documents have no dates, so the value's reader refuses the text of a date.
         Value::Datetime => "a date".to_owned(),
         Value::Array(items) => list(items.iter().map(|item| write(&item.value))),
         Value::Table(table) => {

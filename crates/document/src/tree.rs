@@ -5,7 +5,7 @@ use crate::call::call;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Place of a key or value in a source.
+/// Source and position of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// Index of the source in the context; [`Origin::BUILT_IN`] has no source.

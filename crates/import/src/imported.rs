@@ -78,14 +78,14 @@ pub struct Setting {
 /// Traffic of a file, with the file's numbers of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// Flows that do not wait for each other.
+    /// Flows that start at fixed times and do not wait for other flows.
     Flows {
         /// The flows of the file, in the order of their start.
         flows: Vec<FlowSpec>,
         /// Names of the flows' classes.
         classes: Vec<String>,
     },
-    /// Transfers that wait for each other, as a schedule.
+    /// Transfers that wait for other transfers, as a schedule.
     Schedule(Schedule),
 }
 

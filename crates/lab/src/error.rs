@@ -7,7 +7,7 @@ use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
-/// Reason why a run has no results.
+/// Reason why a run did not give results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The scenario cannot run, or its run failed or was interrupted.
@@ -25,7 +25,7 @@ pub enum RunError {
     /// A defect of the program caused a panic during the run.
     #[error("{0}; this is a bug in bufferlab or in a custom scheme")]
     Panicked(Box<Panicked>),
-    /// The threads for runs cannot be started.
+    /// The system cannot start the threads for runs.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }

@@ -199,7 +199,7 @@ mod tests {
             (Answer::Admit(Some("reserved space".to_owned())), "admit (reserved space)"),
             (Answer::Evict("3.1".to_owned()), "evict from 3.1"),
             (Answer::Drop("threshold".to_owned()), "threshold"),
-            // A drop reason may begin with the text of another answer.
+            // The text of a drop reason may begin with the text of another answer.
             (Answer::Drop("admitted-late".to_owned()), "admitted-late"),
         ];
         for (answer, text) in answers {

@@ -1,5 +1,5 @@
-//! The border: wrong arguments, panics, callbacks that call back, pauses.
-// Calls of the exported functions, as C makes them.
+//! Tests of the C border: wrong arguments, panics, callbacks that call back, pauses.
+// Calls of the exported functions, with the arguments that C would pass.
 #![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 
 use bufferlab_capi::{
@@ -190,7 +190,7 @@ const PLAIN: PolicyInfo = PolicyInfo {
     build: &|_, _| Ok(Box::new(Panics::default())),
 };
 
-/// Receives events and asks the switch for its occupancy meanwhile.
+/// Receives events, and asks the switch for its occupancy during the callback.
 struct Receiver {
     handle: *mut Handle,
     events: Vec<Event>,

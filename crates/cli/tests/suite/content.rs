@@ -217,7 +217,7 @@ impl Change {
         }
     }
 
-    /// Makes the change, and returns the arguments to add to the command line.
+    /// Makes the change in the folder, and returns the arguments to add to the command line.
     fn make(&self, desk: &Desk, out: &str) -> &'static [&'static str] {
         match self {
             Self::Argument(more) => return more,
@@ -293,7 +293,7 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let output = desk.output(&again);
     desk.succeed(&into(command.fewer, more, "fresh"));
     let what = again.join(" ");
-    // The test joins wrapped lines of the message.
+    // The test joins the wrapped lines of an error message.
     let said = text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ");
     let is_single = command.fewer == ["run", "mixed.toml"];
     if command.by_content || matches!(change, Change::Version) && is_single {

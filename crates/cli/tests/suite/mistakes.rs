@@ -201,7 +201,7 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(comparison["seeds"].as_array().map(Vec::len), Some(2));
     desk.succeed(&["verify", "all"]);
-    // With `--replace`, a different scenario replaces the first scenario.
+    // With `--replace`, a run of a different scenario replaces the first run.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
 }

@@ -214,7 +214,7 @@ fn unfinished_checksums_are_finished_and_counted() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // The buffer has no space for more datagrams at once.
+    // The buffer has no space for more datagrams at one time.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);

@@ -64,7 +64,7 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 /// Without the condition on the free buffer, a step is tuned for an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step. It also selects the length that the condition on the buffer compares.
+    /// The step marking rule. It also selects the length that the condition on the buffer compares.
     pub step: Step,
     /// Length up to which the condition on the buffer does not mark (bytes). It keeps the link busy
     /// when the buffer is nearly full.

@@ -49,7 +49,7 @@ impl Dispatched {
     }
 }
 
-/// Makes one call on the policy of the present variant.
+/// Calls a method of the policy inside the current variant.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {

@@ -255,7 +255,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
             } else {
                 let _ = switch.handle_arrival(Time(step), &packet(0, 0, 0), &mut ());
             }
-            // Lengths are in units of 16^-8 bytes.
+            // Lengths of the test are in units of 16^-8 bytes.
             let length = u128::from(switch.buffer().queue_bytes(QueueId(0))) << 32;
             expected = (numerator * expected + (16 - numerator) * length) / 16;
             let found = switch.policy().filtered_lossy(QueueId(0));

@@ -12,7 +12,7 @@ const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// Limit B / (2 x queues) that the policy derives.
+/// Default limit of the policy: B / (2 x queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 
 fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {

@@ -314,7 +314,8 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Turns connections into transfers. A connection waits for those that fire its trigger.
+    /// Turns connections into transfers. A connection waits for the connections that fire its
+    /// trigger.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
             source.error(cause.to_string(), "correct the triggers")

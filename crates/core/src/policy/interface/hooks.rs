@@ -1,4 +1,4 @@
-//! The optional calls of a policy.
+//! The optional hooks of a policy.
 
 /// Optional hooks that the switch calls on a policy.
 /// A hook that a policy does not ask for takes no time per packet.

@@ -11,7 +11,7 @@ pub enum Verdict {
     Admit(Account),
     /// Refuse the arriving packet.
     Drop(DropReason),
-    /// Drop one stored packet of `victim`, then call the policy again.
+    /// Remove one stored packet of `victim`, then call the policy again.
     Evict {
         /// The queue that the switch must shorten.
         victim: QueueId,

@@ -90,11 +90,11 @@ pub(crate) enum Criterion {
 /// Source of the drain rate γ of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainRate {
-    /// The drain rate is always one.
+    /// The drain rate γ is the constant 1.
     One,
-    /// The bytes that the queue sent in the last interval.
+    /// The drain rate γ is computed from the bytes that the queue sent in the last interval.
     Measured,
-    /// An equal share of the port for each congested queue of the port.
+    /// The drain rate γ is an equal share of the port for each congested queue of the port.
     Computed,
     /// The bytes that the queue sent in the last interval, with the artifact's credits for visits
     /// to empty queues.
@@ -364,7 +364,7 @@ impl Tracker {
     /// Drain rate γ of a queue in which no packet waited: a burst may have the whole port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
-            // The artifact ignores the rate of the port.
+            // The artifact ignores the rate of the queue's port.
             DrainRate::One | DrainRate::Credited | DrainRate::Unbounded { .. } => Weight::ONE,
             DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
         }

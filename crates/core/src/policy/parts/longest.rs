@@ -29,7 +29,7 @@ choices! {
 pub(crate) enum Ties {
     /// Every queue draws a random ticket at every change of its length. The highest ticket wins.
     Random(RandomStream),
-    /// The queue with the lowest number wins.
+    /// The queue with the lowest number is chosen.
     First,
 }
 

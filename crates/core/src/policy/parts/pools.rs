@@ -522,7 +522,7 @@ pub(crate) struct Ample {
 }
 
 impl Ample {
-    /// Bounds of zero: no state of the memory is below them.
+    /// Bounds of zero: the occupancy of a memory is never below these bounds.
     pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
 
     /// Whether the memory and an ingress queue are below the bounds.

@@ -137,7 +137,7 @@ impl Policy for Credence {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        // The condition is true if the longest queue is shorter than B/N.
+        // The condition of the paper: the longest queue is shorter than B/N.
         if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }

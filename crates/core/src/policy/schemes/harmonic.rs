@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Lengths that the policy limits.
+    /// Queue lengths that the policy limits.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":

@@ -370,7 +370,7 @@ impl IntelligentBuffer {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
-                // The artifact does not count packets of the fast lane.
+                // The artifact does not count packets of the fast lane of DPP.
                 if !first {
                     queue.arrivals.count(interval, arrival.header.size);
                 }

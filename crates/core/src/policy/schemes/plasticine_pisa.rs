@@ -307,7 +307,7 @@ impl Policy for PlasticinePisa {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
-        // The paper compares with "higher than", without the size of the packet.
+        // The paper requires a threshold "higher than" the length, without the size of the packet.
         if limit > self.lengths[usize::from(arrival.queue.0)] {
             Verdict::Admit(Account::Shared)
         } else {

@@ -168,7 +168,7 @@ struct Rules {
     size_counts: bool,
     /// A lossless packet that passes the policy's test may exceed the pool.
     lossless_skips_pool: bool,
-    /// The policy compares whole bytes, as an integer program does.
+    /// The policy compares whole bytes, as a program with integers does.
     whole_bytes: bool,
 }
 
