@@ -17,7 +17,8 @@ pub struct Handle {
     queues_per_port: u8,
     /// Time of the last event.
     now: Time,
-    /// A call has begun and not ended. Still set at the next call: that call panicked.
+    /// A call has begun and not ended.
+    /// If the flag is set when a call begins, the previous call panicked.
     in_call: bool,
     pub(crate) callback: Option<(Callback, *mut c_void)>,
     /// Events since the last call of [`Self::take_events`].

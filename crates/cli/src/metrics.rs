@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A metric of a folder of results.
 pub(crate) struct NamedMetric {
-    /// Name in options and tables.
+    /// Name of the metric in options and tables.
     pub(crate) id: String,
     /// Group and title of the metric in reports.
     title: String,

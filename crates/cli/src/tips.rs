@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options that other programs have, and the key of a scenario that has this meaning here.
+/// Options of other programs, and the scenario key of bufferlab with the meaning of each option.
 const KEYS: [(&str, &str); 9] = [
     ("--alpha", "switch.policy.alpha"),
     ("--buffer", "switch.buffer"),

@@ -17,8 +17,9 @@ impl MacAddress {
         self.0[0] & 1 != 0
     }
 
-    /// Whether this is one of the sixteen addresses that switches do not forward (IEEE 802.1Q,
-    /// table 8-1). They are for spanning tree, pause frames, link aggregation and LLDP.
+    /// Whether the address is one of the sixteen addresses that switches do not forward (IEEE
+    /// 802.1Q, table 8-1). The sixteen addresses are for spanning tree, pause frames, link
+    /// aggregation and LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)

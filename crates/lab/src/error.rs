@@ -39,7 +39,7 @@ impl RunError {
 
     /// Whether a run on one thread might have another outcome.
     /// Several threads of a run simulate past its end before they notice the end.
-    /// After the end, they may reach an error that one thread never reaches.
+    /// After the end, the threads may reach an error that a single thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {

@@ -59,7 +59,7 @@ pub enum ParamValue {
 }
 
 /// A file that a parameter names, with its content when the document was read.
-/// Later steps do not read the file again.
+/// The program reads the file only once.
 #[derive(Clone, Debug)]
 pub struct FileContent {
     /// Name of the file's copy in a result folder.

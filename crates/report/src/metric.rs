@@ -89,7 +89,7 @@ pub struct Metric {
     pub label: String,
     /// Unit of the metric.
     pub unit: Unit,
-    /// Good direction of the metric.
+    /// Whether larger or smaller values of the metric are better.
     pub better: Better,
     /// Whether the short table on the terminal shows the metric.
     pub headline: bool,

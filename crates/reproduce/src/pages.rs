@@ -142,8 +142,8 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     }
     match (text.is_empty(), more) {
         (true, _) => text,
-        (false, 0) => format!("\nConfirmed by runs:\n{text}\n"),
-        (false, more) => format!("\nConfirmed by runs, among {more} more:\n{text}\n"),
+        (false, 0) => format!("\nRuns confirm these statements:\n{text}\n"),
+        (false, more) => format!("\nRuns confirm these statements, and {more} more:\n{text}\n"),
     }
 }
 

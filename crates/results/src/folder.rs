@@ -32,7 +32,7 @@ pub(crate) struct Staging {
     /// Temporary path of the old result during the replacement.
     replaced: PathBuf,
     keep: bool,
-    /// Claim on the target.
+    /// Claim on the target folder of the results.
     /// The claim is the last field, so the hidden folder is removed before the claim is released.
     _claim: Claim,
 }

@@ -49,7 +49,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// Calls `each` with every row of `switch` between two instants (both included).
-    /// Some rows before and after this time may be included.
+    /// Some rows before the first and after the second instant may be included.
     pub(crate) fn visit(
         &self,
         switch: u32,

@@ -109,7 +109,7 @@ struct Gate {
     /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,
     /// Size of the packet that was refused while the queue was empty (bytes). 0: no packet.
-    /// The sender resumes when the buffer has space for that packet.
+    /// The sender resumes when the buffer has space for a packet of this size.
     refused: u32,
     /// Queue length at the pause, or the threshold if it was lower (bytes).
     pause_point: u64,
