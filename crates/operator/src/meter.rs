@@ -36,7 +36,7 @@ pub struct Levels {
     pub lossy_pool: u64,
 }
 
-/// A level now and the most since it was cleared (bytes).
+/// Current value of a counter, and its maximum since it was cleared (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,
@@ -50,7 +50,7 @@ impl Level {
     }
 }
 
-/// A group or a queue.
+/// Occupancy and watermark of a group or a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     /// Reserve, which is not shared memory (bytes).
@@ -64,7 +64,7 @@ struct Member {
     is_lossy: bool,
 }
 
-/// Observes a switch and counts.
+/// Observer of a simulated switch that counts packets and bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     groups: Vec<Member>,

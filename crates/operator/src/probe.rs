@@ -127,7 +127,7 @@ pub enum Request {
         /// The port.
         port: u16,
     },
-    /// Asks for the present bytes of a port and of the pools.
+    /// Asks for the current occupancy of a port and of the pools.
     Occupancy {
         /// The port.
         port: u16,
@@ -219,7 +219,7 @@ impl Executor {
         serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
     }
 
-    /// Answers a request of a tester.
+    /// Executes a request of a tester and returns the answer.
     pub fn answer(&mut self, request: &Request) -> Answer {
         self.reply(request).unwrap_or_else(Answer::wrong)
     }

@@ -50,7 +50,7 @@ pub struct Together {
     pub pause: Point,
 }
 
-/// Vectors of the lossless groups with one profile.
+/// Test vectors of the lossless groups that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
     /// Name of the groups' profile.
@@ -93,7 +93,7 @@ pub struct PoolVector {
     pub sum: Point,
 }
 
-/// Vectors of lossy queues with one profile.
+/// Test vectors of the lossy queues that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
     /// Name of the queues' profile.

@@ -350,7 +350,7 @@ fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String
     Ok(())
 }
 
-/// Reason why `name` is invalid; `separator` joins the words of a name.
+/// Reason why the name `name` is invalid; `separator` joins the words of a name.
 fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;
     if name.len() > LONGEST_NAME {
@@ -373,7 +373,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 pub enum RegisterError {
     /// A name of the entry is invalid.
     Name {
-        /// Kind of the refused entry.
+        /// Kind of the entry that the registry refused.
         kind: &'static str,
         /// Name of the entry that was refused.
         name: String,

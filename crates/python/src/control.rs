@@ -149,7 +149,7 @@ impl Maker {
 
 /// An instance of a Python class that controls one flow.
 struct PythonControl {
-    /// The instance with its bound methods; `None` if the class could not be instantiated.
+    /// The Python instance with its bound methods; `None` if the class could not be instantiated.
     instance: Option<Instance>,
     /// The window that the instance reads and changes.
     shown: Option<Py<PlainWindow>>,

@@ -141,7 +141,7 @@ impl MarkingRule for PythonRule {
     }
 }
 
-/// A packet that may be marked.
+/// A packet that the marking rule may mark.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Markable(core::Markable);
 

@@ -20,7 +20,7 @@ pub struct Comparison {
 /// Values of one metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// The metric that is compared.
+    /// The metric of the row.
     pub metric: Metric,
     /// Cells of the metric: one per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,

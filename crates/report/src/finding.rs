@@ -140,7 +140,7 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // The sort is stable, so classes keep their order.
+    // The sort is stable, so classes of equal rank keep their order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
@@ -150,7 +150,7 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
 pub fn headlines(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut rows: Vec<&MetricComparison> =
         comparison.metrics.iter().filter(|row| row.metric.headline).collect();
-    // The sort is stable, so metrics that are not judged follow in their order.
+    // The sort is stable, so metrics that are not judged keep their order at the end.
     rows.sort_by_key(|row| importance(&row.metric).unwrap_or(u8::MAX));
     rows
 }

@@ -122,7 +122,7 @@ pub fn change(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let text = tenth(percent);
     match text.strip_prefix('-') {
-        // A change that rounds to zero has no sign.
+        // A change that rounds to zero is shown without a sign.
         _ if text == "0.0" || text == "-0.0" => "0.0 %".into(),
         Some(size) => format!("−{size} %"),
         None => format!("+{text} %"),

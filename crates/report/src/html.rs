@@ -271,7 +271,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(String, String)> {
 
 fn network(report: &Report) -> String {
     let manifest = report.runs[0].result.manifest();
-    // Variants may have other buffer sizes than the baseline.
+    // Variants may have buffer sizes that differ from the baseline's buffer size.
     let all = report.runs.iter().flat_map(|run| &run.result.manifest().totals.buffer_bytes);
     let mut buffers: Vec<u64> = all.copied().collect();
     buffers.sort_unstable();

@@ -146,7 +146,7 @@ impl Report {
         })
     }
 
-    /// The run of the report, if the folder itself is a run.
+    /// The run of the report, if the folder of the report is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// A multiple of the ideal value.
+    /// The metric is a multiple of the ideal value.
     Ratio,
     /// The metric is a time in microseconds.
     Microseconds,
@@ -66,7 +66,7 @@ impl Unit {
     }
 }
 
-/// Good direction of a metric: lower or higher values are better.
+/// Direction in which a metric is better: lower values or higher values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -74,7 +74,7 @@ pub enum Better {
     Lower,
     /// A larger value of the metric is better.
     Higher,
-    /// The metric has no good direction, because it is not an outcome.
+    /// The metric has no better direction, because it is not an outcome.
     Neither,
 }
 

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn links_in_a_circle_are_shown_once() {
-        // Pauses of either link mostly begin while the other link is paused.
+        // Pauses of each of the two links mostly begin while the other link is paused.
         let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
         rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
         assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);

@@ -64,7 +64,7 @@ impl<'a> Ranking<'a> {
         Some(Self { columns, order })
     }
 
-    /// Standing of the scheme in the column; `None` if the scheme has no value.
+    /// Standing of the scheme in the column of the ranking; `None` if the scheme has no value.
     #[must_use]
     pub fn standing(&self, column: usize, policy: usize) -> Option<Standing> {
         let row = self.columns[column];

@@ -157,7 +157,7 @@ impl Change {
                 Some(LogRatio { log, error }) => ((log - t * error).exp_m1(), (log + t * error).exp_m1()),
                 None => {
                     let half = t * standard_error(&differences(pairs)) / base.abs();
-                    // A value that is zero with every seed cannot fall any further.
+                    // A value that is zero with every seed cannot decrease further.
                     let floor = if base > 0.0 && value >= 0.0 { -1.0 } else { f64::NEG_INFINITY };
                     ((mean - half).max(floor), mean + half)
                 }

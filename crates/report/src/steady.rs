@@ -189,7 +189,7 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // Of equal errors, the error with fewer omitted batches counts.
+        // If errors are equal, the error with fewer omitted batches counts.
         if error <= best.0 {
             best = (error, at);
         }

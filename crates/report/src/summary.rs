@@ -116,11 +116,11 @@ pub struct FlowGroup {
     pub open_loop: u64,
     /// Number of open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
-    /// Slowdown of finished flows: flow completion time over its ideal.
+    /// Slowdown of finished flows: flow completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
     /// Completion time of finished flows (ns).
     pub fct_ns: Option<Distribution>,
-    /// Payload of finished flows over the simulated time (bit/s).
+    /// Goodput of finished flows: payload divided by the simulated time (bit/s).
     pub goodput_bps: f64,
     /// Number of data packets that the flows sent, retransmissions included.
     pub sent_packets: u64,
@@ -145,7 +145,7 @@ pub struct QueryGroup {
     pub unfinished: u64,
     /// Completion time of finished queries (ns).
     pub qct_ns: Option<Distribution>,
-    /// Slowdown of finished queries: query completion time over its ideal.
+    /// Slowdown of finished queries: query completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
     /// Number of the queries' packets that switches lost.
     pub dropped_packets: u64,
@@ -173,13 +173,13 @@ pub struct Switching {
 }
 
 impl Switching {
-    /// Lost packets over arrivals at switches; 0 without arrivals.
+    /// Lost packets divided by arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn lost_fraction(&self) -> f64 {
         fraction(self.lost_packets, self.arrived_packets)
     }
 
-    /// Marked packets over arrivals at switches; 0 without arrivals.
+    /// Marked packets divided by arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn marked_fraction(&self) -> f64 {
         fraction(self.marked_packets, self.arrived_packets)
@@ -209,9 +209,9 @@ pub struct SwitchOccupancy {
     /// Mean occupancy, computed from the middles of the histogram's bins. The error
     /// is at most 0.8 %.
     pub mean_percent: f64,
-    /// Occupancy not exceeded for half of the time (upper edge of the bin).
+    /// Median of the occupancy over time (upper edge of the bin).
     pub p50_percent: f64,
-    /// Occupancy not exceeded for 99 % of the time.
+    /// 99th percentile of the occupancy over time.
     pub p99_percent: f64,
     /// Largest occupancy of the run.
     pub max_percent: f64,
@@ -510,7 +510,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
                 seen += u128::from(bin.2);
                 seen * 1_000 >= time * thousandths
             });
-            // The lowest bin means that the buffer is (almost) empty.
+            // The lowest bin contains the times at which the buffer was (almost) empty.
             at.map_or(0.0, |&(from, to, _)| if from == 0 { 0.0 } else { percent(to as f64) })
         };
         switches.push(SwitchOccupancy {

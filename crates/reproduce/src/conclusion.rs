@@ -17,7 +17,7 @@ pub struct Conclusion {
     /// Every statement of the registry. If the registry judges statements of the papers, all
     /// statements of the papers are included.
     pub ledger: Ledger,
-    /// Verdicts with other sets of seeds, if there were any.
+    /// Verdicts with other sets of seeds, if the command ran several sets.
     pub survivals: Vec<Survival>,
 }
 

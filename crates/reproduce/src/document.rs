@@ -25,7 +25,7 @@ struct VerdictsFile {
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
     id: String,
-    /// Verdict: of the tests that ran here, else the recorded one.
+    /// Verdict of the tests that ran here, or else the recorded verdict.
     verdict: String,
     /// Claim of the paper.
     statement: String,

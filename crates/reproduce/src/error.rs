@@ -118,7 +118,7 @@ impl ReproduceError {
 pub struct RunFailure {
     /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// Reason for the failure, shared by equal runs.
+    /// Reason for the failure of the run, shared by equal runs.
     pub cause: Arc<FailureCause>,
 }
 

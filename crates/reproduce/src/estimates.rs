@@ -23,7 +23,7 @@ pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
 pub struct Estimates {
     experiment: Arc<Experiment>,
     grid: Vec<Vec<usize>>,
-    /// Key: metric, variant and axis values.
+    /// Key of a value: metric, variant and axis values.
     cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
 }
 

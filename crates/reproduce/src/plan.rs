@@ -19,7 +19,7 @@ pub struct Point {
     pub variant: usize,
     /// Index of the selected axis value, for every axis.
     pub places: Vec<usize>,
-    /// Offset of the run's seed to the seed in the scenario.
+    /// Difference between the run's seed and the seed in the scenario.
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Plan {
     pub first_seed: u32,
     /// Additional overrides, by variant and axis values; the plan applies them last.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
-    /// The only statements that the plan is for; empty: all of the experiment.
+    /// Statements that the plan covers; if empty, the plan covers all statements of the experiment.
     pub rows: Vec<String>,
 }
 

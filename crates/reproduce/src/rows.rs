@@ -97,7 +97,7 @@ impl Registry {
 }
 
 impl Experiment {
-    /// The experiment with some of its statements only.
+    /// The experiment with only some of its statements.
     #[must_use]
     pub fn only_claims(&self, ids: &[String]) -> Self {
         let mut part = self.clone();
@@ -143,7 +143,7 @@ impl Plan {
     }
 }
 
-/// A query for a number: metric, variant, places.
+/// A query for a number of a run: metric, variant, places.
 type Asked = (String, String, Vec<String>);
 
 /// The queries of a statement's scripts: for the conditions every variant at every place, for the
@@ -164,7 +164,7 @@ fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
 
 /// The queries of scripts on equal values; the first axis has the values of the plan.
 pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>) -> BTreeSet<Asked> {
-    /// A source of equal values.
+    /// A source that answers every query with one value.
     struct Same(Vec<(String, f64)>);
     impl Values for Same {
         fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// A writer that counts and hashes the bytes written through it.
+/// A writer that counts and hashes all written bytes.
 pub(crate) struct Hashed<W> {
     inner: W,
     hash: Sha256,
@@ -73,7 +73,7 @@ pub enum FileFault {
         /// Actual length of the changed file (bytes).
         found: u64,
     },
-    /// The file has the recorded length, but other content.
+    /// The file has the recorded length, but its content has changed.
     Content {
         /// Name of the changed file.
         name: String,

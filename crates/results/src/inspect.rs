@@ -96,7 +96,7 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     let planned = Group::read(dir).ok().flatten().map(|group| group.runs).unwrap_or_default();
     for (name, sum) in sums.iter() {
         let run = name.rsplit_once('/').map(|(run, _)| run);
-        // Missing planned runs and damaged runs have their own messages in `inspect`.
+        // The function `inspect` reports missing planned runs and damaged runs.
         let is_reported = |run: &str| match RunResult::open(&dir.join(run)) {
             Ok(_) => false,
             Err(ResultsError::Incomplete { .. }) => planned.iter().any(|known| known == run),

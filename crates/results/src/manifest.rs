@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_sha_256() {
-        // Test vector from FIPS 180-2, appendix B.1.
+        // The test vector is from FIPS 180-2, appendix B.1.
         let none: &[(String, Vec<u8>)] = &[];
         assert_eq!(
             scenario_hash("abc", none),

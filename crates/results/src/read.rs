@@ -111,7 +111,7 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // `SHA256SUMS` itself was already compared.
+                // The function has already compared `SHA256SUMS` itself.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -295,7 +295,7 @@ mod tests {
     record! {
         /// A row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// Reason for the reset, which must be a scope.
+            /// Reason for the reset, which must be a word of the enumeration.
             reason: Scope,
         }
     }
@@ -303,7 +303,7 @@ mod tests {
     record! {
         /// A row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
-            /// Column that no test file has.
+            /// Column that the test files do not have.
             more: u64,
         }
     }

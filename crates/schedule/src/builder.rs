@@ -124,7 +124,7 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Work of a node; `None` if the schedule has no such node.
+    /// Work of a node of the schedule; `None` if the schedule has no such node.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Option<Work> {
         self.works.get(node.index()).copied()

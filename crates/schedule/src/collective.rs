@@ -67,16 +67,17 @@ impl Operation {
 pub enum Algorithm {
     /// Messages to the next rank of a ring. A broadcast is a chain, an all-to-all is a rotation.
     Ring,
-    /// Messages along a binary tree.
+    /// Algorithm that sends messages along a binary tree.
     Tree,
     /// Two binary trees with half of the data each.
     /// A rank is inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
     /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
     HalvingDoubling,
-    /// Messages to all ranks at one time.
+    /// Algorithm that sends messages to all ranks at one time.
     Direct,
-    /// Messages inside the servers first, then between ranks of equal position in their servers.
+    /// Algorithm that first sends messages inside the servers, then between ranks of equal
+    /// position.
     Hierarchical,
 }
 

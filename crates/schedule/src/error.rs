@@ -25,7 +25,7 @@ pub enum ScheduleError {
         /// Rank that is sender and receiver of the transfer.
         rank: u32,
     },
-    /// A transfer has no data.
+    /// The transfer has a payload of zero bytes.
     #[error("{node} sends nothing; a transfer has at least 1 byte, so use a barrier")]
     Empty {
         /// Name of the transfer's node.

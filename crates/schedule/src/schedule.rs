@@ -63,7 +63,7 @@ impl Schedule {
         self.works[node.index()]
     }
 
-    /// Earliest start of a node.
+    /// Earliest time at which a node may start.
     #[must_use]
     pub fn start(&self, node: NodeId) -> Time {
         self.starts[node.index()]

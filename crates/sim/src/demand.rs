@@ -96,7 +96,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Lets events of schedules take effect whose delay is over.
+    /// Lets events of schedules take effect whose delay has passed.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }

@@ -66,7 +66,7 @@ pub enum SimError {
     RoutingLoop {
         /// Name of the destination host.
         host: String,
-        /// Switches of the loop, in order.
+        /// Switches of the loop, in the order in which packets visit them.
         switches: String,
     },
     /// The scenario exceeds a limit of this engine.

@@ -81,10 +81,10 @@ pub(crate) struct FailedFlow {
     pub(crate) failure: ControlFailure,
 }
 
-/// Effect of an event at a host on another part of the simulation.
+/// Effect of an event at a host on other components of the simulation.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// A flow has arrived completely.
+    /// All bytes of a flow have arrived.
     Arrived {
         /// Query that the flow answers.
         query: u32,

@@ -41,7 +41,7 @@ pub struct Reading {
     pub reached: bool,
 }
 
-/// All watermarks of one time.
+/// All watermarks of a switch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Groups and queues.

@@ -10,7 +10,7 @@ use super::connection::StoreConnection;
 use super::{ATTEMPTS, Database, Store, StoreError};
 use redis::{Value, cmd};
 
-/// Outcome of a conditional write.
+/// Outcome of a write that happens only under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
     /// The server has written the new value.

@@ -27,7 +27,7 @@ pub enum DaemonEvent {
         /// Whether the change was written to the switch.
         applied: bool,
     },
-    /// A profile has its configured alpha again.
+    /// The daemon has restored the configured alpha of a profile.
     Reverted {
         /// Name of the reverted profile.
         profile: String,

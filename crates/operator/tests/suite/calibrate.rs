@@ -115,7 +115,7 @@ fn alpha_is_exact_in_97_of_100_cases_in_which_a_limit_was_reached() {
     let (mut cases, mut exact, mut wrong) = (0, 0, Vec::new());
     while cases < 200 {
         let (lossless, lossy) = (stream.below(9) as i64 - 6, stream.below(9) as i64 - 5);
-        // The switch has other alphas than the files say.
+        // The switch has alphas that differ from the alphas in the files.
         let found = calibrated(&configured, &dumps(&with_alphas(lossless, lossy), &mut stream));
         for one in found.profiles.iter().filter(|one| one.readings > 0) {
             let (truth, own) = if one.pool.starts_with("ingress") { (lossless, -3) } else { (lossy, -1) };

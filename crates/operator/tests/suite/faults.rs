@@ -37,7 +37,7 @@ enum Failure {
     Error(&'static str),
     /// The server refuses one request and all later requests.
     ErrorsFromNow(&'static str),
-    /// The server has ended, and connections are refused.
+    /// The server has ended, so the system refuses connections.
     Gone,
     /// The server sends no more answers, but accepts connections.
     Silent,

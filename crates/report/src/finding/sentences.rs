@@ -55,7 +55,7 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
                 .iter()
                 .filter(move |look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
         };
-        // Sentences about improvements come first.
+        // Sentences about improvements precede sentences about deteriorations.
         for side in [good, -good] {
             let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));

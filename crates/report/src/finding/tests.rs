@@ -291,7 +291,7 @@ fn one_scheme_is_told_of_by_what_it_did() {
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
     // With s = 1, the half-width of the interval is 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
-    // Compared schemes have a separate finding.
+    // If schemes were compared with each other, each has a separate finding.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
@@ -345,7 +345,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
         of_grid(&points[3..], SentenceKind::Difference),
         ["p1 answers web queries 2.4 times as fast as p0 at 1 of 2 points (buffer = 4 KB)."]
     );
-    // One seed is no evidence about other seeds.
+    // With one seed, the runs are no evidence about other seeds.
     let once = grid(1);
     assert!(of_grid(&once, SentenceKind::Difference).is_empty());
     assert!(of_grid(&once, SentenceKind::Open)[0].starts_with("One seed"));

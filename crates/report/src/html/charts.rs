@@ -230,7 +230,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
 
 pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
-    // A page of a single policy has no comparison.
+    // A page of a single policy contains no comparison.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {

@@ -15,7 +15,7 @@ pub(crate) const WAITING_MAX: usize = 1 << 20;
 pub(crate) struct Jitter {
     bound: Time,
     draws: RandomStream,
-    /// Next flow of the source, with its start before the delay.
+    /// Next flow of the source, with its start time before the random delay.
     head: Option<FlowSpec>,
     /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,

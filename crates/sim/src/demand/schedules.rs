@@ -23,7 +23,7 @@ pub(crate) struct Schedules {
     rows: Vec<ScheduleRow>,
 }
 
-/// A node that waits for no other event.
+/// The node does not wait for another event.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
@@ -55,7 +55,7 @@ struct Running {
     /// Number of the first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
-    /// Start of the current execution.
+    /// Start time of the schedule's current execution.
     origin: Time,
     /// Events that each node waits for.
     waits: Vec<u32>,
@@ -195,7 +195,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Lets events take effect whose delay is over.
+    /// Lets events take effect whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()
@@ -294,7 +294,7 @@ impl Schedules {
         self.tell(timers, index, number, Condition::Started, (now, start));
     }
 
-    /// Ends a node that is no flow.
+    /// Ends a node that does not execute a flow.
     fn finish(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &mut self.running[index];
         if let Work::Compute { rank, lane, .. } = running.traffic.schedule.work(NodeId(number - running.base))

@@ -24,7 +24,7 @@ impl Simulation {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
-        // A packet that bypasses its queue has no other effects.
+        // If a packet bypasses its queue, the arrival has no other effects to settle.
         if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }

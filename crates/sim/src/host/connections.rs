@@ -141,7 +141,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // Data that waited until a burst is complete is sent now.
+            // Data that waited for a complete burst is sent now.
             self.offer(uplink, slot);
         }
     }

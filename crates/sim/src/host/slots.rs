@@ -39,7 +39,7 @@ impl FreeSlots {
         self.free.pop()
     }
 
-    /// Frees the slot of a flow.
+    /// Frees the slot of a flow that is over.
     pub(super) fn leave(&mut self, now: Time, slot: FlowSlot) {
         self.advance(now);
         self.left.push(slot);

@@ -42,7 +42,7 @@ struct Notice {
     hops: AtomicU64,
 }
 
-/// Data shared by all parts of a run.
+/// Data that all parts of a divided run share.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
@@ -70,7 +70,7 @@ pub(super) struct Exchange {
     samples: Mutex<Vec<Sample>>,
 }
 
-/// A part has failed or was interrupted. That part reports the reason.
+/// A part has failed or was interrupted, and reports the reason itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 

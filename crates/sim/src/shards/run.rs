@@ -207,7 +207,7 @@ struct Clerk<'a> {
 /// Outcome of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// The run ended at this time, because no work was left.
+    /// The run ended at the given time, because no work was left.
     Over(Time),
     /// The run has reached its time limit.
     Cut,

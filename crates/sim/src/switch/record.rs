@@ -46,7 +46,7 @@ impl QueueRecord {
         self.byte_time += u128::from(bytes) * u128::from(stay.0);
     }
 
-    /// Mean length of the queue (bytes) over the recorded time.
+    /// Time-weighted mean length of the queue (bytes).
     pub(crate) fn mean(&self) -> f64 {
         let span = self.times.span();
         if span == 0 { 0.0 } else { self.byte_time as f64 / span as f64 }

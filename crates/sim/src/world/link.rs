@@ -62,7 +62,7 @@ pub(crate) struct LinkAccount {
     pub(crate) lost_packets: u64,
 }
 
-/// Rare properties of a link.
+/// Properties of a link that most links do not have.
 #[derive(Debug, Default)]
 struct Special {
     /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).

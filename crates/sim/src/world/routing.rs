@@ -45,7 +45,7 @@ pub(crate) struct Routes {
     delay: Vec<Time>,
 }
 
-/// Neighbour of a switch, as routing needs it.
+/// Neighbour of a switch, as the computation of routes needs it.
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
     port: u16,

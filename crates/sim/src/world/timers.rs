@@ -20,7 +20,7 @@ pub(crate) enum Timer {
     Sender(FlowSlot),
     /// A receiver sends its delayed ACK.
     DelayedAck(FlowSlot),
-    /// A paced sender may send again.
+    /// The timer lets a paced sender send again.
     Pace(FlowSlot),
     /// A message that waited for a connection gets a connection.
     Connection(FlowSlot),

@@ -29,7 +29,7 @@ fn two_servers() -> String {
 /// Poisson arrivals of one class at one receiver.
 struct Arrivals {
     receiver: u32,
-    /// Offered load of the receiver's port.
+    /// Traffic offered to the receiver's port, as a fraction of its rate.
     load: f64,
     /// Draws the payload of a packet from the stream (bytes).
     size: fn(&mut RandomStream) -> u64,

@@ -81,7 +81,7 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
         let mean = waits.clone().sum::<f64>() / packets as f64;
         assert!((mean / expected - 1.0).abs() < tolerance, "load {load}: wait {mean}, expected {expected}");
         assert!(waits.clone().all(|wait| wait > -0.001), "nothing travels faster than light");
-        // A packet in transmission occupies no buffer.
+        // A packet in transmission does not occupy the buffer.
         let queue = rows.queue(0, 0, 0);
         let length = queue.mean_bytes / FRAME as f64;
         assert!(

@@ -113,7 +113,7 @@ fn exact(collective: &Collective<'_>) -> u64 {
     form(collective, network()) + waits
 }
 
-/// Closed form without ACKs.
+/// Closed form of a collective's time without ACKs.
 fn form(collective: &Collective<'_>, inside: Network) -> u64 {
     let networks = Networks { inside, across: network() };
     ideal_time(&Collective { bytes: wire(collective.bytes), ..*collective }, &networks).expect("a form").0
@@ -287,7 +287,7 @@ fn a_file_runs_as_its_dependencies_state() {
     let c = b + us / 2 + ten;
     assert_eq!(times[&0], (2 * us, a));
     assert_eq!(times[&1], (a, b));
-    // One processor: the second computation waits.
+    // One processor executes both computations, so the second computation waits.
     assert_eq!(times[&2], (b, b + 3 * us));
     assert_eq!(times[&3], (b + us / 2, c));
     assert!(!times.contains_key(&4), "a barrier has no row");

@@ -99,7 +99,7 @@ fn longest_unmarked(
     rates: Vec<BitRate>,
     priority: u8,
 ) -> Option<u64> {
-    // A custom policy or rule may have state that a trial would change.
+    // A custom policy or rule may have state that a trial run would change.
     let rule = &switch.ecn.as_ref()?.kind;
     let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy)
         && MARKING_RULES.iter().any(|info| info.name == rule);

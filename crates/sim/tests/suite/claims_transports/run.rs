@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-/// Jain's index of fairness of a list of values.
+/// Jain's index of fairness of the values in a list.
 pub(crate) fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())
