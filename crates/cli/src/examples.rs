@@ -1,6 +1,7 @@
 //! The examples at the end of each command's help.
 //! An example has a comment with its purpose, then the command.
-//! The files are those of a checkout, except for names such as `switch.toml` and `config_db.json`.
+//! The files are equal to files of a checkout, except for names such as `switch.toml` and
+//! `config_db.json`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::CalculatorInfo;

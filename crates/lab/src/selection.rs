@@ -94,7 +94,7 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
 }
 
 /// Returns a caveat if a variant changes the network or the traffic.
-/// In that case, equal seeds do not give equal arrivals.
+/// Such a variant does not get equal arrivals with equal seeds.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),

@@ -12,10 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
     /// Default of a parameter that must be given.
-    /// The text is an example in the syntax of scenarios.
+    /// The value contains an example in the syntax of scenarios.
     Required(&'static str),
     /// Default of a parameter that is computed when the entry is built.
-    /// The text describes the rule.
+    /// The value describes the rule of the computation.
     Computed(&'static str),
     /// Default like [`Self::Computed`], with an example in the syntax of scenarios.
     Derived(&'static str, &'static str),

@@ -107,7 +107,7 @@ pub struct Metric {
 /// Value of a metric in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// The metric that the value belongs to.
+    /// Metric whose value in the run is `value`.
     pub metric: Metric,
     /// Value of the metric; `None` if it does not exist, for example because no flow finished.
     pub value: Option<f64>,

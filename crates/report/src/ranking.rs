@@ -22,7 +22,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Sign of the standing in tables, independent of colour.
+    /// Sign that tables show for a scheme with this standing, independent of colour.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {

@@ -96,7 +96,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Computes the mean of `values` and its interval, assuming a normal distribution (Student).
-    /// The result is `None` without values.
+    /// The result is `None` if there are no values.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len();

@@ -192,7 +192,7 @@ impl Results {
     }
 
     /// Returns the lines of a course for a variant at some axis values, from the first seed's run.
-    /// The result is empty if this run failed.
+    /// The result is empty if the run of the first seed failed.
     #[must_use]
     pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
         let first = self

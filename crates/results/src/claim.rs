@@ -80,7 +80,8 @@ impl Claim {
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
             // The previous owner may remove the lock file after we open it and before we lock it.
-            // In this case other processes cannot see the lock, so check the content of the file.
+            // If the file was removed, other processes cannot see the lock, so check the content of
+            // the file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;

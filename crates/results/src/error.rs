@@ -133,7 +133,7 @@ pub enum TableError {
         column: &'static str,
         /// Number of the cell's row within its batch, from 0.
         row: usize,
-        /// Fault of the cell.
+        /// Reason why the cell does not fit its column.
         fault: CellFault,
     },
     /// A table names a class, switch or host that the run did not have.

@@ -91,14 +91,14 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
             // The folder is hidden and incomplete.
-            // If it cannot be removed now, the next run removes it.
+            // If this folder cannot be removed now, the next run removes the folder.
             let _ = clear(&self.partial);
         }
     }
 }
 
 /// Clears a folder of several runs whose command was killed before its first run was complete.
-/// Such a folder still has the lock file.
+/// A folder of this kind still has the lock file.
 ///
 /// # Errors
 /// If another process writes into the folder.
@@ -204,7 +204,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
 }
 
 /// Whether the files belong to a run whose manifest is missing or invalid.
-/// Such a folder has only files that runs write, including a scenario and every table.
+/// The folder of such a run has only files that runs write, including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))

@@ -35,7 +35,7 @@ pub struct Inputs {
     pub cell: u32,
     /// Delay of MAC and PHY, as data that arrives meanwhile (bytes).
     pub mac_phy_bytes: f64,
-    /// Whether a tile of the chip adds its latency.
+    /// Whether the latency of a tile of the chip adds to the headroom.
     pub tile: bool,
     /// Response time of the peer at 800 Gb/s (quanta), if it differs from the time in the script.
     pub quanta_800g: Option<u32>,

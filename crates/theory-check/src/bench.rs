@@ -297,7 +297,7 @@ impl Bench {
     }
 
     /// Time until a queue without arrivals is empty and its last packet is sent (s).
-    /// The other queues stay full.
+    /// The function keeps the other queues full.
     pub(crate) fn drain(&mut self, place: PortQueue) -> f64 {
         self.stop(place);
         let begin = self.now;

@@ -20,7 +20,7 @@ pub(super) struct Notes {
     /// If a fact differs between points, its text mentions this.
     pub facts: Vec<(String, String)>,
     /// Caveats and the points that have them, one entry per kind.
-    /// The text is that of the first point with the caveat.
+    /// The text is from the first point with the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 

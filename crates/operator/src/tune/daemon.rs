@@ -69,12 +69,12 @@ impl Faults {
 pub struct Daemon {
     store: Store,
     tuner: Tuner,
-    /// Keeper of the journal; `None` in a dry run.
+    /// Storage of the journal; `None` in a dry run.
     keeper: Option<Box<dyn Keeper>>,
-    /// Journal that the keeper has, or should have. The journal lists the profiles that were
+    /// Current journal, which may not be stored yet. The journal lists the profiles that were
     /// changed, and the profiles that a write without an answer may have changed.
     journal: Option<Journal>,
-    /// Whether the keeper certainly has the journal.
+    /// Whether the journal is certainly stored.
     is_finished: bool,
     faults: Faults,
     /// Values of each profile that may have been written, because the write had no answer.

@@ -21,7 +21,7 @@ pub(crate) struct Jitter {
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
     /// Whether more than [`WAITING_MAX`] flows would have had to wait.
-    /// After that, the source returns no further flow.
+    /// If so, the source returns no further flow.
     is_overfull: bool,
 }
 

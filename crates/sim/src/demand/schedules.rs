@@ -63,7 +63,7 @@ struct Running {
     left: usize,
     /// Busy processors by rank and lane, with the computations that wait.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
-    /// Times at which each rank's network inside its server can send, and receive, again.
+    /// For each rank, the times at which it can next send and next receive inside its server.
     cards: Vec<[Time; 2]>,
 }
 

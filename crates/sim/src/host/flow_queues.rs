@@ -2,7 +2,7 @@
 //! only that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
-//! and without its drops. A flow that has just begun to wait has one turn first.
+//! and without its drops. A flow that begins to wait gets its first turn before all other flows.
 //! After its first turn, a flow shares the turns with all other flows. A flow without packets at
 //! the time of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
 

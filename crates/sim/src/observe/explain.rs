@@ -167,7 +167,7 @@ impl Explainer {
     }
 
     /// Whether an event at `port` matches the request and is not to be skipped.
-    /// The call counts matching events.
+    /// Each call counts an event that matches.
     fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(context.event)

@@ -165,7 +165,7 @@ impl Exchange {
     }
 
     /// Earliest event of all parts, and whether a part stops.
-    /// The values are valid after the meeting.
+    /// The returned values are valid after the meeting of all threads.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();

@@ -116,7 +116,7 @@ fn run(params: &Params) -> Domain<Derivation> {
 
 choices! {
     /// The compared policies and the upper bound of all policies, in the order of the table.
-    /// The names are those of the policy registry.
+    /// Policies have the names of the policy registry.
     pub(super) enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",

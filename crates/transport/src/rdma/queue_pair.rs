@@ -109,7 +109,7 @@ impl QueuePair {
     }
 
     /// The next segment to send, if pace and window allow one.
-    /// Callers then read [`Self::wake_at`] and [`Self::deadline`].
+    /// After a call, callers read [`Self::wake_at`] and [`Self::deadline`].
     #[must_use]
     #[inline(never)]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {

@@ -34,7 +34,8 @@ pub(crate) enum Ties {
 }
 
 impl Ties {
-    /// Rule for ties from the parameter [`TIES`]. Random tickets use the stream `name` of `seed`.
+    /// Rule for queues of equal length, from the parameter [`TIES`].
+    /// A random choice uses the random stream `name` of `seed`.
     pub(crate) fn new(params: &Params, seed: u64, name: &str) -> Self {
         match params.choice(TIES.name) {
             TieBreak::Random => Self::Random(RandomStream::new(seed, name, 0)),
@@ -139,7 +140,7 @@ impl Longest {
     }
 
     /// Whether `queue` with `bytes` bytes would be the longest queue instead of `longest`.
-    /// The function draws a ticket in a tie.
+    /// The function draws a random ticket if the lengths are equal.
     pub(crate) fn would_lead(&mut self, queue: QueueId, bytes: u64, longest: QueueId) -> bool {
         let leader = self.key(longest.0);
         match bytes.cmp(&leader.bytes) {
