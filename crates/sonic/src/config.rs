@@ -216,7 +216,7 @@ pub struct WredProfile {
 /// Values of an entry of `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Place of the entry in the files.
+    /// Place of the entry in the configuration files.
     pub place: ConfigPlace,
     /// Kind of the scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
@@ -229,7 +229,7 @@ pub struct Scheduler {
 /// Values of an entry of `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
-    /// Place of the entry in the files.
+    /// Place of the entry in the configuration files.
     pub place: ConfigPlace,
     /// Action of the watchdog during a storm: `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
@@ -242,7 +242,7 @@ pub struct Watchdog {
 /// Values of a row of `pg_profile_lookup.ini`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookupRow {
-    /// Place of the row in the files.
+    /// Place of the row in the configuration files.
     pub place: ConfigPlace,
     /// Speed of the ports that the row is for (Mb/s).
     pub speed_mbps: u64,

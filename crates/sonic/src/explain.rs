@@ -30,7 +30,7 @@ pub struct Explanation {
     pub switch: Option<String>,
     /// Name of the chip, or a description if the chip is not known.
     pub chip: &'static str,
-    /// Memory for packets (bytes), if known.
+    /// Memory for packets (bytes), if this size is known.
     pub memory_bytes: Option<u64>,
     /// Description of how pools account packets.
     pub accounting: String,

@@ -119,7 +119,7 @@ pub struct Allowance {
     pub reason: String,
 }
 
-/// Options of a check beside the configuration.
+/// Options of a check that are not part of the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Chip of the switch, if known. Without a chip, rules that need a chip report nothing.

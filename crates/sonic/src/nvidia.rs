@@ -259,7 +259,7 @@ impl Inputs {
         if off.abs() <= KIBIBYTE {
             return "a KiB: where the sum is rounded".to_owned();
         }
-        // A copied row repeats a row that the calculation reproduces.
+        // A copied row repeats a published row that the calculation reproduces.
         let is_right = |other: &LookupRow| {
             let computed =
                 self.profile(other.speed_mbps, other.cable_metres).map(|profile| profile.xoff_bytes as i64);

@@ -67,7 +67,7 @@ pub struct Placed<T> {
 /// Whether a problem removes a value from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// The reader cannot use the value and omits it.
+    /// The reader cannot use the value and omits the value.
     Refused,
     /// The reader did not understand a part of the file, but no value depends on the part.
     Note,

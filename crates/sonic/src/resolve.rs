@@ -10,7 +10,7 @@ pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
 /// Pool of the lossless queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 
-/// Profile of a priority group or queue, or the reason for having none.
+/// Profile of a priority group or queue, or the reason why it has no profile.
 #[derive(Clone, Debug)]
 pub enum Resolved {
     /// No profile is assigned to the group or queue.

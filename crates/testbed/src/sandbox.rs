@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between requests to end, because the program may not listen yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Position of this process relative to the sandbox.
+/// Relation of this process to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSide {
     /// The process has not created the namespaces yet.
@@ -140,7 +140,7 @@ fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
         return child.kill();
     }
     match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
-        // The inner process ended before the signal reached it.
+        // The inner process ended before it received the signal.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -89,7 +89,7 @@ impl Bench {
         self.pace = pace;
     }
 
-    /// Keeps the queue `place` as long as its limit allows from now on.
+    /// From now on, keeps the queue `place` as long as its limit allows.
     pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }

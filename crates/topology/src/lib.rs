@@ -43,7 +43,7 @@ pub struct Topology {
 pub struct RouteSpec {
     /// The switches that have the route, by index.
     pub at: Vec<u32>,
-    /// The destination hosts, by index.
+    /// Indices of the destination hosts.
     pub to: Vec<u32>,
     /// The neighbouring switch that is the next hop, over any working cable to it.
     /// If all of these cables are down, packets take the shortest path.

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum GraphProblem {
     /// Two nodes of the graph have the given name.
     DuplicateName(String),
-    /// A cable joins a node to the node itself.
+    /// A cable joins a node to itself.
     SelfLoop {
         /// Index of the wrong cable.
         link: u32,

@@ -261,7 +261,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// Reason why a sender reduces its rate.
+/// Reason for which a sender reduces its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// SACKs detected a loss, so fast recovery begins.

@@ -36,7 +36,7 @@ impl PacedSender {
         assert!(total > 0, "a flow carries at least one segment");
         let mut this = Self { next: 0, total, next_at: start, gap, spacing, stream };
         if spacing == Spacing::Exponential {
-            // The first packet of a Poisson process follows a random gap.
+            // A random gap precedes the first packet of a Poisson process.
             this.next_at = start + this.draw();
         }
         this

@@ -60,7 +60,7 @@ pub(crate) fn explain(
 }
 
 impl View {
-    /// Explains the loss of the packet in this row of the packet table.
+    /// Explains the loss of the packet in row `row` of the packet table.
     pub(crate) fn explain_row(&self, row: u64) -> Result<ExplanationRecord, ViewError> {
         let losses = &self.index.losses;
         let at = losses.binary_search_by_key(&row, |loss| loss.row).map_err(|_| ViewError::NoSuchLoss)?;

@@ -27,7 +27,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// All kinds of events, in the order of [`PacketEvent::ALL`].
+    /// All kinds of events that pages draw, in the order of [`PacketEvent::ALL`].
     pub(crate) fn all() -> Vec<Self> {
         let kind = |&event: &PacketEvent| Self {
             name: event.name(),
@@ -268,7 +268,7 @@ pub(crate) struct Index {
     pub(crate) end: u64,
     /// Width of a bucket of the index (ps).
     pub(crate) width: u64,
-    /// Buckets with events, each with the bucket's number.
+    /// Buckets of the index that have events, each with the bucket's number.
     pub(crate) buckets: Vec<(u64, Bucket)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,

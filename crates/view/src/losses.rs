@@ -47,7 +47,7 @@ pub(crate) struct QueryLine {
     lost: u64,
 }
 
-/// The queries that lost packets.
+/// The queries of the run that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
     /// The queries with the longest durations, the longest query first.

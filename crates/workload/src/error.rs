@@ -12,7 +12,7 @@ pub struct CustomError {
     pub workload: String,
     /// Description of the failure in one sentence.
     pub what: String,
-    /// Underlying error, if there is one.
+    /// Underlying error, if the workload's failure has one.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -55,7 +55,7 @@ pub enum SourceError {
         /// Number of racks that have hosts.
         racks: usize,
     },
-    /// A host is in two racks, or twice in one rack.
+    /// A host is in two racks, or appears twice in one rack.
     #[error("host {host} is listed twice; every host belongs to exactly one rack")]
     HostTwice {
         /// Number of the host that is listed twice.

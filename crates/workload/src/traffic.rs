@@ -15,7 +15,7 @@ pub struct Traffic {
     pub source: MergeSource,
     /// Workloads whose flows start when other flows are complete.
     pub closed_loops: Vec<LoopTraffic>,
-    /// Schedules, whose transfers start when others are complete.
+    /// Schedules, whose transfers start when other transfers or computations are complete.
     pub schedules: Vec<ScheduleTraffic>,
     /// Classes of flows, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
@@ -63,7 +63,7 @@ pub struct LoopTraffic {
 /// A schedule that the hosts of a run execute.
 #[derive(Clone, Debug)]
 pub struct ScheduleTraffic {
-    /// Transfers and computations, and what each of them waits for.
+    /// Transfers and computations of the schedule, and the work that each of them waits for.
     pub schedule: Arc<Schedule>,
     /// Host of every rank. Ranks of one host have no network between them.
     pub hosts: Vec<u32>,

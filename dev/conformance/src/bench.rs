@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub enum Outcome {
     /// The device stored the packet.
     Stored,
-    /// The device dropped the packet, for this reason.
+    /// The device dropped the packet for the given reason.
     Dropped(DropReason),
     /// The device sent a packet.
     Sent(Transmission),

@@ -37,7 +37,7 @@ impl Source {
 pub enum First {
     /// Packets arrive before a transmission ends.
     Arrival,
-    /// A transmission ends, and the port starts the next one, before packets arrive.
+    /// A transmission ends, and the port starts its next transmission, before packets arrive.
     Departure,
 }
 

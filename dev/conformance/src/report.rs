@@ -145,7 +145,7 @@ pub struct Check {
 pub enum Finding {
     /// The check found no violation of the claim.
     Holds,
-    /// The policy does not make the claim, for this reason.
+    /// The policy does not make the claim, for the given reason.
     NotClaimed(&'static str),
     /// The claim fails, with the shortest script found.
     Fails(Box<Violation>),

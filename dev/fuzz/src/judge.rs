@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Whether this fault probably has the cause of `other`: kind and place are equal.
+    /// Whether the fault and `other` probably have one cause: their kind and place are equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

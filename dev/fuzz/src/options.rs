@@ -25,9 +25,9 @@ pub(crate) struct Choice {
 /// Kind of an option's value.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A random value of this key.
+    /// A random value of the given key.
     Key(&'static KeySpec),
-    /// A random value of this parameter.
+    /// A random value of the given parameter.
     Param(&'static ParamInfo),
     /// A constant value, as TOML.
     Fixed(String),

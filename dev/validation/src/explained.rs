@@ -104,7 +104,7 @@ pub struct RangeApart {
     pub run: &'static str,
     /// Metric of the run: [`crate::ranges::Spread::metric`].
     pub metric: &'static str,
-    /// Cause of the difference, as far as it is known.
+    /// Cause of the difference, if it is known.
     pub why: &'static str,
 }
 

@@ -8,7 +8,7 @@ use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A limit on the way of a packet that can bind.
+/// A limit that a packet may reach on its way through a port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     /// Name of the limit in tables.
@@ -44,9 +44,9 @@ pub struct Headroom {
     pub mtu: u64,
     /// Headroom that full-size packets need if the peer stops at once (bytes).
     pub least: u64,
-    /// Headroom that is needed with the response time of the standard (bytes).
+    /// Headroom that is needed if the peer takes the response time of the standard (bytes).
     pub standard: u64,
-    /// Usable headroom minus the need by the standard (bytes).
+    /// Usable headroom minus the headroom needed by the standard (bytes).
     pub margin_bytes: i64,
     /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
@@ -82,7 +82,7 @@ pub struct Way {
     pub limits: Vec<Limit>,
     /// Headroom of the priority group, if the group is lossless.
     pub headroom: Option<Headroom>,
-    /// Distance of the group's resume point below its pause point (bytes).
+    /// Distance of the priority group's resume point below its pause point (bytes).
     pub resume_below: Option<u64>,
     /// Marking in the queue.
     pub wred: Option<Wred>,

@@ -1,4 +1,4 @@
-//! Tests that each rule finds its mistake, and that the small switch has no such mistake.
+//! Tests that each rule finds its mistake, and that the small switch has none of the mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
 use bufferlab_sonic::diff::diff;

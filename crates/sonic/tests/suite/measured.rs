@@ -152,7 +152,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )
     },
     th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell"),
-    // The headroom is copied from the entry above in the table.
+    // The headroom of the entry is copied from the previous entry of the table.
     Entry {
         headroom: false,
         headroom_pool: false,

@@ -13,7 +13,7 @@ const LEAST_ALPHA: f64 = 1e-6;
 /// Number of packets that starts or ends a state of EDT and TDT almost at once.
 /// With fewer packets, the policies would react to the jitter of full queues.
 const FEW: u64 = 16;
-/// A number of packets that no run reaches.
+/// A number of packets that is larger than in any run.
 const MANY: u64 = 1 << 40;
 /// A time that is longer than any run.
 const EVER: Time = Time::from_ms(100_000_000);
@@ -73,7 +73,7 @@ pub(crate) struct Layout {
     pub(crate) tau: f64,
 }
 
-/// A switch with full queues, and the burst to be sent.
+/// A switch with full queues, and the burst that is sent to it.
 pub(crate) struct Stage {
     pub(crate) bench: Bench,
     pub(crate) burst: Burst,

@@ -75,7 +75,7 @@ struct Incast {
     switch: EvenSwitch,
 }
 
-/// The unknown of the question.
+/// The unknown quantity of the question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The size of the burst (bytes): the buffer is unknown.
@@ -192,7 +192,7 @@ fn one(incast: &Incast, policy: Policy, given: Given) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// All policies side by side; one without an answer is listed with the reason.
+/// All policies side by side; a policy without an answer is listed with the reason.
 fn all(incast: &Incast, given: Given) -> Domain<Derivation> {
     let mut derivation = Derivation::new(title(incast, given));
     let numbers = format!("{} * {}", incast.fan_in, rate(incast.sender_rate_bps));

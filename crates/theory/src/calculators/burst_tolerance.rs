@@ -140,7 +140,7 @@ pub(super) struct Tolerance {
     pub(super) stored_bytes: f64,
     /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
     held_before_bytes: f64,
-    /// Derivation of the times and bytes.
+    /// Derivation of the burst's times and bytes.
     pub(super) derivation: Derivation,
 }
 

@@ -138,7 +138,7 @@ pub enum CalculatorError {
     /// A value matches no parameter, or a required value is missing.
     #[error(transparent)]
     Parameter(#[from] ResolveError),
-    /// The values break a rule: some exclude each other, or one is missing.
+    /// The values break a rule: some values exclude each other, or a value is missing.
     #[error("the calculator takes {0}")]
     Rule(Rule),
     /// The theory does not cover an input.

@@ -49,7 +49,7 @@ pub struct Derivation {
     pub table: Option<Table>,
     /// Answers of the derivation.
     pub answers: Vec<Answer>,
-    /// Conditions of the answers, and warnings about them.
+    /// Conditions under which the answers hold, and warnings about the answers.
     pub notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use super::rates::Limit;
 /// Rule for a queue's drain rate γ, which is a fraction of the fastest port's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainRate {
-    /// The drain rate is always 1 (a single queue per port).
+    /// The drain rate γ is always 1 (a single queue per port).
     One,
     /// The drain rate is an equal share of the port for each of its congested queues,
     /// including the queue itself.

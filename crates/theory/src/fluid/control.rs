@@ -11,7 +11,7 @@ pub(super) struct View<'a> {
     pub(super) rates: &'a Rates,
     /// Limit of each group of queues.
     pub(super) limits: &'a [f64],
-    /// Tolerance below which two lengths, or two times, count as equal.
+    /// Tolerance within which two lengths, or two times, are equal.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
@@ -39,7 +39,7 @@ pub(super) trait Control {
     }
 }
 
-/// A law whose limits never change.
+/// A law with constant limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constant;
 

@@ -149,7 +149,7 @@ impl<'a> State<'a> {
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // All modes that are due change before any rate is computed.
+        // All modes that are due change before the rates are computed.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model

@@ -15,7 +15,7 @@ pub enum FluidError {
         /// Range of valid values of the number.
         expected: &'static str,
     },
-    /// The switch does not have a queue of this number.
+    /// The switch has no queue with this number.
     #[error("queue {queue} does not exist, expected 0 to {last}")]
     UnknownQueue {
         /// Number of the queue that does not exist.

@@ -202,7 +202,7 @@ impl Control for TrafficAware {
                     port.nec = (port.nec + time * net).max(0.0);
                     port.oc1 += time * flow.sent;
                     if net <= 0.0 && port.oc1 > self.law.oc1 {
-                        // The restart of a count that does not grow is no event.
+                        // The restart of a count that does not grow causes no event.
                         (port.nec, port.oc1) = (0.0, port.oc1 % self.law.oc1);
                     }
                 }

@@ -151,7 +151,7 @@ pub struct HeadroomNeeds {
     pub least: u64,
     /// Need with packets and frames of full size, and the reaction time of the peer (bytes).
     pub full_size: u64,
-    /// Need with the packet size that wastes most memory (bytes).
+    /// Headroom needed with the packet size that wastes most memory (bytes).
     pub worst: u64,
     /// Packet size that wastes most memory (bytes).
     pub worst_packet: u32,

@@ -173,7 +173,7 @@ pub fn threshold(
 /// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Net number of enqueues that indicates a burst: B/n.
+    /// Net number of arrivals that indicates a burst: B/n.
     pub net_enqueues: f64,
     /// Number of dequeues within which the net enqueues must occur:
     /// NEC/(k − 1), for bursts of at least k port rates.

@@ -274,7 +274,8 @@ pub struct Touch {
     pub rejoined: u32,
 }
 
-/// Relative difference below which two instants or two rates are equal, for rounding errors.
+/// Relative difference below which two instants or two rates are treated as equal, because of
+/// rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 /// The first loss for any mix of old queues, exact, in pieces of constant slope.

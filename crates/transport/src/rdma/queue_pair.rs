@@ -199,7 +199,7 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After the sender went back, an ACK for segments in flight may still arrive.
+        // After the sender went back, an ACK for segments sent before may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);

@@ -18,7 +18,7 @@
 use super::{Phase, Sender};
 use crate::TcpConfig;
 
-/// Divisor of the window whose result is the smallest burst worth sending.
+/// Divisor of the window: the quotient is the smallest burst worth sending.
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {

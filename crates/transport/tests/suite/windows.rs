@@ -105,7 +105,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
     }
     assert_eq!(sender.wake_at(&config, now), Time::MAX);
     assert_eq!(sender.wake_at(&config, now + gap), Time::MAX);
-    // An ACK opens the window again.
+    // The next ACK opens the window again.
     sender.handle_ack(&config, now + gap, &ack(1));
     assert!(sender.wants_to_send(&config, now + gap));
 }

@@ -23,7 +23,7 @@ pub struct VectorFile {
     pub cases: Vec<Case>,
 }
 
-/// A test case of a policy.
+/// A test case for a policy.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name of the vector file in messages.
