@@ -47,7 +47,7 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failur
     text.to_str().map_err(|_| Failure::invalid(format!("{what} is not UTF-8")))
 }
 
-/// Reads an array, which may be null if it is empty.
+/// Reads an array from a pointer, which may be null if the array is empty.
 ///
 /// # Safety
 /// A pointer that is not null points to `count` valid values that live for `'a`.
@@ -87,7 +87,7 @@ unsafe fn write<T>(pointer: *mut T, result: T) -> Result<(), Failure> {
 }
 
 /// The body of a call that may change a switch. `out` is checked first, so that no packet is lost.
-/// Delivers events at the end.
+/// Delivers the events of a call to the callback, at the end of the call.
 ///
 /// # Safety
 /// A pointer `handle` that is not null is from [`bufferlab_new`] or [`bufferlab_from_toml`], was

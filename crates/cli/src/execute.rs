@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // A single run claims its folder when it replaces it.
+    // A single run claims its folder when it replaces an earlier run in this folder.
     // For several runs, `run` claims the common folder of the runs.
     let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
@@ -151,7 +151,7 @@ pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Executes the planned runs, and reports them.
+/// Executes the planned runs, and reports their results.
 /// The report includes the `finished` runs and omits the `hidden` runs.
 fn execute(
     scenario: &Path,
@@ -187,7 +187,7 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
 }
 
 /// Executes the planned runs without a report, and returns the failed runs with their causes.
-/// If a run fails and there is no other result, the command fails.
+/// The command fails if a run fails and no other run has a result.
 pub(crate) fn execute_all(
     scenario: &Path,
     out: &Path,

@@ -44,7 +44,7 @@ struct CheckFile {
     /// Policies of the switches. Each policy is listed once.
     policies: Vec<String>,
     /// Reason why a run uses one thread for any value of `--threads`. Absent:
-    /// several threads are possible.
+    /// the run may use several threads.
     needs_one_thread: Option<String>,
     /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
@@ -292,7 +292,7 @@ pub(crate) struct SwitchRunFile {
     /// Number of frames that the system dropped before the switch read them.
     pub(crate) missed: u64,
     /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
-    /// the kernel does not know it.
+    /// the kernel does not know this time.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,

@@ -40,7 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks the policy for pauses when a switch asks for them: after an event for which the policy
+    /// Asks the policy for pauses when a switch asks for pauses: after an event for which the
+    /// policy
     /// has `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {

@@ -901,7 +901,7 @@ impl<P: Policy> Switch<P> {
 
     /// Time at which the driver must next call [`Self::handle_timeout`].
     /// The driver reads the time after it built the switch and after every `handle_timeout`.
-    /// While the answer is `None`, the driver also reads it after every arrival,
+    /// While the answer is `None`, the driver also reads the time after every arrival,
     /// because some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {

@@ -151,7 +151,7 @@ impl RecordWriter {
         self.progress.write_all(line.as_bytes())
     }
 
-    /// Ends the record.
+    /// Ends the record with its last lines.
     ///
     /// # Errors
     /// The first error of any row in the record.

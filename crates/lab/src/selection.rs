@@ -10,7 +10,7 @@ use bufferlab_scenario::{Scenario, Variant};
 pub enum PolicySelection {
     /// A registered policy, with the changes of a variant.
     One(Variant),
-    /// Every built-in policy.
+    /// The selection of every built-in policy.
     /// Custom policies must be named, so that `all` means equal policies in every process.
     All,
 }

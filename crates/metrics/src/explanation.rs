@@ -49,7 +49,7 @@ pub struct Explanation {
     pub holders: Vec<Holder>,
     /// Answers of all registered policies in this state of the buffer.
     /// The switch's own policy has its configuration, all others have default parameters.
-    /// Empty if the answers were not computed.
+    /// The list is empty if the answers were not computed.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,

@@ -119,7 +119,7 @@ impl Pending {
             .ok_or_else(|| self.fault(format!("expected the markers {begin:?} and {end:?}")))
     }
 
-    /// Writes the fresh text into its page.
+    /// Writes the fresh text into the page of the document.
     ///
     /// # Errors
     /// If the page cannot be read or written, or lacks a marker.
@@ -219,7 +219,7 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails once with all stale documents, so that one run of a test stores all fresh texts.
+/// Fails once with all stale documents, so that a single run of a test stores all fresh texts.
 ///
 /// # Panics
 /// If any of the checks failed.

@@ -195,7 +195,7 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Registers a custom entry. Its name then works like a built-in name.
+    /// Registers a custom entry. Afterwards the entry's name works like a built-in name.
     /// The built-in list, the schema and the documentation do not change.
     ///
     /// Register entries before loading scenarios, which are read with the entries known at
@@ -233,7 +233,7 @@ impl<E: Entry> Registry<E> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`].
-    /// Also fails if a different entry has one of the names.
+    /// The function also fails if a different entry has one of the names.
     pub fn replace(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, true)
     }

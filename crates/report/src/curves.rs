@@ -26,7 +26,7 @@ pub struct CurveAxis {
     /// Scale of the axis: linear or logarithmic.
     pub scale: CurveScale,
     /// Tick labels of a horizontal axis whose values are not numbers, such as congestion controls.
-    /// An axis of numbers has none.
+    /// An axis of numbers has no tick labels.
     pub names: Vec<(f64, String)>,
 }
 

@@ -162,7 +162,7 @@ pub enum ExpressionError {
     NoSeed,
 }
 
-/// Checks the syntax of an expression and compiles it.
+/// Checks the syntax of an expression and compiles the expression.
 ///
 /// # Errors
 /// The syntax error, with its position in the expression.

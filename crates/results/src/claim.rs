@@ -57,7 +57,7 @@ impl Claim {
     }
 
     /// Whether a file is a lock file of bufferlab.
-    /// An empty file counts: its process was killed before it wrote the content.
+    /// An empty lock file counts: its process was killed before it wrote the content.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }

@@ -77,7 +77,7 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker file only now.
+        // Remove the marker file only after the move.
         // Without the marker, no command could recognise that a run created the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
@@ -90,7 +90,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
-            // The folder is hidden and incomplete.
+            // The folder is hidden and incomplete, so it is removed.
             // If this folder cannot be removed now, the next run removes the folder.
             let _ = clear(&self.partial);
         }

@@ -92,7 +92,7 @@ impl RunResult {
     }
 
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
-    /// A changed report is included.
+    /// The function also reports a changed report.
     /// In a folder without checksums, only missing files are detected.
     ///
     /// # Errors

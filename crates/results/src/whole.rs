@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a file atomically: writes a copy beside its target and renames the copy.
-/// Two processes may write one file without conflict.
+/// Two processes may write one file at a time without conflict.
 ///
 /// # Errors
 /// If writing or renaming fails.

@@ -33,7 +33,7 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
 ///
-/// Dropping it without [`RunWriter::finish`] leaves no files.
+/// Dropping the writer without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHeader,
     /// Files of the run that are already complete.
@@ -117,7 +117,7 @@ impl RunWriter {
         staging.publish()
     }
 
-    /// Appends a row to its table.
+    /// Appends a row to the table of the row's type.
     ///
     /// # Errors
     /// If the row refers to a class, switch or host without a name, or if writing fails.

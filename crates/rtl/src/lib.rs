@@ -45,7 +45,7 @@ pub struct Circuit {
     /// `None` if the circuit is only a part, or is measured only for comparison.
     pub policy: Option<String>,
     /// The name that `bufferlab-circuits` uses for the policy.
-    /// `None` if the circuit is measured only for comparison.
+    /// `None` if the circuit is measured only for comparison with other circuits.
     pub scheme: Option<String>,
     /// Number of clocks from a packet's arrival to the circuit's answer.
     pub clocks: u32,

@@ -292,7 +292,7 @@ impl Pfc {
     }
 
     /// Records that a frame with the demand on `target` begins to leave.
-    /// The neighbour obeys at the time `obeyed`.
+    /// The neighbour obeys the pause at the time `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);

@@ -108,7 +108,7 @@ impl SwitchNode {
 
     /// Creates the shadow policies when the first packet arrives, because a switch
     /// without packets needs none. Then it runs the earlier timers of these policies.
-    /// All memories were empty until that time.
+    /// All memories of the switch were empty until that time.
     #[cold]
     fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {

@@ -421,7 +421,7 @@ impl Ports<'_> {
     }
 
     /// Scope of the telemetry that a packet requests, queue or port.
-    /// `None` if the packet requests no telemetry.
+    /// `None` if the packet does not request telemetry.
     pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
         let packet = &self.world.packets[id];
         match (packet.flags.has(Flags::WANTS_TELEMETRY), packet.flags.has(Flags::OF_ITS_QUEUE)) {

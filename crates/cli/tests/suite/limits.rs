@@ -11,7 +11,8 @@ use std::path::Path;
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// Another test, by file and name. It is used if the input is too large or the command line
+    /// Another test, by file and name. The other test is used if the input is too large or the
+    /// command line
     /// does not reach the limit.
     Test(&'static str, &'static str),
 }

@@ -1,5 +1,5 @@
 //! Section on the sampled queues over time, their limits and the policy's state of their ports.
-//! Every policy has a chart.
+//! Every policy has a separate chart.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;

@@ -6,7 +6,7 @@ use bufferlab_units::Time;
 use std::io::{self, Write};
 
 /// Writes `schedule` to `out` in the format of [`crate::parse_schedule`].
-/// Equal schedules give equal bytes.
+/// Equal schedules give equal files.
 ///
 /// # Errors
 /// Returns the errors of writing to `out`.

@@ -4,7 +4,7 @@
 //! expire in the order of the slots. So a slot must not depend on which of two flows,
 //! perhaps in different parts of the network, ended first within a short time.
 //! All slots freed in an interval of simulated time become available together at its end.
-//! The order in which flows take them depends only on the set of these slots.
+//! The order in which flows take free slots depends only on the set of these slots.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;

@@ -51,7 +51,7 @@ pub trait Policy: fmt::Debug + Send + Any {
 
     /// Time at which the switch must next call [`Self::handle_timeout`].
     /// The switch reads the time when it is built and after every `handle_timeout`.
-    /// While the answer is `None`, the switch also reads it after every arrival.
+    /// While the answer is `None`, the switch also reads the time after every arrival.
     /// So an arrival may start the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
         None

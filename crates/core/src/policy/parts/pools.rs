@@ -325,7 +325,7 @@ impl Pools {
 
     /// Pauses `ingress` if the packet just stored reached the threshold `limit`.
     /// Callers must check that the queue [may reach](Lossless::may_reach) the threshold.
-    /// Packets use the reserve first.
+    /// Packets use the reserve before the pool.
     #[inline]
     pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
         let held = lossless::outside_headroom(ingress, buffer);
