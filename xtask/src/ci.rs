@@ -1,7 +1,7 @@
 //! The checks that a change must pass.
 //!
 //! `.ci/run` and a developer call the same steps, so a failure in CI can be repeated locally.
-//! `tidy` and `generate --check` are not separate steps: they run as tests.
+//! `tidy` and `generate --check` are not separate steps of CI: they run as tests.
 
 use crate::instructions;
 use crate::program::{Build, dctcp_lacks, features, program};

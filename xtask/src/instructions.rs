@@ -67,7 +67,7 @@ impl Recorded {
     }
 }
 
-/// Counts instructions, and compares them with the recorded figures.
+/// Counts instructions, and compares the counts with the recorded figures.
 /// With `record`, writes the recorded figures instead, and adds a line per scenario to the history.
 ///
 /// # Errors

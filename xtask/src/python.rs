@@ -80,7 +80,7 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that it can be compiled.
+    /// Packs the source distribution, and checks that the distribution can be compiled.
     /// The distribution must contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");

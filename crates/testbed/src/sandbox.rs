@@ -1,6 +1,6 @@
 //! Creates new namespaces for a command of this program. The namespaces end with the command.
 //!
-//! The process becomes `unshare`, which becomes this program again, as the outer process.
+//! The process becomes `unshare`, which executes this program again, as the outer process.
 //! The outer process has new mount and network namespaces. The outer process starts the program
 //! a third time, as the inner process, which is the first process of a new process namespace.
 //! The outer process waits, and forwards requests to end. If either process is killed,
@@ -257,7 +257,7 @@ impl Standing {
             enter.args(["--user", "--preserve-credentials"]);
         }
         // The network's name is known only in the sandbox's mounts.
-        // Entering the mounts changes the folder.
+        // Entering the mounts changes the current folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

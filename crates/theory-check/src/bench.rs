@@ -110,7 +110,7 @@ impl Bench {
     }
 
     /// The limit of a queue as a multiple of the free buffer.
-    /// Infinite if there is no limit or no free buffer.
+    /// The result is infinite if there is no limit or no free buffer.
     pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {

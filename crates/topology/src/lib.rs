@@ -30,7 +30,7 @@ pub struct Topology {
     /// Reports and the routing of the generators use tiers.
     pub tiers: Vec<u8>,
     /// Cables of the network. A switch numbers its ports in this order.
-    /// A host has exactly one cable.
+    /// Every host has exactly one cable.
     pub links: Vec<LinkSpec>,
     /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,
@@ -123,7 +123,7 @@ impl LinkSpec {
 
 impl Topology {
     /// Builds a network of these nodes and cables, and derives the tiers.
-    /// Packets take the shortest paths.
+    /// Packets in the network take the shortest paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
         let mut topology = Self { hosts, switches, links, ..Self::default() };

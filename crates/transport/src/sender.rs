@@ -357,7 +357,7 @@ impl Sender {
         }
     }
 
-    /// Handles an ACK. Callers then call [`Self::poll_transmit`] and read
+    /// Handles an ACK. Afterwards, callers call [`Self::poll_transmit`] and read
     /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {

@@ -139,7 +139,7 @@ impl PausedCable {
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
         // Cumulative bytes on the wire at the end of each span.
-        // Their differences add up without further rounding.
+        // The differences between these numbers add up without further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);

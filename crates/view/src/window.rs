@@ -321,7 +321,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Greatest occupancy within a bucket. For one port, this is the sum of its queues'
+    /// Greatest occupancy within a bucket. For one port, the occupancy is the sum of its queues'
     /// greatest lengths, which is at least the queues' greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.request.port.is_none() {

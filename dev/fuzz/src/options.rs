@@ -103,7 +103,7 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table.
+        // A different entry starts a new table of parameters.
         // So keys of the table that are independent of the entry must be repeated.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {

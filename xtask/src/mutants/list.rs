@@ -104,7 +104,7 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` mutants, or all.
+/// Selects `count` mutants, or all mutants.
 /// The selection depends only on the seed and the keys, so changes of other lines do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));

@@ -20,7 +20,7 @@ pub struct Limit {
     /// Reserve of the profile (bytes).
     pub reserve: u64,
     /// Threshold of the limit with the reserve, for an empty, half full and full pool (bytes).
-    /// Absent if the pool has no size.
+    /// The value is absent if the pool has no size.
     pub thresholds: Option<[u64; 3]>,
     /// Occupancy that a lone queue reaches (bytes).
     pub alone: Option<u64>,

@@ -33,7 +33,7 @@ pub struct GroupHeadroom {
 
 impl GroupHeadroom {
     /// Computes the headroom of a profile on ports with this speed (Mb/s) and cable (metres).
-    /// `None` without a headroom or a speed.
+    /// The result is `None` without a headroom or a speed.
     #[must_use]
     pub fn new(
         config: &Config,

@@ -323,7 +323,7 @@ impl Memory {
     }
 
     /// Distance of the resume point below the pause point. It is `xon_offset` with any alpha.
-    /// Without `xon_offset`, the group resumes at `xon`.
+    /// If the profile has no `xon_offset`, the group resumes at `xon`.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),

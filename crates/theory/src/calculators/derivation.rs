@@ -32,7 +32,7 @@ pub struct Answer {
     /// Name of the answer.
     pub name: String,
     /// Value in the base unit (bytes, seconds, bits/s or a plain number).
-    /// An unbounded value is infinite.
+    /// An unbounded answer is infinite.
     pub value: f64,
     /// Value with its unit, as text for people.
     pub text: String,

@@ -19,7 +19,7 @@ pub enum DrainRate {
 
 /// Fraction of the mark below which a queue is no longer congested, for continuous refresh.
 ///
-/// Without the band, changes would alternate endlessly at one instant.
+/// Without the band, changes of congestion would alternate endlessly at one instant.
 /// A queue at its mark that becomes congested can lower the limits of other queues on its
 /// port. These queues stop growing, and the limit of the first queue rises faster than the queue.
 /// So the queue is no longer congested. With the band, each change takes time.
@@ -165,7 +165,7 @@ impl Counter {
     /// Updates the congestion flags to the present instant. Queues that become congested are
     /// handled first. They lower limits, which can only make other queues congested.
     /// Queues that cease to be congested raise limits, which can only make other queues cease.
-    /// So the number of changes at one instant is finite.
+    /// So the number of changes of congestion at one instant is finite.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;

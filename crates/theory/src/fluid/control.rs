@@ -22,7 +22,7 @@ pub(super) type Changes = Vec<(usize, Limit)>;
 /// A law that counts, measures or waits. Its counters change linearly between events.
 pub(super) trait Control {
     /// Applies changes that are due at this instant.
-    /// The integrator repeats the call with new rates until it returns `false`.
+    /// The integrator repeats the call with new rates until the method returns `false`.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
     /// Time from now until [`Self::settle`] may have a change to make.

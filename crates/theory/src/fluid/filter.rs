@@ -292,7 +292,7 @@ impl Gap {
     }
 
     /// The first instant in (0, `span`] at which the gap reaches 0 from below.
-    /// Infinite if the gap never reaches 0.
+    /// The result is infinite if the gap never reaches 0.
     fn first_rise(&self, span: f64) -> f64 {
         // The gap has at most one extremum, where slope = decaying / τ e^(-t/τ).
         let ratio = self.slope * self.time_constant / self.decaying;

@@ -123,7 +123,7 @@ impl Control for TrafficAware {
                         port.dc = 0.0;
                     }
                     // A rate of exactly k times the line reaches NEC and OC1 at one instant.
-                    // The stored packet counts first.
+                    // At this instant, the model counts the stored packet first.
                     if is_reached(port.nec, law.nec) {
                         Some(PortState::Absorption)
                     } else {

@@ -21,7 +21,7 @@ pub struct Breakpoint {
     /// Length of each queue at the event.
     pub lengths: Vec<f64>,
     /// Limit of each queue, or of its port if the law limits ports.
-    /// Infinite if only the buffer limits the queue.
+    /// The limit is infinite if only the buffer limits the queue.
     pub limits: Vec<f64>,
     /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
     pub refused: Vec<f64>,

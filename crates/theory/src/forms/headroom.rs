@@ -56,7 +56,7 @@ pub struct EndDelays {
 }
 
 /// Tabulated delays for the speeds 10, 25, 40 and 100 Gb/s.
-/// `None` for any other speed, whose delays the manufacturers must state.
+/// The result is `None` for any other speed, whose delays the manufacturers must state.
 #[must_use]
 pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     let table = [

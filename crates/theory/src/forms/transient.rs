@@ -258,7 +258,7 @@ pub enum Regime {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
     /// Time t1 from the start of the burst to its first loss.
-    /// [`f64::INFINITY`] if no packet is lost.
+    /// The time is [`f64::INFINITY`] if no packet is lost.
     pub time: f64,
     /// Length (r − γ)·t1 of each new queue at the first loss (size).
     pub stored: f64,

@@ -145,7 +145,7 @@ impl QueuePair {
         self.deadline = Time(now.0.saturating_add(timeout));
     }
 
-    /// Handles an acknowledgement. Callers then call [`Self::poll_transmit`] and read
+    /// Handles an acknowledgement. Afterwards, callers call [`Self::poll_transmit`] and read
     /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {

@@ -1,5 +1,5 @@
 //! Results of runs that the claims need: shipped scenarios with changes.
-//! Each run is done once, and all claims share its result.
+//! Each run is executed once, and all claims share its result.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow,
