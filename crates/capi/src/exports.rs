@@ -73,7 +73,7 @@ unsafe fn value<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> 
     value.ok_or_else(|| Failure::invalid(format!("{what} is null")))
 }
 
-/// Writes a result.
+/// Writes a result to the caller's memory.
 ///
 /// # Safety
 /// A pointer that is not null may be written to.

@@ -117,7 +117,7 @@ pub(crate) enum Command {
     /// Write a manual page for every command
     #[command(after_help = examples::MAN)]
     Man {
-        /// Folder of the pages
+        /// Folder for the manual pages
         folder: PathBuf,
     },
     /// Measure the engine's speed on a scenario in packet-hops per CPU second. Write nothing

@@ -93,7 +93,7 @@ pub struct RecordWriter {
     names: Vec<String>,
     /// Text of the current line; its memory is reused.
     line: Vec<u8>,
-    /// Number of lines, and number of lines at the last mark.
+    /// Number of lines, and number of lines at the last row of `progress.csv`.
     packets: u64,
     marked: u64,
     /// First error of the writer; later rows are not written.

@@ -101,7 +101,7 @@ pub struct Network {
 /// Content of imported files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Paths of the files, and their formats.
+    /// Paths and formats of the imported files.
     pub files: Vec<(PathBuf, Format)>,
     /// The network; `None` if no file describes one.
     pub network: Option<Network>,

@@ -49,7 +49,7 @@ impl<'a> Ranking<'a> {
         let mut columns = judged(comparison);
         // A column with equal values cannot rank schemes; the findings report losses.
         columns.retain(|row| varies(row));
-        // The ranking always has losses, however many classes the comparison has.
+        // The ranking always has a column of losses, independent of the number of classes.
         if let Some(losses) = columns.iter().position(|row| row.metric.id == LOST_PERCENT)
             && losses >= COLUMNS
         {

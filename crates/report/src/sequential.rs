@@ -54,7 +54,7 @@ impl Stopping {
     /// Checks whether the seeds of `comparison` are sufficient.
     ///
     /// # Errors
-    /// A sentence, if the metric is missing, or nothing can be compared.
+    /// If the metric is missing, or if no values can be compared. The error is a sentence.
     pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
         let row = self.row(comparison)?;
         let level = 1.0 - CHANCE / self.looks().len() as f64;

@@ -44,7 +44,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Identifies the switch behind a store.
+    /// Identifies the switch whose databases the store contains.
     ///
     /// # Errors
     /// If the server gives no answer.

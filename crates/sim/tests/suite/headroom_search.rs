@@ -39,8 +39,9 @@ struct Findings {
     pub(crate) attacks: u64,
     /// Number of attacks that lost a packet with one packet less of headroom.
     pub(crate) witnesses: u64,
-    /// Number of attacks that needed two packets less. A packet ends exactly when the sender obeys
-    /// the pause, and the model counts the next packet, too.
+    /// Number of attacks that lost a packet only with two packets less of headroom. In these
+    /// attacks, a packet ends exactly when the sender obeys the pause, and the model counts the
+    /// next packet, too.
     pub(crate) ties: u64,
     /// Descriptions of networks that lost a lossless packet with the model's headroom.
     pub(crate) lost: Vec<String>,
