@@ -326,7 +326,7 @@ pub static SCALE: TableSpec = TableSpec {
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
-          sets the rest. These settings are applied last, to all variants, so they cannot set a key that an axis varies.",
+          sets the rest. The artifact's settings are applied last, to all variants, so they cannot set a key that an axis varies.",
     keys: &[default("about", Kind::Text, "\"\"", "Description of the differences."), OWN_SET, SCENARIO],
     variants: &[],
 };
