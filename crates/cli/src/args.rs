@@ -670,8 +670,8 @@ struct PolicyList(Vec<PolicySelection>);
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
-/// Reads variants between commas outside brackets and quotes.
-/// A text that as a whole is one variant is read as one variant.
+/// Reads variants separated by commas. Commas in brackets or quotes are part of a variant.
+/// If the whole text is a valid variant, the text is read as one variant.
 fn variant_list(text: &str) -> Result<VariantList, Mistake> {
     let parts = between_commas(text).unwrap_or_default();
     if parts.len() > 1 {

@@ -52,7 +52,7 @@ pub(crate) struct Present {
     dir: PathBuf,
 }
 
-/// Result of comparing a finished run with the run that this command line would store at its path.
+/// Result of comparing a finished run with the planned run that has the same folder.
 enum Standing {
     /// The finished run has the content that this command would compute.
     Same,

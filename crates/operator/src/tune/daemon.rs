@@ -86,7 +86,7 @@ pub struct Daemon {
 impl Daemon {
     /// Creates a daemon, which writes to the switch if it has a keeper. Before the first change,
     /// the keeper stores the configured values, so that the values outlive the process. Run
-    /// [`recover`](super::recover) before, because the keeper may already have a journal.
+    /// [`recover`](super::recover) before, because a journal may already be stored.
     ///
     /// # Errors
     /// If no profile can be tuned.

@@ -116,7 +116,7 @@ impl Explainer {
     }
 
     /// Explains an event if it matches the request. The buffer must be in the state
-    /// of the decision. For an eviction it must be in the state after the eviction.
+    /// of the decision. For an eviction the buffer must be in the state after the eviction.
     /// `classes` has the names of the flow classes.
     #[cold]
     pub(crate) fn record_event(&mut self, view: View<'_>, classes: &[String], context: &EventContext) {
