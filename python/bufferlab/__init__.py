@@ -63,6 +63,7 @@ from .reproduction import Experiment, JudgedClaim, Reproduction, experiments, re
 from .runs import Metric, Run, Summary, run
 from .scenario import Scenario, schema
 from .shipped import scenarios
+from .simulation import Flows, Queues, Simulation, SwitchState
 from .sweeps import Sweep, sweep
 from .table import Table
 from .workload import Flow, Network, Workload, custom_workloads
@@ -91,6 +92,7 @@ __all__ = [
     "Estimate",
     "Experiment",
     "Flow",
+    "Flows",
     "Hop",
     "JudgedClaim",
     "Markable",
@@ -108,6 +110,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Proposal",
+    "Queues",
     "Real",
     "Reproduction",
     "ResultsError",
@@ -115,10 +118,12 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "Summary",
     "Sweep",
     "SweepError",
     "Switch",
+    "SwitchState",
     "Table",
     "Trial",
     "Tuning",

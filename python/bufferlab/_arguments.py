@@ -22,6 +22,7 @@ __all__ = [
     "instance",
     "items",
     "mapping",
+    "not_copied",
     "number",
     "optional_path",
     "optional_text",
@@ -51,6 +52,11 @@ def refuse(argument: str, value: object, expected: str, help: str = "") -> Argum
     """Returns the error for an argument with an unexpected value."""
     kind = "" if value is None else f" ({type(value).__name__})"
     return ArgumentError(f"{argument} is {shown(value)}{kind}, expected {expected}", help, argument)
+
+
+def not_copied(kind: str, help: str) -> ArgumentError:
+    """Returns the error of ``pickle`` and ``copy`` for an object that runs in this process."""
+    return ArgumentError(f"{kind} cannot be pickled or copied: it runs in this process", help, "")
 
 
 def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: str = "") -> UnknownNameError:

@@ -124,8 +124,8 @@ def burst(
     absorbs, without loss.
 
     Source: The burst tolerance of each policy (ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10,
-    TDT section VI-A and Eq. 5, LossPass Eq. 6), solved for the buffer: in the fluid model it grows
-    in proportion to the buffer.
+    TDT section VI-A and Eq. 5, LossPass Eq. 6), solved for the buffer: in the fluid model the
+    tolerance grows in proportion to the buffer.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def shares(
         Convert this share of the buffer (0 to 1) into an alpha.
 
     >>> from bufferlab import theory
-    >>> answer = theory.shares(buffer="16 MB", alpha=0.125, share=0.25)
+    >>> answer = theory.shares(buffer="16 MB", queues=(1, 8), alpha=0.125, share=0.25)
     >>> print(answer.answers[0].name, "=", answer.answers[0].text)
     share = 1.778 MB
     """

@@ -66,5 +66,8 @@ TableName = Literal[
     "watchdog",
     "packets",
     "schedule",
+    "collectives",
+    "ranks",
+    "critical_path",
 ]
 """The names of a run's tables; `docs/reference/tables.md` has their columns."""

@@ -353,7 +353,7 @@ def repeat(
 ) -> Comparison:
     """Runs a scenario with its policy and several seeds, for means with intervals.
 
-    The arguments are those of :func:`compare`.
+    The function has the arguments of :func:`compare`.
 
     >>> from bufferlab import repeat
     >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds

@@ -140,7 +140,7 @@ class _Processes:
     """A pool of processes on this machine.
 
     When one process dies, the whole pool of the standard library is unusable.
-    The next submission then makes a new pool.
+    The next submission after a process has died makes a new pool.
     """
 
     #: Time in which an interrupted worker must end its run and remove its files (s).

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import bufferlab
-from bufferlab import ArgumentError, BufferlabError, Run, Scenario, UnknownNameError, _calculators, plot, sonic, theory
+from bufferlab import ArgumentError, BufferlabError, Run, Scenario, UnknownNameError, _calculators, gym, plot, sonic, theory
 from bufferlab._custom import Custom
 from bufferlab.scenario import as_scenario
 
@@ -66,7 +66,17 @@ SPACE: list[Any] = [
     {"alfa": bufferlab.Real(0.1, 1.0)},
 ]
 
+SWITCH: list[Any] = [-1, 99, NAN, 1.5, "nobody", [1, 2], ARRAY, True, object()]
+
 KINDS: dict[str, list[Any]] = {
+    "action": [None, NAN, "x", [1], [[1.0] * 8], object()],
+    "alphas": [None, NAN, -1, "x", [1, 2, 3], ARRAY, {}, object()],
+    "cable": [None, *WHOLE],
+    "class_index": [None, *WHOLE],
+    "interval": [None, 0, *QUANTITY],
+    "options": [],
+    "per": [None, *WORD],
+    "reward": [None, 3, "text"],
     "after": QUANTITY,
     "allow": [3, "SB008", {"SB008": None}, {3: "why"}],
     "apply": FLAG,
@@ -183,6 +193,12 @@ KINDS: dict[str, list[Any]] = {
 """Wrong values by name of the argument, for all calls except the calls in `OF_ONE`."""
 
 OF_ONE: dict[str, list[Any]] = {
+    "BufferEnv.switch": [None, *SWITCH],
+    "Simulation.queues.switch": [None, *SWITCH],
+    "Simulation.run_until.time": [None, *QUANTITY],
+    "Simulation.set_alphas.switch": [None, *SWITCH],
+    "Simulation.set_cable.up": [None, 1, "yes", []],
+    "Simulation.set_policy.switch": SWITCH,
     "Scenario.name": [None, "", "a/b", *TEXT],
     "Scenario.from_toml.name": [None, "", "a/b", *TEXT],
     "Table.name": [None, *TEXT],
@@ -200,6 +216,10 @@ OF_ONE: dict[str, list[Any]] = {
 }
 
 NOT_CHECKED: dict[str, str] = {
+    "Box": "made by BufferEnv, as are its methods, which Gymnasium defines",
+    "Box.contains": "answers False",
+    "Box.seed": "NumPy checks the seed",
+    "Interval": "made by BufferEnv",
     "run_unit": "the unit is made by the package, on another machine",
     "OneOf.written": "Optuna says which value it is",
     "Real.written": "Optuna says which value it is",
@@ -269,6 +289,9 @@ class Subjects:
         self.switch = sonic.read("testdata/sonic/switch", chip="trident3")
         self.what_if = self.switch.what_if(traffic="incast", fan_in=2, duration="100 us")
         self.probe = self.switch.probe("pfc_xoff")
+        self.simulation = bufferlab.Simulation(star)
+        self.env = gym.BufferEnv(star)
+        self.env.reset(seed=1)
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         """Callables with valid arguments, by name; a star marks positional arguments."""
@@ -312,6 +335,18 @@ class Subjects:
             "Comparison.__getitem__": (self.comparison.__getitem__, {"metric": metric}),
             "Comparison.run": (self.comparison.run, {"policy": "dt", "seed": 1}),
             "Comparison.report": (self.comparison.report, {}),
+            "Simulation": (bufferlab.Simulation, {"scenario": star}),
+            "Simulation.run_until": (self.simulation.run_until, {"time": 0.0}),
+            "Simulation.step": (self.simulation.step, {}),
+            "Simulation.queues": (self.simulation.queues, {}),
+            "Simulation.set_policy": (self.simulation.set_policy, {"policy": "dt"}),
+            "Simulation.set_alphas": (self.simulation.set_alphas, {"alphas": 1.0}),
+            "Simulation.start_flow": (self.simulation.start_flow, {"src": 0, "dst": 1, "size": 1}),
+            "Simulation.set_cable": (self.simulation.set_cable, {"cable": 0, "up": True}),
+            "Simulation.finish": (self.simulation.finish, {}),
+            "BufferEnv": (gym.BufferEnv, {"scenario": star}),
+            "BufferEnv.reset": (self.env.reset, {}),
+            "BufferEnv.step": (self.env.step, {"action": [0.0] * 8}),
             "Sweep": (bufferlab.Sweep, {"folder": self.sweep.folder}),
             "Scenario": (Scenario, {"tables": {"extends": "scenarios/star-incast.toml"}}),
             "Scenario.from_file": (Scenario.from_file, {"path": "scenarios/star-incast.toml"}),

@@ -24,7 +24,7 @@ import pytest
 
 import bufferlab
 from bufferlab import BufferlabError, Comparison, ResultsError, Run, Scenario, _folders, sonic, theory
-from bufferlab import executors
+from bufferlab import executors, gym
 
 from .facts import facts, plain
 
@@ -62,8 +62,8 @@ class Pulse(Workload):
         yield Flow(0, 0, 1, 1000)
 '''
 
-REFUSED = {"Ack", "Arrival", "Buffer", "Departure", "Hop", "Markable", "Probe", "Tuner"}
-"""Classes that cannot be pickled: they show a moment of a run, or have a chip or a connection."""
+REFUSED = {"Ack", "Arrival", "Buffer", "BufferEnv", "Departure", "Hop", "Markable", "Probe", "Simulation", "Tuner"}
+"""Classes that cannot be pickled: they run, show a moment of a run, or have a connection."""
 
 ABSTRACT = {"Executor", "Future"}
 """Protocols, which users implement."""
@@ -118,6 +118,8 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
     panel = theory.figure("abm-5")[0]
     reproduced = bufferlab.JudgedClaim("ABM-1", "PASS", "1 x", None)
     metric = comparison.metrics[0]
+    simulation = bufferlab.Simulation(star)
+    simulation.run_until("1 ms")
     parameter = bufferlab.policy_info("dt").parameters[0]
     conformance = bufferlab.conformance("dt", effort="quick")
     errors = {
@@ -141,6 +143,8 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         **own.seen,
         "Answer": derivation.answers[0],
         "Axis": panel.x,
+        "Box": gym.Box(0.0, 1.0, (3,), seed=1),
+        "BufferEnv": gym.BufferEnv(star),
         "Caveat": bufferlab.Caveat("a", "b", "c"),
         "Cell": comparison[metric.id]["cs"],
         "checks.Check": conformance.checks[0],
@@ -160,6 +164,8 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Figure": panel,
         "Finding": switch.lint()[0],
         "Flow": bufferlab.Flow(1, 2, 3, 4, tag="a", query=5),
+        "Flows": simulation.flows(),
+        "Interval": gym.Interval(1, 2.0, 3, 4, 5, 6),
         "JudgedClaim": reproduced,
         "Line": derivation.lines[0],
         "MarkingRule": own.Marks(shape),
@@ -174,15 +180,18 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Probe": switch.probe("pfc_xoff"),
         "Progress": bufferlab.Progress(0.5, 1, 2, 3, 4.0),
         "Proposal": tuning.best,
+        "Queues": simulation.queues(),
         "Real": bufferlab.Real(0.1, 2.0),
         "Recommendation": what_if.run(seeds=1),
         "Reproduction": bufferlab.Reproduction("a", "b", "c", tmp_path, (reproduced,), ()),
         "Run": run,
         "Scenario": star,
         "Series": panel.series[0],
+        "Simulation": simulation,
         "Summary": run.summary,
         "Sweep": grid,
         "Switch": shape,
+        "SwitchState": simulation.switches[0],
         "Table": run.flows,
         "Trial": bufferlab.trial("dt", arrivals=100),
         "TunedProfile": sonic.TunedProfile("a", 1, 1, (0, 2), 3),

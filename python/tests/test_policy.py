@@ -468,7 +468,7 @@ def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> 
     pytest.importorskip("cloudpickle")
 
     # Another process cannot import the class.
-    # So it is pickled by value, like classes of a notebook.
+    # Such a class is pickled by value, like classes of a notebook.
     @register
     class Local(Policy):
         name = "local"

@@ -1,7 +1,7 @@
 //! The checks that a change must pass.
 //!
 //! `.ci/run` and a developer call the same steps, so a failure in CI can be repeated locally.
-//! `tidy` and `generate --check` are not separate steps: they run as tests.
+//! `tidy` and `generate --check` are not separate steps of CI: they run as tests.
 
 use crate::instructions;
 use crate::program::{Build, dctcp_lacks, features, program};
@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// A step of CI.
+/// A step of continuous integration (CI).
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// Name of the step on the command line.
@@ -34,7 +34,7 @@ const fn beside(name: &'static str, run: fn() -> Result<Outcome, String>) -> Ste
     Step { name, run, beside: true }
 }
 
-/// All steps: quick ones first, and last the ones that run two at a time.
+/// All steps: quick steps first, and last the steps that run two at a time.
 pub const STEPS: &[Step] = &[
     alone("fmt", || passed(spawn(&mut cargo(&["fmt", "--all", "--check"])))),
     alone("deny", deny),
@@ -43,7 +43,7 @@ pub const STEPS: &[Step] = &[
     alone("dctcp", dctcp),
     alone("fuzz", || passed(fuzz_step())),
     alone("doc", || passed(doc())),
-    // The longest first.
+    // Start the longest step first.
     beside("walks", || passed(walks())),
     beside("python", || passed(python::check(Build::Dev))),
     beside("site", || passed(site::build())),
@@ -60,7 +60,7 @@ fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }
 
-/// Scenario of the smoke run: the first one in the documentation.
+/// Scenario of the smoke run: the first scenario in the documentation.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
 /// Searches of the step `fuzz` with fixed cases, so that every machine repeats them.

@@ -34,7 +34,7 @@ struct Recorded {
 struct Measured {
     /// Name of the scenario's file in `scenarios/`.
     name: String,
-    /// The two simulated durations, the shorter one first.
+    /// The two simulated durations, in ascending order.
     durations: [String; 2],
     /// Further settings of the run, in the syntax of `--set`.
     settings: Vec<String>,
@@ -67,7 +67,7 @@ impl Recorded {
     }
 }
 
-/// Counts instructions, and compares them with the recorded figures.
+/// Counts instructions, and compares the counts with the recorded figures.
 /// With `record`, writes the recorded figures instead, and adds a line per scenario to the history.
 ///
 /// # Errors

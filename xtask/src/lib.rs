@@ -8,7 +8,7 @@
 //! * [`instructions`]: instructions per packet-hop, compared with the recorded figures;
 //! * [`mutants`]: whether the tests detect wrong code;
 //! * [`python`]: whether the Python package builds, installs and passes its tests;
-//! * [`same_tables`]: whether results equal those of an older checkout, byte for byte;
+//! * [`same_tables`]: whether results equal the results of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
 //! * [`skips`]: the skipped parts of a step;
 //! * [`tidy`]: properties that no compiler checks: links, references, sizes,

@@ -80,7 +80,7 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that it can be compiled.
+    /// Packs the source distribution, and checks that the distribution can be compiled.
     /// The distribution must contain all included files and a usable lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
@@ -128,8 +128,8 @@ impl Environment {
     }
 }
 
-/// Removes cargo's records of the builds from sources in `folder`. Cargo gives these builds the names
-/// of the repository's own ones, and would not notice later changes of the repository.
+/// Removes cargo's records of the builds from sources in `folder`. Cargo gives these builds the
+/// names of the repository's own ones, and would not notice later changes of the repository.
 fn forget_builds_of(folder: &Path, target: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let inside = folder.strip_prefix(target).unwrap_or(folder).to_string_lossy().into_owned();

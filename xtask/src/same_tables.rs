@@ -2,7 +2,8 @@
 //!
 //! Each checkout runs its scenario files with its release binary,
 //! so the scenario format may differ between the checkouts.
-//! Only tables are compared, because manifests, times and reports contain versions and dates.
+//! The comparison covers only tables, because manifests, times and reports contain versions and
+//! dates.
 
 use crate::program::{self, Build};
 use crate::root;

@@ -1,20 +1,20 @@
-//! Types and codes of the header. `tests/suite/header.rs` compares them with `bufferlab.h`.
+//! Types and codes of the C header. `tests/suite/header.rs` compares them with `bufferlab.h`.
 
 use bufferlab_core::{DropReason, PacketEvent};
 use std::ffi::{c_char, c_void};
 
-/// Version of the interface.
+/// Version of the C interface.
 pub const ABI: u32 = 1;
 
-/// Result of a function.
+/// Result code of a C function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
     /// The call succeeded.
     Ok = 0,
-    /// No packet, timer or threshold exists.
+    /// The requested packet, timer or threshold does not exist.
     None = 1,
-    /// An argument is null or out of range.
+    /// An argument of a function is null or out of range.
     Invalid = -1,
     /// The configuration is wrong.
     Refused = -2,
@@ -46,7 +46,7 @@ pub const REASONS: &[&std::ffi::CStr] = &[
 
 /// Code of a packet that was not refused.
 pub const NO_REASON: u8 = 255;
-/// Codes of events and reasons that this interface does not name.
+/// Code of an event or a reason to which this version of the C interface gives no name.
 pub const OTHER: (u8, u8) = (255, 254);
 
 /// Code of an event.
@@ -110,7 +110,7 @@ pub struct Packet {
     pub tags: u16,
     /// Priority.
     pub priority: u8,
-    /// ECN state: 0, 1 or 2.
+    /// ECN state of the packet: 0, 1 or 2.
     pub ecn: u8,
 }
 
@@ -122,7 +122,7 @@ pub struct Verdict {
     pub event: u8,
     /// Reason of a refusal: [`reason_code`].
     pub reason: u8,
-    /// 1 if the packet is marked.
+    /// 1 if the switch marked the packet.
     pub marked: u8,
     /// Queue of the egress port.
     pub queue: u8,
@@ -156,9 +156,9 @@ pub struct Event {
     pub packet: u32,
     /// Bytes released.
     pub size: u32,
-    /// Egress port of a packet, or ingress port of a pause.
+    /// Egress port of the event's packet, or ingress port of a pause.
     pub port: u16,
-    /// Queue or priority.
+    /// Number of the queue or priority.
     pub queue: u8,
     /// Kind of the event: [`event_code`].
     pub event: u8,

@@ -1,4 +1,4 @@
-//! Switches from a policy's name with parameters, or from the text of a scenario.
+//! Creates switches from a policy's name with parameters, or from the text of a scenario.
 
 use crate::error::Failure;
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
@@ -79,7 +79,7 @@ fn check_ports(rates: &[u64], queues_per_port: usize) -> Result<(), Failure> {
 }
 
 fn parameters(policy: &str, texts: &[(&str, &str)]) -> Result<Vec<(String, ParamValue)>, Failure> {
-    // The build below reports an unknown policy, with the names of all.
+    // The build below reports an unknown policy, and lists the names of all policies.
     let Some(info) = find_policy(policy) else { return Ok(Vec::new()) };
     let read = |&(name, text): &(&str, &str)| {
         let param = info.params.iter().find(|param| param.name == name).ok_or_else(|| {
@@ -93,10 +93,11 @@ fn parameters(policy: &str, texts: &[(&str, &str)]) -> Result<Vec<(String, Param
     texts.iter().map(read).collect()
 }
 
-/// Builds the first switch of a scenario. A text without a topology gets one with these ports.
+/// Builds the first switch of a scenario. A text without a topology gets a switch with ports of
+/// `rates`.
 pub(crate) fn from_toml(text: &str, rates: &[u64]) -> Result<Core, Failure> {
     let mut overrides = Vec::new();
-    // The loader reports a text that is no TOML, with the place.
+    // The loader reports the place in a text that is not valid TOML.
     if let Ok(table) = toml::de::DeTable::parse(text) {
         let has_network = table.get_ref().contains_key("topology") || table.get_ref().contains_key("extends");
         match (has_network, rates) {
@@ -148,7 +149,7 @@ fn first_switch(scenario: &Scenario) -> Result<Core, Failure> {
         scheduler: Scheduler::new(&spec.scheduler, queues_per_port)
             .map_err(|error| Failure::refused(format!("scheduler: {error}")))?,
         profile: scenario.profile,
-        // The simulator seeds its first switch like this.
+        // The simulator seeds its first switch in this way.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         lossless: spec.lossless(),

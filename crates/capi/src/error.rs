@@ -18,12 +18,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Failure: an argument is null or out of range.
+    /// Failure: an argument of a C function is null or out of range.
     pub(crate) fn invalid(text: impl Into<String>) -> Self {
         Self { code: Code::Invalid, text: text.into() }
     }
 
-    /// Failure: the configuration is wrong.
+    /// Failure: the switch's configuration is wrong.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self { code: Code::Refused, text: text.into() }
     }
@@ -47,7 +47,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<Code, Failure>) -> i32 {
         Ok(Err(failure)) => failure,
         Err(payload) => Failure::panicked(panic_text(&*payload)),
     };
-    // A text with a null byte ends there, as C would read it.
+    // A text ends at its first null byte, as in C.
     let text = failure.text.split('\0').next().unwrap_or_default();
     let text = CString::new(text).unwrap_or_default();
     LAST.with(|last| last.replace(text));

@@ -42,12 +42,12 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failur
     if pointer.is_null() {
         return Err(Failure::invalid(format!("{what} is null")));
     }
-    // SAFETY: not null, and the caller promises the rest.
+    // SAFETY: the pointer is not null, and the caller promises that it is valid.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|_| Failure::invalid(format!("{what} is not UTF-8")))
 }
 
-/// Reads an array, which may be null if it is empty.
+/// Reads an array from a pointer, which may be null if the array is empty.
 ///
 /// # Safety
 /// A pointer that is not null points to `count` valid values that live for `'a`.
@@ -58,7 +58,8 @@ unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'
     if pointer.is_null() || !pointer.is_aligned() || count > isize::MAX as usize / size_of::<T>() {
         return Err(Failure::invalid(format!("{what} is no array of {count} values")));
     }
-    // SAFETY: not null, aligned, of a possible size, and the caller promises the rest.
+    // SAFETY: the array is not null, aligned and of a possible size. The caller promises that the
+    // array is valid.
     Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }
 
@@ -67,12 +68,12 @@ unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'
 /// # Safety
 /// A pointer that is not null points to a valid value that lives for `'a`.
 unsafe fn value<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
-    // SAFETY: the caller promises it, for all pointers that are not null.
+    // SAFETY: the caller promises that all pointers that are not null are valid.
     let value = unsafe { pointer.as_ref() };
     value.ok_or_else(|| Failure::invalid(format!("{what} is null")))
 }
 
-/// Writes a result.
+/// Writes a result to the caller's memory.
 ///
 /// # Safety
 /// A pointer that is not null may be written to.
@@ -80,13 +81,13 @@ unsafe fn write<T>(pointer: *mut T, result: T) -> Result<(), Failure> {
     if pointer.is_null() {
         return Err(Failure::invalid("the place of the result is null"));
     }
-    // SAFETY: not null, and the caller promises the rest.
+    // SAFETY: the pointer is not null, and the caller promises that it is valid.
     unsafe { pointer.write(result) };
     Ok(())
 }
 
 /// The body of a call that may change a switch. `out` is checked first, so that no packet is lost.
-/// Delivers events at the end.
+/// Delivers the events of a call to the callback, at the end of the call.
 ///
 /// # Safety
 /// A pointer `handle` that is not null is from [`bufferlab_new`] or [`bufferlab_from_toml`], was
@@ -98,7 +99,7 @@ unsafe fn change<T>(
 ) -> i32 {
     let mut events = (Vec::new(), None);
     let code = guard(|| {
-        // SAFETY: the caller promises it, for all pointers that are not null.
+        // SAFETY: the caller promises that all pointers that are not null are valid.
         let handle = unsafe { handle.as_mut() }.ok_or_else(|| Failure::invalid("the switch is null"))?;
         if out.is_null() {
             return Err(Failure::invalid("the place of the result is null"));
@@ -107,7 +108,7 @@ unsafe fn change<T>(
         events = (handle.take_events(), handle.callback);
         let code = code_of(&answer);
         if let Some(answer) = answer {
-            // SAFETY: not null, and the caller promises the rest.
+            // SAFETY: the pointer is not null, and the caller promises that it is valid.
             unsafe { write(out, answer) }?;
         }
         Ok(code)
@@ -131,13 +132,13 @@ unsafe fn read<T>(
     body: impl FnOnce(&Handle) -> Result<Option<T>, Failure>,
 ) -> i32 {
     guard(|| {
-        // SAFETY: the caller promises it, for all pointers that are not null.
+        // SAFETY: the caller promises that all pointers that are not null are valid.
         let handle = unsafe { value(handle, "the switch") }?;
         handle.check_sound()?;
         let answer = body(handle)?;
         let code = code_of(&answer);
         match answer {
-            // SAFETY: the caller promises it, for all pointers that are not null.
+            // SAFETY: the caller promises that all pointers that are not null are valid.
             Some(answer) => unsafe { write(out, answer) }?,
             None if out.is_null() => return Err(Failure::invalid("the place of the result is null")),
             None => {}
@@ -154,10 +155,10 @@ unsafe fn give(
     out: *mut *mut Handle,
     build: impl FnOnce() -> Result<Handle, Failure>,
 ) -> Result<Code, Failure> {
-    // SAFETY: the caller promises it, for all pointers that are not null.
+    // SAFETY: the caller promises that all pointers that are not null are valid.
     unsafe { write(out, std::ptr::null_mut()) }?;
     let handle = Box::into_raw(Box::new(build()?));
-    // SAFETY: the same pointer was written to.
+    // SAFETY: `write` has already written to `out`.
     unsafe { write(out, handle) }?;
     Ok(Code::Ok)
 }
@@ -174,7 +175,7 @@ pub extern "C" fn bufferlab_last_error() -> *const c_char {
     error::last()
 }
 
-/// Name of a reason; null if there is none with this code.
+/// Name of a reason; null if no reason has this code.
 #[unsafe(export_name = "bufferlab_v1_name")]
 pub extern "C" fn bufferlab_name(reason: u8) -> *const c_char {
     REASONS.get(usize::from(reason)).map_or(std::ptr::null(), |name| name.as_ptr())
@@ -193,19 +194,19 @@ pub unsafe extern "C" fn bufferlab_new(
     out: *mut *mut Handle,
 ) -> i32 {
     let build = || {
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let config = unsafe { value(config, "the configuration") }?;
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let rates = unsafe { array(config.port_rates, config.ports as usize, "port_rates") }?;
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let policy = unsafe { text(policy, "the policy's name") }?;
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let given = unsafe { array(params, count, "params") }?;
         let mut params = Vec::with_capacity(given.len());
         for param in given {
-            // SAFETY: the caller promises it.
+            // SAFETY: the caller promises that all pointers are valid.
             let name = unsafe { text(param.name, "a parameter's name") }?;
-            // SAFETY: the caller promises it.
+            // SAFETY: the caller promises that all pointers are valid.
             let value = unsafe { text(param.value, "a parameter's value") }?;
             params.push((name, value));
         }
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn bufferlab_new(
         };
         config::from_policy(&plain, policy, &params).map(Handle::new)
     };
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     guard(|| unsafe { give(out, build) })
 }
 
@@ -235,13 +236,13 @@ pub unsafe extern "C" fn bufferlab_from_toml(
     out: *mut *mut Handle,
 ) -> i32 {
     let build = || {
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let toml = unsafe { text(toml, "the text") }?;
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let rates = unsafe { array(rates, ports, "rates") }?;
         config::from_toml(toml, rates).map(Handle::new)
     };
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     guard(|| unsafe { give(out, build) })
 }
 
@@ -253,7 +254,7 @@ pub unsafe extern "C" fn bufferlab_from_toml(
 pub unsafe extern "C" fn bufferlab_free(handle: *mut Handle) {
     if !handle.is_null() {
         guard(|| {
-            // SAFETY: not null, from `Box::into_raw`, and the caller gives up the switch.
+            // SAFETY: the pointer is from `Box::into_raw`, and the caller gives up the switch.
             drop(unsafe { Box::from_raw(handle) });
             Ok(Code::Ok)
         });
@@ -275,7 +276,7 @@ pub unsafe extern "C" fn bufferlab_observe(
         handle.set_callback(callback.map(|callback| (callback, user)));
         Ok(Some(()))
     };
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, &raw mut done, set) }
 }
 
@@ -292,11 +293,11 @@ pub unsafe extern "C" fn bufferlab_arrive(
     verdict: *mut Verdict,
 ) -> i32 {
     let arrive = |handle: &mut Handle| {
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller promises that all pointers are valid.
         let packet = unsafe { value(packet, "the packet") }?;
         handle.arrive(now, packet).map(Some)
     };
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, verdict, arrive) }
 }
 
@@ -311,7 +312,7 @@ pub unsafe extern "C" fn bufferlab_depart(
     port: u16,
     departure: *mut Departure,
 ) -> i32 {
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, departure, |handle| handle.depart(now, port)) }
 }
 
@@ -322,7 +323,7 @@ pub unsafe extern "C" fn bufferlab_depart(
 #[unsafe(export_name = "bufferlab_v1_pause")]
 pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priority: u8, paused: i32) -> i32 {
     let mut done = ();
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, &raw mut done, |handle| handle.pause(port, priority, paused != 0).map(Some)) }
 }
 
@@ -332,7 +333,7 @@ pub unsafe extern "C" fn bufferlab_pause(handle: *mut Handle, port: u16, priorit
 /// See [`bufferlab_arrive`].
 #[unsafe(export_name = "bufferlab_v1_next_timer")]
 pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u64) -> i32 {
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { read(handle, at, |handle| Ok(handle.next_timer())) }
 }
 
@@ -343,7 +344,7 @@ pub unsafe extern "C" fn bufferlab_next_timer(handle: *const Handle, at: *mut u6
 #[unsafe(export_name = "bufferlab_v1_timer")]
 pub unsafe extern "C" fn bufferlab_timer(handle: *mut Handle, now: u64) -> i32 {
     let mut done = ();
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, &raw mut done, |handle| handle.timer(now).map(Some)) }
 }
 
@@ -359,7 +360,7 @@ pub unsafe extern "C" fn bufferlab_threshold(
     tags: u16,
     bytes: *mut u64,
 ) -> i32 {
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { read(handle, bytes, |handle| handle.threshold(port, queue, tags)) }
 }
 
@@ -374,7 +375,7 @@ pub unsafe extern "C" fn bufferlab_occupancy(
     queue: i32,
     bytes: *mut u64,
 ) -> i32 {
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { read(handle, bytes, |handle| handle.occupancy(port, queue).map(Some)) }
 }
 
@@ -385,6 +386,6 @@ pub unsafe extern "C" fn bufferlab_occupancy(
 #[unsafe(export_name = "bufferlab_v1_verify")]
 pub unsafe extern "C" fn bufferlab_verify(handle: *mut Handle) -> i32 {
     let mut done = ();
-    // SAFETY: the caller promises it.
+    // SAFETY: the caller promises that all pointers are valid.
     unsafe { change(handle, &raw mut done, |handle| handle.verify().map(Some)) }
 }

@@ -9,7 +9,7 @@ use bufferlab_core::{
 use bufferlab_units::Time;
 use std::ffi::c_void;
 
-/// A switch, as C holds it.
+/// A switch, as a C program holds it.
 #[derive(Debug)]
 pub struct Handle {
     core: Core,
@@ -17,7 +17,8 @@ pub struct Handle {
     queues_per_port: u8,
     /// Time of the last event.
     now: Time,
-    /// A call has begun and not ended. Still set at the next call: that call panicked.
+    /// A call has begun and not ended.
+    /// If the flag is set when a call begins, the previous call panicked.
     in_call: bool,
     pub(crate) callback: Option<(Callback, *mut c_void)>,
     /// Events since the last call of [`Self::take_events`].
@@ -206,7 +207,7 @@ impl Handle {
             self.core.handle_timeout(now, &mut self.events);
             due = self.core.poll_timeout();
             if due.is_some_and(|next| next <= at) {
-                // The core has recorded this defect of the policy.
+                // The core has already recorded that the policy failed.
                 break;
             }
         }
@@ -244,7 +245,7 @@ impl Handle {
     }
 }
 
-/// Code of an optional answer.
+/// Result code of a function whose answer is optional.
 pub(crate) const fn code_of<T>(answer: &Option<T>) -> Code {
     if answer.is_some() { Code::Ok } else { Code::None }
 }

@@ -14,7 +14,7 @@ use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Args as _, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// Choices for the colours of messages.
+/// Choices of when messages have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -104,7 +104,7 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files, or of a command's `--json` output
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Format to print the schema of
+        /// Format whose schema is printed
         #[arg(value_enum, default_value = "scenario")]
         what: SchemaOf,
     },
@@ -117,7 +117,7 @@ pub(crate) enum Command {
     /// Write a manual page for every command
     #[command(after_help = examples::MAN)]
     Man {
-        /// Folder of the pages
+        /// Folder for the manual pages
         folder: PathBuf,
     },
     /// Measure the engine's speed on a scenario in packet-hops per CPU second. Write nothing
@@ -209,6 +209,9 @@ pub(crate) struct ImportArgs {
     /// Name the scenario [default: the name of the first file]
     #[arg(long, value_name = "NAME", value_parser = import_name)]
     pub(crate) name: Option<String>,
+    /// Run the scenario, too
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) run: bool,
     /// Overwrite files of an earlier import [default: refuse]
     #[arg(long)]
     pub(crate) replace: bool,
@@ -224,9 +227,21 @@ pub(crate) struct ImportArgs {
     /// Set the number of ranks per server, for the hierarchical algorithm
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) ranks_per_server: NonZero<u32>,
+    /// Set the size of the collective of an MSCCL algorithm, whose file has none
+    #[arg(long, value_name = "SIZE", default_value = "1048576 B", value_parser = import_size)]
+    pub(crate) size: u64,
     /// Divide the numbers of nodes in GOAL files by this number of network cards per rank
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) nics_per_rank: NonZero<u32>,
+}
+
+impl RunArgs {
+    /// The arguments of `run` for a scenario file, without options.
+    pub(crate) fn for_file(scenario: &Path) -> Self {
+        let command = Self::augment_args(clap::Command::new("run"));
+        let words = ["run".as_ref(), "--".as_ref(), scenario.as_os_str()];
+        Self::from_arg_matches(&command.get_matches_from(words)).expect("a path is all that `run` needs")
+    }
 }
 
 /// Units of `start` in connection matrices.
@@ -258,6 +273,12 @@ fn import_name(text: &str) -> Result<String, String> {
     let is_name =
         (1..=80).contains(&text.len()) && text.chars().all(is_plain) && !text.starts_with(['.', '-']);
     is_name.then(|| text.to_owned()).ok_or_else(|| "expected letters, digits, `-`, `_` and `.`".to_owned())
+}
+
+/// Reads the size of a collective.
+fn import_size(text: &str) -> Result<u64, String> {
+    let size = bufferlab_scenario::parse_size(text).map_err(|error| error.to_string())?;
+    if size == 0 { Err("expected at least 1 B".to_owned()) } else { Ok(size) }
 }
 
 fn collective_algorithm() -> impl TypedValueParser<Value = Algorithm> {
@@ -542,7 +563,7 @@ impl ScenarioArgs {
 /// Options of executing runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Set the number of seeds: the scenario's seed and the next ones [default: 1]
+    /// Set the number of seeds: the scenario's seed and the seeds after it [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
@@ -597,7 +618,7 @@ const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(mut_arg("seeds", |seeds| seeds.help(
-    "Set the number of seeds: the scenario's seed and the next ones [default: 5]"
+    "Set the number of seeds: the scenario's seed and the seeds after it [default: 5]"
 )))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
@@ -662,16 +683,16 @@ fn choices(policies: &[PolicyList], variants: &[VariantList]) -> Vec<PolicySelec
     policies.iter().flat_map(|list| list.0.iter().cloned()).chain(variants).collect()
 }
 
-/// The policies that one argument lists.
+/// Policies that a command-line argument lists.
 #[derive(Clone, Debug)]
 struct PolicyList(Vec<PolicySelection>);
 
-/// The variants that one argument lists.
+/// Variants that a command-line argument lists.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
-/// Reads variants between commas outside brackets and quotes.
-/// A text that as a whole is one variant is read as one variant.
+/// Reads variants separated by commas. Commas in brackets or quotes are part of a variant.
+/// If the whole text is a valid variant, the text is read as one variant.
 fn variant_list(text: &str) -> Result<VariantList, Mistake> {
     let parts = between_commas(text).unwrap_or_default();
     if parts.len() > 1 {
@@ -766,6 +787,13 @@ pub(crate) struct ExplainArgs {
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = count::<NonZero<u64>>)]
     pub(crate) count: NonZero<u64>,
+    /// Explain the critical path of the slowest iteration of every schedule instead: the event that
+    /// each node waited for, and the first pause or loss. Run the scenario twice
+    #[arg(long, conflicts_with_all = ["event", "switch", "port", "after", "nth", "count"])]
+    pub(crate) critical_path: bool,
+    /// Explain the critical path of this iteration, from 0 [default: the slowest iteration]
+    #[arg(long, value_name = "N", requires = "critical_path")]
+    pub(crate) iteration: Option<u32>,
 }
 
 /// `view`.
@@ -953,6 +981,10 @@ pub(crate) struct ReportArgs {
     /// PDF, PNG and CSV [default folder: figures]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
+    /// Write completion times and pauses of a run as fct.txt and pfc.txt of HPCC's simulator
+    /// [default folder: hpcc]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "hpcc", conflicts_with = "steady")]
+    pub(crate) hpcc: Option<PathBuf>,
     /// Choose the style of the figures: for screens, or for a column of a paper
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,
@@ -1201,7 +1233,7 @@ fn key_and_value(text: &str) -> Option<(String, String)> {
     Some((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Whether a value is a range of numbers, such as "1MB..2MB". No key has one.
+/// Whether a value is a range of numbers, such as "1MB..2MB". The value of a key is never a range.
 fn is_range(value: &str) -> bool {
     let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
     value

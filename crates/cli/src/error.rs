@@ -19,7 +19,7 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
-/// Message for an error of a plan that other code still refers to.
+/// Message for an error of a plan to which other code still refers.
 pub(crate) fn plan_part(error: &PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.clone().into(),

@@ -1,6 +1,7 @@
 //! The examples at the end of each command's help.
 //! An example has a comment with its purpose, then the command.
-//! The files are those of a checkout, except for names such as `switch.toml` and `config_db.json`.
+//! The files are equal to files of a checkout, except for names such as `switch.toml` and
+//! `config_db.json`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_theory::calculators::CalculatorInfo;
@@ -109,6 +110,8 @@ Examples:
   bufferlab import matrix.cm
   # Join a topology and a flow list of HPCC
   bufferlab import topology.txt flow.txt --out hpcc --name incast
+  # Import and run in one command
+  bufferlab import topology.txt flow.txt config.txt --run
   # Print what a workload of SimAI has, with collectives on trees
   bufferlab import workload.txt --algorithm double_binary_tree --dry-run";
 
@@ -121,7 +124,9 @@ Examples:
   # Print a table for a paper
   bufferlab report results/first-compare --table latex
   # Print the results without the warm-up
-  bufferlab report results/first --steady";
+  bufferlab report results/first --steady
+  # Write fct.txt and pfc.txt for scripts that read HPCC's results
+  bufferlab report results/first --hpcc";
 
 pub(crate) const VERIFY: &str = "\
 Examples:
@@ -137,7 +142,9 @@ Examples:
   # Explain three losses at a port after 8 ms
   bufferlab explain scenarios/hardware.toml --after '8 ms' --port 0 --count 3
   # Explain why a sender was paused
-  bufferlab explain scenarios/lossless.toml --event pause";
+  bufferlab explain scenarios/lossless.toml --event pause
+  # Explain which transfers a training step waits for
+  bufferlab explain scenarios/training-step.toml --critical-path";
 
 pub(crate) const VIEW: &str = "\
 Examples:
@@ -303,6 +310,8 @@ Examples:
   bufferlab sonic vectors testdata/sonic/switch --chip trident3
   # Write qos_params for sonic-mgmt
   bufferlab sonic vectors config_db.json --format yaml > qos_params.yaml
+  # Say which expectations of testers the chip meets, and why it does not meet the others
+  bufferlab sonic vectors config_db.json --expect qos_params.td3.yaml
   # Write scenarios that qualify every profile
   bufferlab sonic vectors config_db.json --scenarios qualification";
 

@@ -6,7 +6,7 @@ use crate::{error, inform, interrupt, metrics, print, say, say_report};
 use bufferlab_lab::{
     Destination, Execution, FigureRequest, Job, Load, Plan, SWEEP_HTML, SweepPlan, plan_compare, plan_run,
 };
-use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text};
+use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text, write_hpcc};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
@@ -26,14 +26,14 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // A single run claims its folder when it replaces it.
+    // A single run claims its folder when it replaces an earlier run in this folder.
     // For several runs, `run` claims the common folder of the runs.
     let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
-    // A single run is never reused, because users repeat it to see it run.
+    // A single run is always executed again, because users repeat the command to see the run.
     let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
     let hidden = take_hidden(args.with_earlier, &mut plan);
     execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
@@ -151,7 +151,7 @@ pub(crate) fn count_with_verb(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Executes the planned runs, and reports them.
+/// Executes the planned runs, and reports their results.
 /// The report includes the `finished` runs and omits the `hidden` runs.
 fn execute(
     scenario: &Path,
@@ -187,7 +187,7 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
 }
 
 /// Executes the planned runs without a report, and returns the failed runs with their causes.
-/// If a run fails and there is no other result, the command fails.
+/// The command fails if a run fails and no other run has a result.
 pub(crate) fn execute_all(
     scenario: &Path,
     out: &Path,
@@ -253,6 +253,23 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
         let figures = report.write_figures(folder, args.style.of_figures(), &args.labels);
         say_figures(figures.map_err(error::report)?.len(), folder, "no flow outlived its run");
     }
+    if let Some(folder) = &args.hpcc {
+        let [run] = &report.runs[..] else {
+            let help = "give the folder of one of its runs";
+            return Err(miette!(
+                help = help,
+                "{} has several runs, and --hpcc writes one",
+                args.dir.display()
+            ));
+        };
+        let files = write_hpcc(&run.result, folder).map_err(error::report)?;
+        inform(&format!(
+            "fct.txt with {} flows and pfc.txt with {} pauses are in {}",
+            files.flows,
+            files.pauses,
+            folder.display()
+        ));
+    }
     if let Some(table) = args.table {
         let text = report.document_table(table.format(), &args.metrics, &args.labels);
         return print(&text.map_err(|name| metrics::unknown(name, &metrics::of(&report), &args.dir))?);
@@ -265,6 +282,10 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
 
 /// Executes `report` for the folder of a sweep.
 fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
+    if args.hpcc.is_some() {
+        let help = "give the folder of one of its runs";
+        return Err(miette!(help = help, "{} is a sweep, and --hpcc writes one run", args.dir.display()));
+    }
     if args.steady {
         let help = "give the folder of one of its points";
         return Err(miette!(help = help, "{} is a sweep, and --steady applies to runs", args.dir.display()));

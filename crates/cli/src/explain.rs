@@ -1,12 +1,15 @@
 //! The command `explain` explains why a packet was dropped, marked or evicted. It runs the scenario
 //! up to the event.
 
-use crate::args::{ExplainArgs, ScenarioArgs};
+mod path;
+
+use crate::args::{EventKind, ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::{Watcher, explanation_text, fits};
-use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE, explanations_json};
+use bufferlab_report::nearest_pause_text;
+use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE, Totals, explanations_json};
 use bufferlab_scenario::{EXPLAINED, Scenario};
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
@@ -18,6 +21,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let loaded = load_as(&place, args.variant.as_ref())?;
     warn(&loaded);
     let scenario = &loaded.scenario;
+    if args.critical_path {
+        return path::explain(args, place.file(), scenario);
+    }
     let request = request(args, &scenario.topology.switches)?;
     fits(&watched(scenario)).map_err(|why| error::run(place.file(), &why))?;
     let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(place.file(), e))?;
@@ -27,9 +33,16 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     let mut sink = Explanations::default();
     let done = simulation.run(&mut sink, &mut |progress| board.update(0, progress));
     board.clear();
-    done.map_err(|e| error::simulation(place.file(), e))?;
+    let totals = done.map_err(|e| error::simulation(place.file(), e))?;
     if sink.0.is_empty() {
         let event = ExplainedEvent::from(args.event).name();
+        if let (EventKind::Pause, Some(nearest)) = (args.event, Totals::from(&totals).nearest_pause) {
+            return Err(miette!(
+                help = "raise the load, lower alpha or the buffer, or make headroom smaller",
+                "{}",
+                nearest_pause_text(&nearest)
+            ));
+        }
         let help = "choose another --event, --switch, --port or --after, or a smaller --nth";
         return Err(match args.nth.get() {
             1 => miette!(help = help, "the run has no such {event}"),
@@ -52,7 +65,7 @@ fn watched(scenario: &Scenario) -> Scenario {
 }
 
 /// Returns the scenario of a folder of results. The seed of the folder repeats its packets.
-/// If the path is no such folder, the arguments are returned unchanged.
+/// If the path is not a folder of results, the arguments are returned unchanged.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

@@ -1,6 +1,7 @@
 //! The command `import` writes a scenario from the files of another simulator.
 
-use crate::args::ImportArgs;
+use crate::args::{ImportArgs, RunArgs};
+use crate::execute::run;
 use crate::{inform, print};
 use bufferlab_import::{
     FILE_BYTES_MAX, ImportError, ImportOptions, Imported, Input, Notices, Traffic, endless_bytes,
@@ -30,11 +31,25 @@ pub(crate) fn import(args: &ImportArgs) -> miette::Result<()> {
         algorithm: args.algorithm,
         ranks_per_server: args.ranks_per_server.get(),
         nics_per_rank: args.nics_per_rank.get(),
+        collective_bytes: args.size,
         ..ImportOptions::default()
     };
     let imported = read(&inputs, &options).map_err(refusal)?;
     print(&readable(&summary(&imported)))?;
-    if args.dry_run { Ok(()) } else { write(args, &imported) }
+    if args.dry_run {
+        return Ok(());
+    }
+    let scenario = write(args, &imported)?;
+    if !args.run {
+        return Ok(());
+    }
+    match scenario {
+        Some(scenario) => run(&RunArgs::for_file(&scenario)),
+        None => Err(miette!(
+            help = "name a file with flows or a schedule, too",
+            "there is nothing to run: no file describes traffic"
+        )),
+    }
 }
 
 /// Reads the content of a regular file.
@@ -68,7 +83,7 @@ fn summary(imported: &Imported) -> String {
         // Writing into a string cannot fail, so the result is ignored.
         let _ = writeln!(text, "{}: {}", path.display(), format.word());
     }
-    let Notices { understood, ignored, assumed } = &imported.notices;
+    let Notices { understood, ignored, assumed, .. } = &imported.notices;
     for (title, lines) in [("understood", understood), ("ignored", ignored), ("assumed", assumed)] {
         for line in lines {
             let _ = writeln!(text, "{title:<11} {line}");
@@ -77,14 +92,14 @@ fn summary(imported: &Imported) -> String {
     text
 }
 
-/// Writes the files of the scenario and its traffic.
-fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
+/// Writes the files of the scenario and its traffic. Returns the scenario if it can run.
+fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<Option<PathBuf>> {
     let name = args.name.clone().unwrap_or_else(|| name_of(&args.files));
     let kind = if matches!(imported.traffic, Some(Traffic::Schedule(_))) { "schedule" } else { "flows" };
     let traffic = format!("{name}-{kind}.csv");
     let Some(text) = scenario_text(imported, &name, &traffic) else {
         inform("no network and no traffic, so no scenario is written");
-        return Ok(());
+        return Ok(None);
     };
     let scenario = args.out.join(format!("{name}.toml"));
     let traffic = args.out.join(traffic);
@@ -115,15 +130,16 @@ fn write(args: &ImportArgs, imported: &Imported) -> miette::Result<()> {
         None => {}
     }
     write_whole(&scenario, text).map_err(|cause| failed(&scenario, &cause))?;
-    match imported.traffic {
-        Some(_) => {
-            let command = if kind == "schedule" { "run" } else { "check" };
-            inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
-            inform(&format!("next: bufferlab {command} {}", scenario.display()));
-        }
-        None => inform(&format!("written: {}; add a [[workload]] to it", scenario.display())),
+    if imported.traffic.is_none() {
+        inform(&format!("written: {}; add a [[workload]] to it", scenario.display()));
+        return Ok(None);
     }
-    Ok(())
+    inform(&format!("written: {} and {}", scenario.display(), traffic.display()));
+    if !args.run {
+        let command = if kind == "schedule" { "run" } else { "check" };
+        inform(&format!("next: bufferlab {command} {}", scenario.display()));
+    }
+    Ok(Some(scenario))
 }
 
 /// Name of the scenario: the name of the first imported file, without its extension.

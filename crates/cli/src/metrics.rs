@@ -8,9 +8,9 @@ use std::path::Path;
 
 /// A metric of a folder of results.
 pub(crate) struct NamedMetric {
-    /// Name in options and tables.
+    /// Name of the metric in options and tables.
     pub(crate) id: String,
-    /// Group and title in reports.
+    /// Group and title of the metric in reports.
     title: String,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn of_sweep(folder: &Path) -> miette::Result<Vec<NamedMetric>> {
     let wrong = |error: csv::Error| miette!("{}: {error}", file.display());
     let mut reader = csv::Reader::from_path(&file).map_err(wrong)?;
     let header = reader.headers().map_err(wrong)?.clone();
-    // A key that is varied may have one of these names: the last column counts.
+    // Several columns of a table may belong to a varied key: the last of these columns counts.
     let place = |name| header.iter().enumerate().filter(|column| column.1 == name).last();
     let places = ["metric", "group", "label"].map(|name| place(name).map(|column| column.0));
     let mut found: Vec<NamedMetric> = Vec::new();

@@ -125,7 +125,7 @@ fn checkout_of(named: Option<&Path>) -> miette::Result<PathBuf> {
     })
 }
 
-/// The last part of a path that the command line has checked.
+/// Last part of the path of a file or folder that the command line has already checked.
 fn name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }

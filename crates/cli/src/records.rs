@@ -34,7 +34,7 @@ struct CheckFile {
     seed: u64,
     /// Time in which flows arrive (ps).
     duration_ps: u64,
-    /// Longest time that flows then have to complete (ps).
+    /// Longest time after the last arrival in which flows can complete (ps).
     drain_ps: u64,
     /// Kind of the topology.
     topology: String,
@@ -44,7 +44,7 @@ struct CheckFile {
     /// Policies of the switches. Each policy is listed once.
     policies: Vec<String>,
     /// Reason why a run uses one thread for any value of `--threads`. Absent:
-    /// several threads are possible.
+    /// the run may use several threads.
     needs_one_thread: Option<String>,
     /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
@@ -174,7 +174,7 @@ struct AnswerRecord {
 struct StepRecord {
     name: String,
     formula: String,
-    /// The formula with the numbers in it.
+    /// Formula of the calculator with its numbers inserted.
     substituted: String,
     result: String,
     /// Paper and equation of the step. Empty for arithmetic.
@@ -292,13 +292,13 @@ pub(crate) struct SwitchRunFile {
     /// Number of frames that the system dropped before the switch read them.
     pub(crate) missed: u64,
     /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns). null:
-    /// the kernel does not know it.
+    /// the kernel does not know this time.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
     /// Number of packets that the core lost, by reason.
     pub(crate) losses: std::collections::BTreeMap<String, u64>,
-    /// Reasons for doubt about the lateness.
+    /// Reasons to doubt the measured lateness.
     pub(crate) notes: Vec<String>,
 }
 

@@ -102,7 +102,7 @@ fn judge_runs(
     complete(&failures, recorded.1)
 }
 
-/// The plans of whole experiments, then those of single statements.
+/// Plans of whole experiments, then plans of single statements.
 fn plans(
     selected: &Selection<'_>,
     (scale, profile): (ScaleName, Option<Profile>),
@@ -312,7 +312,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     Ok(())
 }
 
-/// The claims that `--why` names, each with its experiment.
+/// Claims that `--why` names, each with its experiment.
 fn named_claims<'a>(
     names: &[String],
     registry: &'a Registry,

@@ -29,9 +29,10 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
         }
         SonicCommand::Predict { files, packet, json } => predict(files, *packet, *json),
         SonicCommand::WhatIf(args) => what_if::what_if(args),
-        SonicCommand::Vectors { files, packet, format, scenarios } => {
-            qualify::vectors(files, *packet, *format, scenarios.as_deref())
-        }
+        SonicCommand::Vectors { files, packet, format, scenarios, expect, topology } => match expect {
+            Some(file) => qualify::expect(files, *packet, *format, file, topology.as_deref()),
+            None => qualify::vectors(files, *packet, *format, scenarios.as_deref()),
+        },
         SonicCommand::Probe { files, packet } => qualify::probe(files, *packet),
         SonicCommand::Calibrate { files, counters, packet, json } => {
             calibrate_files(files, counters, *packet, *json)
@@ -55,7 +56,7 @@ fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
         for entry in entries {
             let file = entry.map_err(|error| unreadable(path, &error))?.path();
             let ending = file.extension().and_then(|ending| ending.to_str());
-            if matches!(ending, Some("json" | "ini" | "txt")) && file.is_file() {
+            if matches!(ending, Some("json" | "ini" | "txt" | "conf")) && file.is_file() {
                 found.push(file);
             }
         }
@@ -202,7 +203,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
     }
 }
 
-/// Writes the memo about the switch, or one memo per chip, one below the other.
+/// Writes the memo about the switch, or a memo for each chip in one file.
 fn memo(files: &SonicFiles, out: Option<&Path>) -> miette::Result<()> {
     let mut pages = String::new();
     for (_, config) in load(files)? {

@@ -89,6 +89,13 @@ pub(crate) enum SonicCommand {
         /// sender obeys pauses, in the other a sender ignores pauses
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
+        /// Judge the expectations in this file (qos_params of sonic-mgmt): met, or the term of the
+        /// difference
+        #[arg(long, value_name = "FILE")]
+        expect: Option<PathBuf>,
+        /// Judge only this topology of the file, such as topo-t1-lag [default: all]
+        #[arg(long, value_name = "NAME", requires = "expect")]
+        topology: Option<String>,
     },
     /// Simulate a chip that answers probes: requests on stdin and answers on stdout, a line of JSON
     /// each (sonic-mgmt's `prepare` and `check`)
@@ -159,7 +166,7 @@ pub(crate) struct SonicFiles {
 }
 
 impl SonicFiles {
-    /// The chip that the options name.
+    /// Chip that the options or the configuration name.
     pub(crate) fn chip(&self) -> ChipChoice {
         ChipChoice { name: self.chip.clone(), cell: self.cell, slices: self.slices }
     }

@@ -125,7 +125,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
         keep_awake: args.keep_awake,
         metrics: args.metrics,
         change_user: true,
-        // The live view uses the terminal, and shows these messages itself.
+        // In the live view, the view itself shows these messages.
         tell: (!args.watching.live).then_some(say),
         stopping: Stopping { wanted: interrupt::flag(), after: args.duration.unwrap_or(Time::MAX) },
     };

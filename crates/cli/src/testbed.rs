@@ -102,7 +102,7 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     Ok(variants)
 }
 
-/// Overrides of the command line, except those of policy and seed.
+/// Overrides of the command line, except overrides of the policy and the seed.
 fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
     let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
     args.overrides.iter().cloned().chain(applications).collect()
@@ -173,7 +173,7 @@ mod real {
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
-        // The command reports mistakes before it sets up anything.
+        // The command reports all mistakes before it creates hosts.
         watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));

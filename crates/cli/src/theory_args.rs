@@ -131,7 +131,7 @@ fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
         .long(name.clone())
         .help(help(param))
         .requires_ifs(required_beside(param.name, info.rules));
-    // The name of the parameter is also accepted, unless another option has this name.
+    // The parameter's name is also accepted as an option, unless another option has this name.
     let is_free = info.params.iter().all(|other| info.option(other.name) != typed);
     let option = if is_free { option.alias(typed) } else { option };
     if param.kind == ParamKind::Flag {
@@ -308,7 +308,7 @@ mod tests {
     };
 
     fn parse(typed: &[&str]) -> Result<TheoryCommand, Error> {
-        // A second registration fails, because the name is already in use.
+        // A second registration of the calculator fails, because its name is already in use.
         let _ = CALCULATORS.register(PARTS);
         let typed = [&["bufferlab", "theory"], typed].concat();
         match args::Args::try_parse_from(typed)?.command {

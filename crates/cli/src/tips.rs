@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Options that other programs have, and the key of a scenario that has this meaning here.
+/// Options of other programs, and the scenario key of bufferlab with the meaning of each option.
 const KEYS: [(&str, &str); 9] = [
     ("--alpha", "switch.policy.alpha"),
     ("--buffer", "switch.buffer"),
@@ -20,7 +20,8 @@ const KEYS: [(&str, &str); 9] = [
     ("--time", "duration"),
 ];
 
-/// Replaces clap's guess by a tip for this mistake, if there is one. `words` are the arguments of
+/// Replaces clap's guess by a tip for a common mistake, if there is a tip. `words` are the
+/// arguments of
 /// the process, without the program.
 pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error {
     // The tip to pass an unknown option as a value is wrong: no command takes such a value.
@@ -45,7 +46,7 @@ pub(crate) fn with_tip(mut error: clap::Error, words: &[String]) -> clap::Error 
             error.remove(guess);
         }
         if error.kind() == ErrorKind::UnknownArgument {
-            // The usage shows clap's guess.
+            // The usage shows the command that clap suggests.
             error.remove(ContextKind::Usage);
         }
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));

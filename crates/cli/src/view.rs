@@ -3,13 +3,20 @@
 use crate::args::{PlayArgs, TraceFormat, ViewArgs};
 use crate::{inform, print};
 use bufferlab_results::write_whole;
-use bufferlab_view::trace::Format;
+use bufferlab_view::trace::{Format, ranks_file};
 use bufferlab_view::{Page, Play, View, ViewError};
 use miette::{Report, miette};
 use std::path::Path;
 
 /// `view`.
 pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
+    // A run without samples and packets may still have ranks.
+    if let (Some(out), Some(TraceFormat::Perfetto)) = (&args.out, args.trace)
+        && let Err(ViewError::NothingRecorded { .. }) = View::open(&args.folder, args.switch.as_deref())
+        && ranks_file(&args.folder, out).map_err(error)?
+    {
+        return print(&format!("{}\n", out.display()));
+    }
     let view = View::open(&args.folder, args.switch.as_deref()).map_err(error)?;
     match (&args.out, args.trace) {
         (Some(out), None) => write(out, view.file().map_err(error)?.as_bytes()),

@@ -38,7 +38,7 @@ pub enum Account {
     Minimum,
 }
 
-/// An end of a queue.
+/// Head or tail of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The oldest packet of a queue, which is sent next.
@@ -94,7 +94,7 @@ pub struct Buffer {
     /// The shared pool. `None` without reserves and without delayed thresholds:
     /// then the pool is the whole memory.
     pool: Option<Box<SharedPool>>,
-    /// Stored bytes by [`Account`].
+    /// Stored bytes of each [`Account`].
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
@@ -191,7 +191,7 @@ impl Buffer {
         }
     }
 
-    /// Stored bytes of an egress queue beyond the queue's reserve.
+    /// Stored bytes of an egress queue in the shared pool, beyond the queue's reserve.
     #[inline]
     #[must_use]
     pub fn shared_queue_bytes(&self, queue: QueueId) -> u64 {
@@ -455,7 +455,8 @@ impl Buffer {
                 match stored.account {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    // The order of departures decides which of these packets are in headroom, so
+                    // The order of departures decides which of the queue's packets are in headroom,
+                    // so
                     // they are counted together.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }

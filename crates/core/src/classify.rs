@@ -19,7 +19,8 @@ use std::fmt;
 
 pub use elephant_trap::ElephantTrap;
 
-/// Every classifier of bufferlab. Scenario files, schema and documentation all read this list.
+/// Every classifier of bufferlab. The scenario format, its schema and the documentation use this
+/// list.
 pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
     // Classifiers are listed in the order of the documentation.
     &priority::INFO,
@@ -94,7 +95,7 @@ impl ClassifierInfo {
         build: &|_, queues_per_port| Ok(Classifier::identity(queues_per_port)),
     };
 
-    /// Builds the classifier with these parameters, for ports with `queues_per_port` queues.
+    /// Builds the classifier with `params`, for ports with `queues_per_port` queues.
     ///
     /// # Errors
     /// Returns the parameter that contradicts another one or names a queue that does not exist.
@@ -156,7 +157,7 @@ pub trait Classify: fmt::Debug + Send + CloneClassify {
 /// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
 /// is [`Clone`] implements it.
 pub trait CloneClassify {
-    /// A copy of the classifier with the same state.
+    /// Copy of the classifier with its present state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
 }
 
@@ -236,7 +237,8 @@ impl Classifier {
         self.behind.is_none()
     }
 
-    /// Queue and marks of an arriving packet with this header. The call counts the packet.
+    /// Queue and marks of an arriving packet with this header. The call also counts the packet as
+    /// sent.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
         let mapped = self.mapped(header.priority);

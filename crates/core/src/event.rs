@@ -142,7 +142,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal that drops the packet for `reason`.
+    /// A refusal that drops the arriving packet for `reason`.
     #[must_use]
     pub const fn dropped(reason: DropReason) -> Self {
         Self { outcome: PacketEvent::Dropped, reason }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A failure of a policy: an error inside the policy, or a demand that no switch can meet.
-/// The fields name the place where the switch detected it.
+/// The fields name the place where the switch detected the failure.
 #[derive(Clone, Debug)]
 pub struct PolicyFailure {
     /// Time of the policy's failure.

@@ -30,7 +30,7 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
 /// Number of slots in a set. A flow is hashed to a set and may occupy any slot of that set.
 const WAYS: usize = 4;
 
-/// Size of the flow tables of a policy or classifier with these parameters,
+/// Size of the flow tables of a policy or classifier with `params`,
 /// for each memory of a switch (bytes).
 ///
 /// Every policy and classifier with `flow_entries` builds one table, unless hosts mark short

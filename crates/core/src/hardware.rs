@@ -46,7 +46,7 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// The switch of the papers, without deviations.
+    /// The ideal switch of the papers, without deviations of a chip.
     pub const IDEAL: Self = Self {
         cell_bytes: 1,
         packet_overhead: 0,
@@ -137,7 +137,7 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
             }
             ParamValue::Profiles(list.into())
         }
-        // A control plane that computes alphas rounds the alphas itself.
+        // If a control plane computes alphas, it rounds the alphas itself.
         ParamValue::Choice(_)
             if name == ALPHA_STEPS && kind == Some(ParamKind::Choice(AlphaSteps::WORDS)) =>
         {
@@ -184,7 +184,7 @@ mod tests {
             let rounded = chip.apply(info.params, given.clone());
             for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
                 match after {
-                    // The ratio 0 disables the limit.
+                    // A ratio of 0 disables the limit on factors.
                     ParamValue::Ratio(0.0) => assert_eq!(before, after, "{} {name}", info.name),
                     ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
                     ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {

@@ -24,7 +24,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Header of a packet of `size` bytes. All other fields are zero or empty.
+    /// Header of a packet of `size` bytes, with all other fields zero or empty.
     #[must_use]
     pub fn new(size: u32) -> Self {
         Self { size, ..Self::default() }

@@ -88,10 +88,10 @@ pub use mark::{
 pub use panel::{Opinion, Panel};
 pub use policy::{
     Account, Arrival, Bound, BoundPlace, BuildError, Departure, Dispatched, DropReason, Hooks, POLICIES,
-    PauseDemand, Policy, PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict, custom_policies,
-    find_policy, policies, register_policy, replace_policy,
+    PauseDemand, PauseLevel, Policy, PolicyConstructor, PolicyInfo, SteeredThreshold, SwitchShape, Tags,
+    Verdict, custom_policies, find_policy, policies, register_policy, replace_policy,
 };
 pub use schedule::{Discipline, DisciplineName, Group, ScheduleError, Scheduler, SchedulerName};
 pub use shared_pool::Reserves;
-pub use switch::{Admission, Counters, Packet, Switch, SwitchConfig, Transmission};
+pub use switch::{Admission, Counters, Packet, Switch, SwitchConfig, Transmission, build_policy};
 pub use weight::Weight;

@@ -26,7 +26,8 @@ pub use step::Step;
 pub use watch::Watch;
 pub use wred::{Effect, Wred, WredRamp};
 
-/// Every marking rule of bufferlab. Scenario files, schema and documentation all read this list.
+/// Every marking rule of bufferlab. The scenario format, its schema and the documentation use this
+/// list.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
     // Marking rules are listed in the order of the documentation.
     &step::INFO,
@@ -141,7 +142,7 @@ impl MarkerInfo {
         build: &|_, _| Ok(Marking::Step(Step::new(u64::MAX))),
     };
 
-    /// Builds the rule with these parameters, for a switch.
+    /// Builds the marking rule with `params`, for a switch.
     ///
     /// # Errors
     /// Returns the parameter that contradicts another one or does not fit the switch.
@@ -216,7 +217,7 @@ pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
 
 /// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements it.
 pub trait CloneMarkingRule {
-    /// A copy of the marking rule with the same state.
+    /// Copy of the marking rule with its present state.
     fn boxed_clone(&self) -> Box<dyn MarkingRule>;
 }
 
@@ -239,7 +240,7 @@ pub enum Marking {
     BufferAware(BufferAware),
     /// Marks or drops with a probability that rises with the length, by queue.
     Wred(Box<Wred>),
-    /// Any other marking rule.
+    /// Marking rule that has no separate variant here.
     Boxed(Box<dyn MarkingRule>),
 }
 
@@ -294,7 +295,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// A marker that applies this rule to every priority.
+    /// A marker that applies one rule to every priority.
     #[must_use]
     pub fn new(rule: Marking) -> Self {
         Self { rule, priorities: u32::MAX }
@@ -313,7 +314,8 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at this moment. Built-in rules examine each packet once,
+    /// Whether the rule may mark a packet at the time `at`. Built-in rules examine each packet
+    /// once,
     /// on arrival or on departure.
     #[inline]
     #[must_use]
@@ -449,14 +451,14 @@ mod tests {
         // The precursor uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
-        // On arrival the rule compares only the queue, on departure only the buffer.
+        // On arrival BCC compares only the queue, on departure only the buffer.
         assert!(marks(Moment::Enqueue, 810_001, 8_000_000));
         assert!(!marks(Moment::Enqueue, 810_000, 0));
         assert!(!marks(Moment::Dequeue, 810_001, 8_000_000));
-        // The condition marks above 0.375 x 800 KB = 300 KB.
+        // BCC's condition marks above 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
-        // In a full buffer, the floor leaves two packets without a mark.
+        // In a full buffer, the floor lets two packets leave without a mark.
         assert!(marks(Moment::Dequeue, 18_001, 0));
         assert!(!marks(Moment::Dequeue, 18_000, 0));
     }

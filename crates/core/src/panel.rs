@@ -22,11 +22,11 @@ const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 pub struct Opinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// Verdict that the shadow policy would return.
+    /// Verdict that the shadow policy would have returned.
     pub verdict: Verdict,
     /// The policy's limit for the packet's queue (bytes), if the policy has a limit.
     pub threshold: Option<u64>,
-    /// The comparison by which the policy refuses the packet.
+    /// The comparison by which the shadow policy refuses the packet.
     pub bound: Option<Bound>,
 }
 
@@ -40,7 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks the policy for pauses when a switch asks for them: after an event for which the policy
+    /// Asks the policy for pauses when a switch asks for pauses: after an event for which the
+    /// policy
     /// has `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
@@ -81,7 +82,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The shadow policies for a switch of this shape. The policy named in `own`
+    /// The shadow policies for a switch of the given shape. The policy named in `own`
     /// has the given parameters, and all other policies have their defaults.
     /// `hardware` modifies the parameters (rounded alphas). Policies that refuse the shape (a
     /// buffer too small to partition, for example) are [absent](Self::absent).
@@ -110,6 +111,21 @@ impl Panel {
             }
         }
         panel
+    }
+
+    /// A copy of the panel with the state of its policies, or the name of a policy that cannot be
+    /// copied ([`Policy::boxed_clone`]).
+    ///
+    /// # Errors
+    /// Returns the name of that policy.
+    pub fn try_clone(&self) -> Result<Self, &'static str> {
+        let copy = |member: &Member| {
+            let policy = member.policy.boxed_clone().ok_or(member.name)?;
+            let (name, hooks) = (member.name, member.hooks);
+            Ok(Member { name, policy, hooks, pausing_empty: member.pausing_empty.clone() })
+        };
+        let members = self.members.iter().map(copy).collect::<Result<_, _>>()?;
+        Ok(Self { members, absent: self.absent.clone(), opinions: self.opinions.clone() })
     }
 
     /// Registered policies that could not be built, and the reasons.
@@ -292,7 +308,8 @@ mod tests {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
         let config = SwitchConfig { max_packet: 1_500, lossless: 0b10, ..config };
         for name in ["sonic-dt", "sonic-abm", "reverie"] {
-            // One queue can exhaust this pool, so the switch refuses packets even for empty queues.
+            // One queue can exhaust the headroom pool, so the switch refuses packets even for empty
+            // queues.
             let params = [("headroom", 3_000), ("headroom_pool", 4_500)]
                 .map(|(name, bytes)| (name.to_owned(), ParamValue::Bytes(bytes)));
             let mut switch = config.build(name, &params).expect("it fits");

@@ -12,11 +12,13 @@ pub mod interface;
 pub(crate) mod parts;
 mod registry;
 mod schemes;
+mod steered;
 
 pub use dispatch::Dispatched;
 pub use interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
-    PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel,
+    Policy, PolicyConstructor, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 pub use registry::{REGISTRY, custom_policies, find_policy, policies, register_policy, replace_policy};
 pub use schemes::*;
+pub use steered::SteeredThreshold;

@@ -102,7 +102,7 @@ enum Choice {
     Lowest,
     /// Serves all queues of the port in one round robin.
     RoundRobin,
-    /// Any other schedule: the scheduler goes through the groups.
+    /// Any schedule without a faster path: the scheduler goes through the groups.
     ByGroup,
 }
 
@@ -190,7 +190,7 @@ impl Scheduler {
         Self::new(&name.groups(queues as u8), queues).expect("its groups name every queue once")
     }
 
-    /// The schedule with these strict-priority groups, highest first.
+    /// The schedule with `strict` as its groups of strict priority, highest group first.
     ///
     /// # Errors
     /// If the groups do not name each of the `queues` queues exactly once, or a share is missing or

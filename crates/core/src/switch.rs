@@ -1,8 +1,10 @@
 //! The pipeline of one switch: classify, admit, enqueue, mark, schedule, depart.
 
 mod bypass;
+mod fork;
 
 use self::bypass::FastPath;
+pub use self::fork::build_policy;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
 use crate::event::{Observer, Refusal, SwitchEvent};
@@ -11,12 +13,11 @@ use crate::hardware::Hardware;
 use crate::header::{Ecn, Header};
 use crate::mark::{Markable, Marker, Moment};
 use crate::policy::{
-    Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, Policy, SwitchShape,
-    Tags, Verdict,
+    Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, PauseLevel, Policy,
+    SwitchShape, Tags, Verdict,
 };
-use crate::policy::{find_policy, policies};
 use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
-use bufferlab_params::{ParamValue, Params, Profile};
+use bufferlab_params::{ParamValue, Profile};
 use bufferlab_units::{BitRate, Time};
 
 /// A packet that arrives at a switch.
@@ -199,13 +200,6 @@ impl SwitchConfig {
     }
 
     fn policy(&self, name: &str, params: &[(String, ParamValue)]) -> Result<Box<dyn Policy>, BuildError> {
-        let info = find_policy(name).ok_or_else(|| {
-            let known: Vec<_> = policies().iter().map(|info| info.name).collect();
-            let message = format!("no policy is called \"{name}\"; known: {}", known.join(", "));
-            BuildError { param: "policy", message }
-        })?;
-        let params = Params::resolve(info.params, self.profile, params)
-            .map_err(|error| BuildError { param: "policy", message: error.to_string() })?;
         let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
         if reserved > 0 && reserved + self.max_packet > self.capacity {
             let message = format!("{reserved} B set aside leave no room for a packet in {} B", self.capacity);
@@ -229,8 +223,7 @@ impl SwitchConfig {
         self.hardware
             .check_accounting(self.port_rates.len(), self.foreign_ports)
             .map_err(|message| BuildError { param: "hardware", message })?;
-        let params = self.hardware.apply(info.params, params);
-        info.construct(&params, &self.shape())
+        build_policy(&self.shape(), &self.hardware, name, params)
     }
 }
 
@@ -253,7 +246,8 @@ struct Port {
 pub struct Switch<P> {
     /// Whether packets that find their port idle may bypass the queue ([`Self::bypass`]).
     can_bypass: bool,
-    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks this first.
+    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks `ideal`
+    /// first.
     ideal: bool,
     /// Whether the scheduler's choice depends on packets sent before.
     is_stateful: bool,
@@ -277,6 +271,12 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
+    /// Peak of each ingress queue (bytes); empty if the policy pauses no sender.
+    ingress_peaks: Vec<u64>,
+    /// Comparison of each ingress queue with its threshold when the queue was longest.
+    pause_levels: Vec<Option<PauseLevel>>,
+    /// Whether any ingress queue has paused its sender.
+    has_paused: bool,
     /// Empty ingress queues that have paused their senders.
     /// No departure from an empty queue can end its pause.
     pausing_empty: Vec<IngressId>,
@@ -285,6 +285,8 @@ pub struct Switch<P> {
     next_refresh: Time,
     /// First demand of the policy that the switch could not meet.
     first_failure: Option<Box<PolicyFailure>>,
+    /// Whether the classifier is the policy's choice: the configuration has no classifier.
+    has_policy_classifier: bool,
 }
 
 impl<P: Policy> Switch<P> {
@@ -332,6 +334,9 @@ impl<P: Policy> Switch<P> {
             fast_path: vec![FastPath::default(); queues],
             counters: vec![Counters::default(); queues],
             paused_ingress: vec![false; ingress_queues],
+            ingress_peaks: vec![0; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
+            pause_levels: vec![None; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
+            has_paused: false,
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
             } else {
@@ -342,6 +347,7 @@ impl<P: Policy> Switch<P> {
             hardware,
             next_refresh: Time::ZERO,
             first_failure: None,
+            has_policy_classifier: config.classifier.is_none(),
         };
         switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();
@@ -368,7 +374,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// The queue into which the switch classified `packet`, if `packet` arrived last.
-    /// Otherwise the queue that the packet would join now.
+    /// If `packet` has not arrived last, returns the queue that it would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
@@ -787,7 +793,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities, and do only this check.
+        // Most switches have no lossless priorities and check only for the hook.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -795,6 +801,9 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        if self.buffer.ingress_bytes(ingress) > self.ingress_peaks[usize::from(ingress.0)] {
+            self.note_peak(ingress);
+        }
         // Most switches need neither hook, so one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
@@ -809,6 +818,27 @@ impl<P: Policy> Switch<P> {
         for queue in asked {
             self.demand_pause_apart(now, IngressId(queue), observer);
         }
+    }
+
+    /// Records how near the queue `ingress`, which is longer than ever, is to a pause.
+    #[cold]
+    fn note_peak(&mut self, ingress: IngressId) {
+        let at = usize::from(ingress.0);
+        self.ingress_peaks[at] = self.buffer.ingress_bytes(ingress);
+        self.pause_levels[at] = self.policy.pause_level(ingress, &self.buffer);
+    }
+
+    /// Comparison of the queue `ingress` with its pause threshold when the queue was longest.
+    /// `None` for a lossy queue, and for a queue in which no packet has waited.
+    #[must_use]
+    pub fn pause_level_at_peak(&self, ingress: IngressId) -> Option<PauseLevel> {
+        self.pause_levels.get(usize::from(ingress.0)).copied().flatten()
+    }
+
+    /// Whether the switch has paused any sender.
+    #[must_use]
+    pub fn has_paused(&self) -> bool {
+        self.has_paused
     }
 
     /// Asks the policy whether `ingress` pauses its sender. It is a separate function, so that the
@@ -844,6 +874,7 @@ impl<P: Policy> Switch<P> {
         let paused = &mut self.paused_ingress[usize::from(ingress.0)];
         if *paused != wanted {
             *paused = wanted;
+            self.has_paused = true;
             observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
         }
     }
@@ -878,7 +909,7 @@ impl<P: Policy> Switch<P> {
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
         let to = self.ports[usize::from(arrival.port)].discard_mask;
-        // Ports of the chip's other memories have no watchdog in this switch.
+        // Ports of the chip's other memory slices have no watchdog in this switch.
         let from = self.ports.get(ingress_port).map_or(0, |port| port.discard_mask);
         (to | from) >> arrival.priority & 1 != 0
     }
@@ -900,7 +931,7 @@ impl<P: Policy> Switch<P> {
 
     /// Time at which the driver must next call [`Self::handle_timeout`].
     /// The driver reads the time after it built the switch and after every `handle_timeout`.
-    /// While the answer is `None`, the driver also reads it after every arrival,
+    /// While the answer is `None`, the driver also reads the time after every arrival,
     /// because some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
@@ -913,7 +944,7 @@ impl<P: Policy> Switch<P> {
         self.refresh(now);
         let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
-        // The policy may have needed the timer to expel packets.
+        // The policy may have set the timer because it must expel packets.
         self.expel(now, observer);
         if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
             && due <= now
@@ -931,7 +962,7 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Checks two identities. For every queue, packets in = out + dropped + evicted + stored.
-    /// And the ledger equals the content of the queues.
+    /// Second, the ledger equals the content of the queues.
     ///
     /// # Errors
     /// Returns the first identity that is broken. Such an error is a defect of this crate.

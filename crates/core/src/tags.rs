@@ -30,7 +30,7 @@ impl Tags {
         self.0 & other.0 == other.0
     }
 
-    /// Union of the two sets of flags.
+    /// All flags that are in one of the two sets.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -44,7 +44,7 @@ impl Tags {
         if condition { self.with(other) } else { self }
     }
 
-    /// Flags of this set that are not in `other`.
+    /// Flags of `self` that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -53,7 +53,7 @@ impl Tags {
 }
 
 impl Tags {
-    /// Names of the flags in this set.
+    /// Names of the flags in `self`.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         const NAMES: [&str; 5] = ["unscheduled", "small", "control", "retransmission", "lossless"];
         NAMES.into_iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| name)

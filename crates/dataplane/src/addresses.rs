@@ -17,8 +17,9 @@ impl MacAddress {
         self.0[0] & 1 != 0
     }
 
-    /// Whether this is one of the sixteen addresses that switches do not forward (IEEE 802.1Q,
-    /// table 8-1). They are for spanning tree, pause frames, link aggregation and LLDP.
+    /// Whether the address is one of the sixteen addresses that switches do not forward (IEEE
+    /// 802.1Q, table 8-1). The sixteen addresses are for spanning tree, pause frames, link
+    /// aggregation and LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)
@@ -83,7 +84,7 @@ pub struct AddressTable {
     /// Time before which no entry of a full table expires.
     full_until: Time,
     flood_limit: u64,
-    /// Number of the current second, and number of frames flooded in this second.
+    /// Number of the current second, and number of frames flooded in the current second.
     flooding: (u64, u64),
 }
 
@@ -234,7 +235,7 @@ mod tests {
         }
         assert_eq!(table.learned(), 3);
         assert_eq!(table.forward(SECOND, 1, mac(0), mac(2)), Ok(Forward::To(0)));
-        // Expired addresses make room for new addresses.
+        // Expired addresses are removed to make space for new addresses.
         let later = Time::from_ms(20_000);
         let _ = table.forward(later, 1, mac(77), mac(0));
         assert_eq!(table.forward(later, 0, mac(1), mac(77)), Ok(Forward::To(1)));

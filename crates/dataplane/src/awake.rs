@@ -60,7 +60,7 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A spinning thread does not panic.
+            // A thread that only spins cannot panic.
             let _ = thread.join();
         }
     }

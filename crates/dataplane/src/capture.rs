@@ -57,7 +57,7 @@ pub(crate) struct Held {
 pub(crate) enum Loss {
     /// The switch refused the frame or removed it from its queue, as `event` states.
     Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
-    /// The frame was due at a port when the switch ended.
+    /// The frame still waited for a port when the switch ended.
     Unsent { port: u16 },
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum Loss {
 pub(crate) enum Departure {
     /// The interface took the frame; the value is its mark, if any.
     Sent(Option<Mark>),
-    /// The egress interface refused the frame.
+    /// The egress interface did not accept the frame.
     Refused,
 }
 

@@ -253,7 +253,8 @@ impl Hash {
 mod tests {
     use super::*;
 
-    /// Builds an IPv4 frame with this second byte of its header and a correct checksum.
+    /// Builds an IPv4 frame with `class` as the second byte of its header, and with a correct
+    /// checksum.
     fn frame_v4(class: u8) -> Vec<u8> {
         let mut frame = vec![0_u8; 60];
         frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);

@@ -16,7 +16,7 @@ pub(crate) struct LinkWatch {
     buffer: Vec<u8>,
 }
 
-/// Kinds of rtnetlink messages about links (linux/rtnetlink.h).
+/// Kinds of rtnetlink messages about network interfaces (linux/rtnetlink.h).
 const NEW_LINK: u16 = 16;
 const DELETED_LINK: u16 = 17;
 
@@ -91,7 +91,7 @@ fn state_of(kind: u16, flags: u32) -> LinkState {
 mod tests {
     use super::*;
 
-    /// Builds a message about a link with these flags.
+    /// Builds a message about a link with `flags`.
     fn message(kind: u16, family: u8, index: i32, flags: u32) -> Vec<u8> {
         let mut bytes = 32_u32.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());

@@ -72,7 +72,7 @@ async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
         .keep_alive(false)
         .title_case_headers(true)
         .serve_connection(TokioIo::new(stream), service);
-    // A peer that leaves early or stalls gets no answer.
+    // A peer gets no answer if it leaves early or does not read.
     let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
 }
 
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
     }
 
-    /// Returns the answer to these request lines from a server that shows a capacity of 7.
+    /// Sends `lines` as a request to a server that shows a capacity of 7. Returns the answer.
     fn answer(address: SocketAddr, lines: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");

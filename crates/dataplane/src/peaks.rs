@@ -22,7 +22,7 @@ impl Peaks {
         self.queues.get(index).map_or(0, |most| most[0])
     }
 
-    /// Peak occupancy of the buffer since the last reading (bytes).
+    /// Peak occupancy of the buffer since the previous reading (bytes).
     pub(crate) fn buffer(&self) -> u64 {
         self.buffer[0]
     }

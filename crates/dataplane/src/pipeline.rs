@@ -451,7 +451,7 @@ impl Pipeline {
         capture.finish(&self.tallies).map(Some)
     }
 
-    /// Ends the record of packets.
+    /// Ends the record of packets, which is then complete.
     ///
     /// # Errors
     /// If the record could not be written completely.

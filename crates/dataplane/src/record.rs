@@ -23,7 +23,7 @@ pub const SWITCH_FILE: &str = "switch.toml";
 /// Name of the file with a record's progress, in the folder of the record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// Fate of a packet that requested space.
+/// Outcome of a packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The switch sent the packet.
@@ -93,7 +93,7 @@ pub struct RecordWriter {
     names: Vec<String>,
     /// Text of the current line; its memory is reused.
     line: Vec<u8>,
-    /// Number of lines, and number of lines at the last mark.
+    /// Number of lines, and number of lines at the last row of `progress.csv`.
     packets: u64,
     marked: u64,
     /// First error of the writer; later rows are not written.
@@ -104,7 +104,7 @@ pub struct RecordWriter {
 const COMPLETE: &str = "complete";
 
 impl RecordWriter {
-    /// Creates `folder` and a record in it, for a switch with these ports, whose file
+    /// Creates `folder` and a record in it, for a switch with the given ports, whose file
     /// has the text `text`.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl RecordWriter {
         self.progress.write_all(line.as_bytes())
     }
 
-    /// Ends the record.
+    /// Ends the record with its last lines.
     ///
     /// # Errors
     /// The first error of any row in the record.

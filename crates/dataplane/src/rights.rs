@@ -11,7 +11,8 @@ const NOBODY: u32 = 65_534;
 /// The thread also loses the right to gain rights by starting a program. Threads started later
 /// inherit this state.
 pub(crate) fn give_up() {
-    // Shrinking this set needs a capability, so it goes first. A thread without the capability
+    // Shrinking the bounding set needs a capability, so it goes first. A thread without the
+    // capability
     // has nothing to lose.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {

@@ -71,7 +71,7 @@ pub struct Summary {
     /// Histogram of the lateness of frames at their handover.
     pub lateness: Durations,
     /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
-    /// Frames may be late by this time. `None` if the kernel does not report it.
+    /// Frames may be late by the steal time. `None` if the kernel does not report it.
     pub stolen: Option<Time>,
     /// Number of frames that the kernel dropped because the process was too slow. The
     /// record lacks them.
@@ -238,7 +238,7 @@ struct Shell {
     /// Number of frames that the kernel dropped because its queue was full: by port,
     /// without and with a tag.
     missed: Vec<[u32; 2]>,
-    /// Arrivals of this iteration: time, port, range in `contents`.
+    /// Arrivals of this iteration: for each frame its time, its port and its range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
     tell: Option<fn(&str)>,
@@ -314,7 +314,7 @@ impl Shell {
                 }
             }
         }
-        // Ports are read one after the other, but frames are ordered by their timestamps.
+        // The thread reads the ports in turn, but orders frames by their timestamps.
         self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
         for (at, port, range) in &self.arrivals {
             // The pipeline has counted a discarded frame.
@@ -361,7 +361,8 @@ impl Shell {
     /// added to the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
-        // A removed interface does not return: a new interface may have the same name.
+        // A removed interface does not return: a new interface may have its name, but is a
+        // different interface.
         if *link == state || *link == LinkState::Removed {
             return;
         }
@@ -405,7 +406,7 @@ impl Shell {
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
-        // Peaks accumulate until a snapshot is published.
+        // Peaks accumulate until the switch publishes a snapshot.
         if watch.publish(snapshot) {
             self.pipeline.forget_peaks();
         }

@@ -65,7 +65,7 @@ pub(crate) struct Interface {
     /// Socket that receives only frames with a VLAN tag. The kernel removes the tag before a raw
     /// socket sees the frame, and reports the tag.
     tagged: OwnedFd,
-    /// Socket that only sends frames.
+    /// Socket that sends frames and never receives.
     out: OwnedFd,
 }
 

@@ -1,4 +1,4 @@
-//! Counts of frames outside the core: these frames never request space.
+//! Counts of frames outside the core: the core never sees these frames.
 
 use bufferlab_params::choices;
 

@@ -83,7 +83,7 @@ pub struct Complaint {
     pub label: String,
     /// Advice to the user about the problem.
     pub help: Option<String>,
-    /// Further places in the problem's source that belong to the problem.
+    /// Further places in the source that belong to the problem.
     pub also: Vec<(Origin, String)>,
 }
 

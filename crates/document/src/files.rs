@@ -120,7 +120,7 @@ pub fn nearby_file(path: &Path) -> Option<String> {
     let files = std::fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.path().is_file());
     let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    // File names with equal extensions are not similar for that reason alone.
+    // Two file names are not similar only because their extensions are equal.
     let stem = |name: &str| Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stems: Vec<_> = names.iter().filter_map(|name| stem(name)).collect();
     let near = suggestion(&wanted, names.iter().map(String::as_str))?;

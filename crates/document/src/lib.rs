@@ -1,5 +1,5 @@
 //! TOML documents by declaration: a format is data.
-//! From this data follow the reader, the JSON Schema and the reference.
+//! A declaration of the format determines the reader, the JSON Schema and the reference.
 //!
 //! ```text
 //!   file.toml ─► tree ──► reader ──► your value          spec ─► schema     JSON Schema for editors

@@ -1,5 +1,5 @@
 //! Converts parameters of registry entries: keys of a table to [`Params`], and [`Params`] to text.
-//! Also finds the places of faults in parameters.
+//! The module also finds the places of faults in parameters.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;

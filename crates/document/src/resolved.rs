@@ -39,7 +39,7 @@ impl OutTable {
         self.entries.retain(|entry| entry.0 != key);
     }
 
-    /// Sets all entries of `other` in this table.
+    /// Copies all entries of `other` into the table.
     pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
@@ -87,7 +87,7 @@ impl OutTable {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
-    /// Writes the document whose root is this table.
+    /// Writes a document whose root is this table.
     #[must_use]
     pub fn document(&self) -> String {
         let mut text = String::new();
@@ -154,7 +154,7 @@ pub fn write(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => float(*number),
         Value::Boolean(flag) => flag.to_string(),
-        // Documents have no dates, so the reader of the value refuses this text.
+        // Documents have no dates, so the value's reader refuses the text of a date.
         Value::Datetime => "a date".to_owned(),
         Value::Array(items) => list(items.iter().map(|item| write(&item.value))),
         Value::Table(table) => {

@@ -82,7 +82,7 @@ pub enum Presence {
     Required,
     /// A document may omit the key, which has no default.
     Optional,
-    /// The key has this default, in TOML.
+    /// The key has a default, which is written in TOML.
     Default(&'static str),
     /// The key has a default that follows from a rule, given in words.
     Computed(&'static str),
@@ -227,7 +227,7 @@ pub struct Expected<'a> {
 }
 
 impl KeySpec {
-    /// The expected value of this key.
+    /// The value that the key must have, for messages.
     #[must_use]
     pub const fn expected(&self) -> Expected<'static> {
         Expected { name: self.name, kind: self.kind, example: self.example }

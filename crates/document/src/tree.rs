@@ -1,11 +1,11 @@
 //! A document as a tree of values with their places.
-//! Also the rules by which one document extends another document.
+//! The module also has the rules by which one document extends another document.
 
 use crate::call::call;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Place of a key or value in a source.
+/// Source and position of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// Index of the source in the context; [`Origin::BUILT_IN`] has no source.

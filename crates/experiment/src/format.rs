@@ -52,7 +52,7 @@ const OWN_SET: KeySpec = optional(
 /// Keys at the top level of an experiment file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
-    doc: "Content of the figure, scenario and comparison. An analytical figure has only `title`, `figure`, `about` and `theory`.",
+    doc: "The experiment itself: the figure's content, the scenario and the comparison. An analytical figure has only `title`, `figure`, `about` and `theory`.",
     keys: &[
         required("title", Kind::Text, "\"Incast at rising load\"", "Content of the experiment, in a line."),
         required(
@@ -179,7 +179,7 @@ pub static AXIS: TableSpec = TableSpec {
 /// Keys of a value of an axis.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
-    doc: "A place that changes more than one value of one key.",
+    doc: "A place on an axis that changes more than one key.",
     keys: &[
         required("label", Kind::Text, "\"half\"", "Name in tables and expressions."),
         computed(
@@ -270,7 +270,7 @@ pub static GOODPUT: TableSpec = TableSpec {
 /// Keys of a statistic that counts events of queues.
 pub static QUEUES: TableSpec = TableSpec {
     title: "a count of queues",
-    doc: "A metric: a count over the queues of all switches.",
+    doc: "A metric: a count of packets or events in the queues of all switches.",
     keys: &[
         required("queues", PRIORITIES, "[1]", "Priorities of the queues."),
         required("count", Kind::Words(QueueCount::WORDS), "\"evicted_packets\"", "Counter of the queues."),
@@ -326,7 +326,7 @@ pub static SCALE: TableSpec = TableSpec {
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
-          sets the rest. These settings are applied last, to all variants, so they cannot set a key that an axis varies.",
+          sets the rest. The artifact's settings are applied last, to all variants, so they cannot set a key that an axis varies.",
     keys: &[default("about", Kind::Text, "\"\"", "Description of the differences."), OWN_SET, SCENARIO],
     variants: &[],
 };
@@ -497,7 +497,7 @@ pub static BESIDE: TableSpec = TableSpec {
 /// Keys of a marker for the paper's value in a panel.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
-    doc: "A hollow marker for a variant at the paper's value; where the statement is relative, computed from *our* baseline.",
+    doc: "A hollow marker for a variant at the paper's value. For a relative statement, the value is computed from bufferlab's baseline.",
     keys: &[
         required("metric", Kind::Text, "\"incast\"", "Metric whose panels show the marker."),
         required("variant", Kind::Text, "\"abm\"", "Variant of the value."),

@@ -30,9 +30,9 @@ pub(crate) struct TraceNode {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) kind: u64,
-    /// Nodes whose data the node needs.
+    /// Nodes whose data this node needs.
     pub(crate) parents: Vec<u64>,
-    /// Nodes that precede the node for other reasons.
+    /// Nodes that precede this node for other reasons than data.
     pub(crate) controls: Vec<u64>,
     pub(crate) micros: u64,
     pub(crate) numbers: BTreeMap<String, i64>,

@@ -14,6 +14,7 @@ choices! {
         Chakra = "chakra": "Chakra execution trace (.et), a file per rank",
         ChakraJson = "chakra-json": "Chakra execution trace as JSON",
         ChakraGroups = "chakra-groups": "groups of ranks beside Chakra traces (.json)",
+        Mscclang = "mscclang": "algorithm of MSCCL (.mscclang.xml)",
         Layers = "aicb": "workload of AICB, SimAI or ASTRA-sim, as text",
         SimaiTopology = "simai-topology": "topology of SimAI",
         HpccTopology = "hpcc-topology": "topology.txt of HPCC and ns3-datacenter",
@@ -38,9 +39,6 @@ pub fn recognise(path: &Path, content: &[u8]) -> Result<Format, ImportError> {
     let content = unpacked(path, content)?;
     if is_chakra(&content) {
         return Ok(Format::Chakra);
-    }
-    if content.get(257..262) == Some(b"ustar") {
-        return Err(ImportError::in_file(path, "a tar archive", "extract it with tar, and import its files"));
     }
     let source = Source::new(path, &content)?;
     let head = source.text().lines().take(4).any(|line| line.contains("\"schema\""));
@@ -81,6 +79,9 @@ fn of_words(source: Source<'_>) -> Option<Format> {
     if text.trim_start().starts_with(['{', '[']) && text.contains('"') {
         let is_trace = text.contains("\"workload_graph\"") || text.contains("\"NodeType\"");
         return Some(if is_trace { Format::ChakraJson } else { Format::ChakraGroups });
+    }
+    if text.trim_start().starts_with('<') && text.contains("nchunksperloop") {
+        return Some(Format::Mscclang);
     }
     let line = source.lines().find(|line| !is_comment(line.text.trim()))?;
     let first = line.words().next()?.text;

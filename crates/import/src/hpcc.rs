@@ -2,4 +2,5 @@
 
 pub(crate) mod flows;
 pub(crate) mod lists;
+pub(crate) mod rdma;
 pub(crate) mod topology;

@@ -3,9 +3,13 @@
 use crate::imported::Traffic;
 use crate::scenario::assume_the_rest;
 use crate::source::{Source, unpacked};
-use crate::{Format, ImportError, ImportOptions, Imported, chakra, goal, hpcc, htsim, layers, recognise};
+use crate::{
+    Format, ImportError, ImportOptions, Imported, archive, chakra, goal, hpcc, htsim, layers, mscclang,
+    recognise,
+};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file that is to be imported.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +29,12 @@ pub struct Input<'a> {
 pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported, ImportError> {
     let mut imported = Imported::default();
     let mut files = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let content = unpacked(input.path, input.content)?;
-        let format = input.format.map_or_else(|| recognise(input.path, &content), Ok)?;
-        imported.files.push((input.path.to_owned(), format));
-        files.push((input.path, content, format));
+    let contents = contents(inputs)?;
+    for (path, content, format) in &contents {
+        let content = unpacked(path, content)?;
+        let format = format.map_or_else(|| recognise(path, &content), Ok)?;
+        imported.files.push((path.clone(), format));
+        files.push((path.as_path(), content, format));
     }
     refuse_pairs(&imported)?;
     let mut traces = Traces::default();
@@ -39,6 +44,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
             Format::ConnectionMatrix => htsim::matrix::read(text()?, options, &mut imported)?,
             Format::FatTree => htsim::topology::read(text()?, &mut imported)?,
             Format::Goal => goal::read(text()?, options, &mut imported)?,
+            Format::Mscclang => mscclang::read(text()?, options, &mut imported)?,
             Format::Layers => layers::read(text()?, options, &mut imported)?,
             Format::HpccTopology => hpcc::topology::read(text()?, &mut imported)?,
             Format::SimaiTopology => hpcc::topology::read_simai(text()?, &mut imported)?,
@@ -55,7 +61,11 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
                 let read = if *format == Format::Chakra { chakra::read } else { chakra::read_json };
                 if traces.traces.iter().any(|trace| trace.rank == rank) {
                     let problem = format!("a second trace of rank {rank}");
-                    return Err(ImportError::in_file(path, problem, "name the files PREFIX.RANK.et"));
+                    return Err(ImportError::in_file(
+                        path,
+                        problem,
+                        "name the files PREFIX.RANK.et, or import one of them",
+                    ));
                 }
                 traces.traces.push(read(path, content, rank)?);
             }
@@ -65,6 +75,25 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
     number_hosts(&mut imported)?;
     assume_the_rest(&mut imported);
     Ok(imported)
+}
+
+/// A file with its content, which may be packed, and its format, which may be unknown.
+type Content<'a> = (PathBuf, Cow<'a, [u8]>, Option<Format>);
+
+/// Returns the files, with the members of archives in their place.
+fn contents<'a>(inputs: &[Input<'a>]) -> Result<Vec<Content<'a>>, ImportError> {
+    let mut contents = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let content = unpacked(input.path, input.content)?;
+        if !archive::is_archive(&content) {
+            contents.push((input.path.to_owned(), Cow::Borrowed(input.content), input.format));
+            continue;
+        }
+        for (path, member) in archive::members(input.path, &content)? {
+            contents.push((path, Cow::Owned(member.to_vec()), input.format));
+        }
+    }
+    Ok(contents)
 }
 
 /// Chakra traces of several ranks, which make one schedule.
@@ -115,7 +144,8 @@ fn number_hosts(imported: &mut Imported) -> Result<(), ImportError> {
 /// Refuses two networks, or two descriptions of traffic.
 fn refuse_pairs(imported: &Imported) -> Result<(), ImportError> {
     let networks = [Format::FatTree, Format::HpccTopology, Format::SimaiTopology];
-    let traffic = [Format::ConnectionMatrix, Format::Goal, Format::Layers, Format::HpccFlows];
+    let traffic =
+        [Format::ConnectionMatrix, Format::Goal, Format::Layers, Format::Mscclang, Format::HpccFlows];
     for (kind, formats) in [("network", &networks[..]), ("description of traffic", &traffic[..])] {
         let mut found = imported.files.iter().filter(|(_, format)| formats.contains(format));
         if let (Some(_), Some((path, _))) = (found.next(), found.next()) {

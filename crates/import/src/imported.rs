@@ -18,6 +18,8 @@ pub struct ImportOptions {
     pub ranks_per_server: u32,
     /// Number of network cards per rank, for GOAL files that number cards instead of ranks.
     pub nics_per_rank: u32,
+    /// Size of the collective of an MSCCL algorithm (bytes).
+    pub collective_bytes: u64,
     /// Largest number of transfers in all collectives together.
     pub transfers_max: u64,
 }
@@ -29,6 +31,7 @@ impl Default for ImportOptions {
             algorithm: Algorithm::Ring,
             ranks_per_server: 8,
             nics_per_rank: 1,
+            collective_bytes: 1 << 20,
             transfers_max: bufferlab_schedule::NODES_MAX as u64,
         }
     }
@@ -37,15 +40,22 @@ impl Default for ImportOptions {
 /// Notices about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notices {
-    /// Content of the files that was understood.
+    /// Parts of the files that the import understood.
     pub understood: Vec<String>,
     /// Content of the files that has no counterpart in a scenario.
     pub ignored: Vec<String>,
     /// Choices that the files leave open, and deviations of the files from their format.
     pub assumed: Vec<String>,
+    /// Number of the first of `assumed` that are about network, switch and transport.
+    pub(crate) own_traffic: usize,
 }
 
 impl Notices {
+    /// Choices about the traffic alone, without network, switch and transport.
+    pub fn own_traffic(&self) -> impl Iterator<Item = &str> {
+        self.assumed.iter().take(self.own_traffic).map(String::as_str)
+    }
+
     pub(crate) fn understand(&mut self, text: impl Into<String>) {
         add(&mut self.understood, text.into());
     }
@@ -78,14 +88,14 @@ pub struct Setting {
 /// Traffic of a file, with the file's numbers of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// Flows that do not wait for each other.
+    /// Flows that start at fixed times and do not wait for other flows.
     Flows {
         /// The flows of the file, in the order of their start.
         flows: Vec<FlowSpec>,
         /// Names of the flows' classes.
         classes: Vec<String>,
     },
-    /// Transfers that wait for each other, as a schedule.
+    /// Transfers that wait for other transfers, as a schedule.
     Schedule(Schedule),
 }
 
@@ -101,7 +111,7 @@ pub struct Network {
 /// Content of imported files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Paths of the files, and their formats.
+    /// Paths and formats of the imported files.
     pub files: Vec<(PathBuf, Format)>,
     /// The network; `None` if no file describes one.
     pub network: Option<Network>,
@@ -113,6 +123,8 @@ pub struct Imported {
     pub ranks_per_server: Option<u32>,
     /// Values of configuration files.
     pub settings: Vec<Setting>,
+    /// Priority group of all flows; `None` if they differ, or if the files have no groups.
+    pub group: Option<u8>,
     /// Alphas of the priorities, in order.
     pub alphas: Vec<f64>,
     /// Notices about content that was understood, ignored or assumed.

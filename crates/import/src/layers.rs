@@ -1,7 +1,7 @@
 //! Reads workloads of AICB, SimAI and ASTRA-sim as text, with a line per layer.
 //!
 //! A layer has a forward pass, the gradient of its input, and the gradient of its weights.
-//! Each of these has a computation and maybe a collective.
+//! Each pass has a computation and maybe a collective.
 
 use crate::imported::Traffic;
 use crate::source::{Line, Source, Word};

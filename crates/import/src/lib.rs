@@ -9,6 +9,7 @@
 //! If a file deviates from its format, the reader adds a notice.
 //! Files may be hostile: every reader checks sizes before it allocates memory.
 
+mod archive;
 mod chakra;
 mod error;
 mod format;
@@ -19,6 +20,7 @@ mod import;
 mod imported;
 mod layers;
 mod limits;
+mod mscclang;
 mod scenario;
 mod source;
 

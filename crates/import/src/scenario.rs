@@ -1,5 +1,6 @@
 //! Writes the scenario for imported files.
 
+use crate::hpcc::rdma;
 use crate::{Format, Imported, Traffic};
 use bufferlab_params::Choice;
 use bufferlab_schedule::{Schedule, Transfer, Work};
@@ -92,7 +93,7 @@ fn whole_ns(time: Time) -> Time {
     Time(time.0.next_multiple_of(1_000))
 }
 
-/// Removes line breaks from a text, so that it stays within a comment.
+/// Replaces line breaks, so that a text fits into one comment line.
 fn in_a_comment(line: &str) -> String {
     line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()
 }
@@ -163,6 +164,10 @@ fn times(imported: &Imported, rate: BitRate) -> (Time, Time) {
     }
     let most = load.iter().flatten().max().copied().unwrap_or(0).min(1 << 50);
     let endless = flows.iter().any(|flow| flow.size == FlowSpec::UNLIMITED);
+    if flows.iter().all(|flow| flow.size == FlowSpec::UNLIMITED) {
+        // No flow ends, so only packets in flight need time.
+        return (last.saturating_add(ENDLESS), Time::from_ms(1));
+    }
     let duration = last.saturating_add(if endless { ENDLESS } else { Time::from_us(1) });
     (duration, DRAIN.saturating_add(Time(rate.serialization(most).0.saturating_mul(4))))
 }
@@ -214,6 +219,7 @@ fn write_graph(text: &mut String, topology: &Topology) {
 
 /// Adds notices about the scenario's choices that no file made.
 pub(crate) fn assume_the_rest(imported: &mut Imported) {
+    imported.notices.own_traffic = imported.notices.assumed.len();
     if imported.network.is_none() && imported.traffic.is_some() {
         let (rate, delay) = (format_rate(RATE), format_time(DELAY));
         imported.notices.assume(format!("one switch; every host has a cable of {rate} and {delay}"));
@@ -228,12 +234,17 @@ pub(crate) fn assume_the_rest(imported: &mut Imported) {
         imported
             .notices
             .assume("policy dt with marks at one threshold, and RDMA with dcqcn; rank 0 is the first host");
+    } else if rdma::is_lossless(imported) {
+        rdma::assume(imported);
     } else if imported.network.is_some() || imported.traffic.is_some() {
         imported.notices.assume("policy dt with marks at one threshold, and transport dctcp");
     }
 }
 
 fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
+    if rdma::is_lossless(imported) {
+        return rdma::write(text, imported, rate);
+    }
     let setting = |key: &str| {
         let found = imported.settings.iter().find(|setting| setting.key == key)?;
         found.values.first()?.parse::<u32>().ok().filter(|value| *value > 0)
@@ -248,8 +259,13 @@ fn write_switch(text: &mut String, imported: &Imported, rate: BitRate) {
         }
     }
     let alpha = imported.alphas.first().copied().filter(|alpha| *alpha > 0.0).unwrap_or(1.0);
-    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above.
-    let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).max(20_000);
+    // The threshold is 65 packets of 1400 B at 10 Gb/s, and proportional to the rate above. In the
+    // small buffer of a few ports, it is within the reach of a queue.
+    let reach = match (&imported.network, setting("BUFFER_SIZE")) {
+        (None, None) => u128::from(imported.hosts.max(2)) * u128::from(RATE.0) * 5_120 / 1_000_000_000 / 4,
+        _ => u128::MAX,
+    };
+    let threshold = (u128::from(rate.0) * 91_000 / 10_000_000_000).min(reach).max(20_000);
     // Messages of a schedule have no handshake and begin at line rate.
     let transport = match imported.traffic {
         Some(Traffic::Schedule(_)) => "kind = \"rdma\"\ncongestion_control = \"dcqcn\"",

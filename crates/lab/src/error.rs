@@ -7,7 +7,7 @@ use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
-/// Reason why a run has no results.
+/// Reason why a run did not give results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The scenario cannot run, or its run failed or was interrupted.
@@ -25,7 +25,7 @@ pub enum RunError {
     /// A defect of the program caused a panic during the run.
     #[error("{0}; this is a bug in bufferlab or in a custom scheme")]
     Panicked(Box<Panicked>),
-    /// The threads for runs cannot be started.
+    /// The system cannot start the threads for runs.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -39,7 +39,7 @@ impl RunError {
 
     /// Whether a run on one thread might have another outcome.
     /// Several threads of a run simulate past its end before they notice the end.
-    /// After the end, they may reach an error that one thread never reaches.
+    /// After the end, the threads may reach an error that a single thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {
@@ -90,6 +90,8 @@ fn simulation_hint(error: &SimError) -> &'static str {
              (`initial_window`, `window_limit`) or the sizes of flows"
         }
         SimError::TooLarge { .. } => "make the scenario smaller",
+        SimError::CannotFork { hint, .. } => hint,
+        SimError::Refused(_) => "the run is as before",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
         SimError::Broken { .. } | SimError::LostTrack { .. } => {

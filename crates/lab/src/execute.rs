@@ -21,7 +21,7 @@ use std::time::Instant;
 pub struct Job {
     /// The loaded scenario of the run.
     pub loaded: Loaded,
-    /// Folder of the results. A finished run in this folder is replaced.
+    /// Folder of the run's results. A finished run in the folder is replaced.
     pub dir: PathBuf,
     /// Caveats that readers should check before they trust the run's numbers.
     pub caveats: Vec<RunCaveat>,
@@ -32,7 +32,7 @@ pub struct Job {
 pub struct Execution {
     /// Number of runs in parallel; `None` means the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads per run. The result tables do not depend on this number,
+    /// Threads per run. The result tables do not depend on the number of threads,
     /// which applies to networks that can be divided ([`Simulation::needs_one_thread`]).
     /// `None` means the cores that no other run needs, for networks of at least [`AUTOMATIC_HOSTS`]
     /// hosts. Policies bound to the thread that built them need one thread.
@@ -64,7 +64,7 @@ impl Execution {
 
 /// Returns the number of cores that other processes use now, if the system reports it.
 /// Threads of one run constantly wait for each other.
-/// If these threads must share cores, they are slower than one thread.
+/// If the threads of a run must share cores, they are slower than a single thread.
 fn busy_elsewhere() -> usize {
     // The fourth field of the line is runnable threads / all threads, and includes this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -76,7 +76,7 @@ fn busy_elsewhere() -> usize {
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
-    /// At most this number of threads, and one thread in a small network.
+    /// Maximum number of threads; a small network uses one thread.
     AtMost(NonZero<usize>),
 }
 

@@ -52,9 +52,9 @@ pub(crate) struct Present {
     dir: PathBuf,
 }
 
-/// Result of comparing a finished run with the run that this command line would store at its path.
+/// Result of comparing a finished run with the planned run that has the same folder.
 enum Standing {
-    /// The finished run has the requested content.
+    /// The finished run has the content that this command would compute.
     Same,
     /// Another version of the program or of a custom class ran the requested scenario.
     Outdated(String),
@@ -172,7 +172,7 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
 }
 
 /// Rejects an output folder with a single run of another scenario.
-/// Otherwise a second command with this `--out` would fail after hours of simulation.
+/// Without the check, a second command with this `--out` would fail after hours of simulation.
 ///
 /// # Errors
 /// If `out` contains a run of another scenario.

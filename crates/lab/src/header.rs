@@ -35,8 +35,16 @@ pub fn header(loaded: &Loaded, classes: &[String]) -> Result<RunHeader, RunError
             classes: classes.to_vec(),
             switches: topology.switches.clone(),
             hosts: topology.hosts.clone(),
+            schedules: schedules(scenario),
         },
     })
+}
+
+/// Descriptions of the workloads that execute schedules. Each of these workloads has one schedule.
+fn schedules(scenario: &Scenario) -> Vec<String> {
+    let workloads = scenario.workloads.iter();
+    let scheduled = workloads.filter(|spec| matches!(spec.kind.as_str(), "collective" | "schedule"));
+    scheduled.map(|spec| spec.workload.in_words()).collect()
 }
 
 /// Lossless priorities of all switches, ascending.

@@ -1,5 +1,5 @@
 //! Plans and executes runs: loaded scenarios run in parallel and write folders of results.
-//! Also plans comparisons and sweeps.
+//! The crate also plans comparisons and sweeps.
 //!
 //! This crate uses no terminal and no command line. The command line, the reproduction of papers
 //! and other front ends all execute [`Job`]s, so a scenario gives equal bytes in each front end.
@@ -28,6 +28,7 @@ mod panic;
 mod plan;
 mod resume;
 mod selection;
+mod stepped;
 mod sweep;
 mod value_list;
 
@@ -45,6 +46,7 @@ pub use panic::{Panicked, caught};
 pub use plan::{Destination, Load, LoadNamed, Plan, plan_compare, plan_run, prepare_group};
 pub use resume::{custom_code, is_finished, set_custom_code};
 pub use selection::PolicySelection;
+pub use stepped::SteppedRun;
 pub use sweep::{
     FigureRequest, SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary,
     sweep_schema,

@@ -24,7 +24,7 @@ pub fn set_memory_limit(bytes: u64) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
 }
 
-/// Memory that a command may use, and the origin of this limit.
+/// Memory limit of a command, and the origin of this limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
     /// Amount of memory that the command may use (bytes).

@@ -52,10 +52,10 @@ impl Plan {
 /// Destination of the results of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
-    /// Folder that receives the results.
+    /// Folder that receives the results of the plan.
     pub out: &'a Path,
     /// Whether results of another scenario in the folder are removed before the first run.
-    /// Without this flag, such results are an error.
+    /// Without this flag, results of another scenario are an error.
     pub replace: bool,
 }
 

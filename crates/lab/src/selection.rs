@@ -10,7 +10,7 @@ use bufferlab_scenario::{Scenario, Variant};
 pub enum PolicySelection {
     /// A registered policy, with the changes of a variant.
     One(Variant),
-    /// Every built-in policy.
+    /// The selection of every built-in policy.
     /// Custom policies must be named, so that `all` means equal policies in every process.
     All,
 }
@@ -94,7 +94,7 @@ pub(crate) fn reject_duplicates(variants: &[Variant]) -> Result<(), PlanError> {
 }
 
 /// Returns a caveat if a variant changes the network or the traffic.
-/// Then equal seeds do not give equal arrivals.
+/// Such a variant does not get equal arrivals with equal seeds.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),

@@ -63,7 +63,7 @@ pub struct SweepRequest {
     /// Folder that receives the results of the sweep.
     pub out: PathBuf,
     /// Whether runs of other content at the points of this sweep are removed.
-    /// Without this flag, such runs are an error.
+    /// Without this flag, existing runs of other content are an error.
     pub replace: bool,
 }
 

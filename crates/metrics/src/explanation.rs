@@ -38,7 +38,7 @@ pub struct Explanation {
     pub limit_bytes: Option<u64>,
     /// Comparison that refused the packet; `None` for other events, and without such a comparison.
     pub bound: Option<BoundText>,
-    /// Number of bytes in the whole buffer.
+    /// Bytes stored in the whole buffer.
     pub occupancy_bytes: u64,
     /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
@@ -49,7 +49,7 @@ pub struct Explanation {
     pub holders: Vec<Holder>,
     /// Answers of all registered policies in this state of the buffer.
     /// The switch's own policy has its configuration, all others have default parameters.
-    /// Empty if the answers were not computed.
+    /// The list is empty if the answers were not computed.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
@@ -77,9 +77,9 @@ pub struct Holder {
     pub kind: &'static str,
     /// Name of the occupant: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,
-    /// Bytes of the occupant in the buffer.
+    /// Bytes that the occupant has in the buffer.
     pub bytes: u64,
-    /// Packets of the occupant in the buffer.
+    /// Packets that the occupant has in the buffer.
     pub packets: u64,
 }
 
@@ -146,7 +146,7 @@ impl BoundText {
 
 impl Explanation {
     /// Reason for the event, with the compared numbers, as a sentence without a full stop.
-    /// Any inequality in this text is true.
+    /// The inequality in the text is true.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;
@@ -199,7 +199,7 @@ mod tests {
             (Answer::Admit(Some("reserved space".to_owned())), "admit (reserved space)"),
             (Answer::Evict("3.1".to_owned()), "evict from 3.1"),
             (Answer::Drop("threshold".to_owned()), "threshold"),
-            // A drop reason may begin with the text of another answer.
+            // The text of a drop reason may begin with the text of another answer.
             (Answer::Drop("admitted-late".to_owned()), "admitted-late"),
         ];
         for (answer, text) in answers {

@@ -49,7 +49,7 @@ impl OccupancyTimes {
         })
     }
 
-    /// Total time that has been recorded (ps).
+    /// Total recorded time (ps).
     #[must_use]
     pub fn span(&self) -> u64 {
         self.since

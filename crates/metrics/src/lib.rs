@@ -9,6 +9,7 @@ mod declare;
 mod delay;
 mod explanation;
 mod histogram;
+mod log;
 mod record;
 mod rows;
 mod totals;
@@ -17,16 +18,17 @@ pub use bufferlab_core::PacketEvent;
 pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Answer, BoundText, Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram, OccupancyTimes};
+pub use log::RowLog;
 pub use record::{
     Cell, CellFault, CellReader, CellWriter, ClassName, Column, ColumnKind, HostName, Record, SwitchName,
     description,
 };
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, NodeKind, PacketRow, PauseCycleRow,
-    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, ScheduleRow, Scope, SeriesRow, Table,
-    TableRow, WatchdogRow,
+    CollectiveRow, DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, NodeKind, PacketRow,
+    PathRow, PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RankRow,
+    ScheduleRow, Scope, SeriesRow, Table, TableRow, WaitedFor, WatchdogRow,
 };
-pub use totals::RunTotals;
+pub use totals::{NearestPause, RunTotals};
 
 /// Receives rows in the order in which a driver produces them, which is deterministic.
 /// A sink implements the methods that it needs and ignores all other rows.
@@ -93,6 +95,18 @@ pub trait RunSink {
     }
     /// Receives a node of a schedule when it ends, or at the end of the run if it is unfinished.
     fn schedule(&mut self, _row: &ScheduleRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Receives an execution of a collective when its last transfer ends.
+    fn collective(&mut self, _row: &CollectiveRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Receives a rank of a schedule at the end of each iteration.
+    fn rank(&mut self, _row: &RankRow) -> std::io::Result<()> {
+        Ok(())
+    }
+    /// Receives a node of the critical path of a schedule at the end of each iteration.
+    fn path(&mut self, _row: &PathRow) -> std::io::Result<()> {
         Ok(())
     }
     /// Receives one event of one packet in a switch's buffer, if packets are recorded; in order of

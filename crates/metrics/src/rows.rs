@@ -30,6 +30,20 @@ words! {
 }
 
 words! {
+    /// Event that a node of a critical path waited for.
+    WaitedFor {
+        /// The start of the iteration, or the node's earliest start.
+        Start => "start",
+        /// An event of another node.
+        Node => "node",
+        /// The rank's processor, which executed another computation.
+        Processor => "processor",
+        /// The network inside the server, which carried another transfer of the rank.
+        ScaleUp => "scale-up",
+    }
+}
+
+words! {
     /// Object of a measurement.
     Scope {
         /// The whole buffer of a switch.
@@ -476,8 +490,8 @@ record! {
         size_bytes: Option<u64>,
         /// Flow of a transfer that passes the simulated network.
         flow_id: Option<u64>,
-        /// Node whose event was the last that this node waited for; empty for a node that waits for
-        /// none.
+        /// Transfer or computation whose event was the last that this node waited for, also through
+        /// barriers; empty for a node that waits for none.
         after_node: Option<u32>,
         /// Time at which the node might start.
         ready_ps: u64,
@@ -487,6 +501,95 @@ record! {
         /// Time at which the receiver had the last byte, or the computation was done; empty if the
         /// run ended first.
         end_ps: Option<u64>,
+    }
+}
+
+record! {
+    /// One execution of a collective: its time and bandwidths. Only in runs with collectives.
+    pub CollectiveRow => "collectives" {
+        /// Number of the schedule, from 0.
+        schedule: u32,
+        /// Number of the execution, from 0.
+        iteration: u32,
+        /// Number of the collective in its schedule, from 0.
+        collective: u32,
+        /// all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or pipeline.
+        // The crate `schedule` defines this word and the next.
+        operation: &'static str,
+        /// ring, tree, double_binary_tree, halving_doubling, direct or hierarchical.
+        algorithm: &'static str,
+        /// Number of ranks in the group.
+        ranks: u32,
+        /// Size S of the collective.
+        size_bytes: u64,
+        /// Time at which the first transfer might start.
+        start_ps: u64,
+        /// Time at which the last transfer ended.
+        end_ps: u64,
+        /// Algorithm bandwidth of nccl-tests: S over the time of the collective.
+        algorithm_bps: u64,
+        /// Bus bandwidth of nccl-tests: the algorithm bandwidth times 2(n − 1)/n for all_reduce,
+        /// (n − 1)/n for all_gather, reduce_scatter and all_to_all, and 1 for broadcast and
+        /// pipeline.
+        bus_bps: u64,
+    }
+}
+
+record! {
+    /// One rank in one complete execution of a schedule: the parts of the iteration in which the
+    /// rank computes, only communicates, or waits. Only in runs with a schedule.
+    pub RankRow => "ranks" {
+        /// Number of the schedule, from 0.
+        schedule: u32,
+        /// Number of the execution, from 0.
+        iteration: u32,
+        /// Rank.
+        rank: u32,
+        /// Host of the rank.
+        host: u32 as HostName,
+        /// End of the last transfer or computation of the rank.
+        end_ps: u64,
+        /// Time in which the rank computes.
+        compute_ps: u64,
+        /// Exposed communication: time in which the rank communicates and does not compute.
+        exposed_ps: u64,
+        /// Rest of the iteration: the rank waits for other ranks.
+        idle_ps: u64,
+    }
+}
+
+record! {
+    /// One node of the critical path of a complete execution of a schedule: the chain of nodes,
+    /// each of which waited for the previous one, up to the node that ended last.
+    pub PathRow => "critical_path" {
+        /// Number of the schedule, from 0.
+        schedule: u32,
+        /// Number of the execution, from 0.
+        iteration: u32,
+        /// Place of the node in the path, from 0.
+        step: u32,
+        /// Number of the node in its schedule.
+        node: u32,
+        /// transfer or compute.
+        kind: NodeKind,
+        /// Rank that sends or computes.
+        rank: u32,
+        /// Rank that receives; empty for a computation.
+        peer_rank: Option<u32>,
+        /// Number of the collective to which the node belongs.
+        collective: Option<u32>,
+        /// Flow of a transfer that passes the simulated network.
+        flow_id: Option<u64>,
+        /// Event that the node waited for. Except at the start, the previous node of the path
+        /// caused the event.
+        waited_for: WaitedFor,
+        /// Time of the event that the node waited for, with the delay of the edge.
+        start_ps: u64,
+        /// End of the node.
+        end_ps: u64,
+        /// Part of the iteration that the node accounts for: from its start to the start of the
+        /// next node of the path.
+        critical_ps: u64,
     }
 }
 
@@ -515,13 +618,16 @@ tables! {
     Watchdog => WatchdogRow,
     Packets => PacketRow,
     Schedule => ScheduleRow,
+    Collectives => CollectiveRow,
+    Ranks => RankRow,
+    CriticalPath => PathRow,
 }
 
 impl Table {
     /// Whether a run writes the table only if it has rows.
     #[must_use]
     pub const fn is_optional(self) -> bool {
-        matches!(self, Self::Packets | Self::Schedule)
+        matches!(self, Self::Packets | Self::Schedule | Self::Collectives | Self::Ranks | Self::CriticalPath)
     }
 }
 

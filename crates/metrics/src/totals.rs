@@ -25,4 +25,23 @@ pub struct RunTotals {
     pub peak_packets: u64,
     /// Largest number of unfinished flows at one time.
     pub peak_flows: u64,
+    /// Lossless ingress queue that was nearest to a pause. `None` if a switch paused a sender, if
+    /// no lossless packet waited, or if the policy has no pause threshold.
+    pub nearest_pause: Option<NearestPause>,
+}
+
+/// A lossless ingress queue at its peak, and the threshold at which it would have paused its
+/// sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearestPause {
+    /// Index of the switch.
+    pub switch: u32,
+    /// Arrival port of the queue.
+    pub port: u16,
+    /// Priority of the queue.
+    pub priority: u8,
+    /// Length of the queue at its peak, as the policy compares it (bytes).
+    pub held_bytes: u64,
+    /// Pause threshold at that time (bytes).
+    pub threshold_bytes: u64,
 }

@@ -167,7 +167,7 @@ impl Bench {
         self.meter.levels(port, false)
     }
 
-    /// Sets every watermark to the present occupancy.
+    /// Sets every watermark to the current occupancy.
     pub fn clear_watermarks(&mut self) {
         self.meter.clear_watermarks();
     }

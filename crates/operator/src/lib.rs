@@ -23,6 +23,7 @@ pub mod probe;
 mod qos;
 mod qualification;
 mod scenario;
+mod schedule;
 pub mod store;
 mod traffic;
 pub mod tune;

@@ -36,7 +36,7 @@ pub struct Levels {
     pub lossy_pool: u64,
 }
 
-/// A level now and the most since it was cleared (bytes).
+/// Current value of a counter, and its maximum since it was cleared (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     now: u64,
@@ -50,7 +50,7 @@ impl Level {
     }
 }
 
-/// A group or a queue.
+/// Occupancy and watermark of a group or a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     /// Reserve, which is not shared memory (bytes).
@@ -64,7 +64,7 @@ struct Member {
     is_lossy: bool,
 }
 
-/// Observes a switch and counts.
+/// Observer of a simulated switch that counts packets and bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     groups: Vec<Member>,
@@ -99,7 +99,7 @@ impl Meter {
         }
     }
 
-    /// Sets every watermark to the present level.
+    /// Sets every watermark to the current occupancy.
     pub(crate) fn clear_watermarks(&mut self) {
         let members = self.groups.iter_mut().chain(&mut self.queues);
         let levels = members.flat_map(|member| [&mut member.shared, &mut member.headroom]);

@@ -148,7 +148,7 @@ impl Model {
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
-        // A chip without facts is assumed to account like the chips with the same rule.
+        // A chip without known facts is assumed to account like the chips with its rule.
         let minimums =
             facts.map_or(matches!(self.chip.rule, Rule::Cells), |facts| facts.queue_minimums_in_every_slice);
         Hardware {

@@ -21,7 +21,7 @@ const PACKETS_MAX: u64 = 10_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
-    /// The switch pauses the sender.
+    /// The switch pauses the sender (`pfc_xoff`).
     PfcXoff,
     /// The switch loses a packet of a lossless group.
     IngressDrop,
@@ -103,7 +103,7 @@ pub enum Request {
     },
     /// Empties the switch, and forgets persistent packets.
     Drain,
-    /// Lets a blocked port send packets.
+    /// Lets a blocked port send a number of packets.
     Release {
         /// Number of the blocked port.
         dst_port: u16,
@@ -127,12 +127,12 @@ pub enum Request {
         /// The port.
         port: u16,
     },
-    /// Asks for the present bytes of a port and of the pools.
+    /// Asks for the current occupancy of a port and of the pools.
     Occupancy {
         /// The port.
         port: u16,
     },
-    /// Sets every watermark to the present occupancy.
+    /// Sets every watermark to the current occupancy.
     ClearWatermarks,
     /// Asks for the names of the ports.
     Ports,
@@ -219,7 +219,7 @@ impl Executor {
         serde_json::to_string(&answer).unwrap_or_else(|_| "{\"success\":false}".to_owned())
     }
 
-    /// Answers a request of a tester.
+    /// Executes a request of a tester and returns the answer.
     pub fn answer(&mut self, request: &Request) -> Answer {
         self.reply(request).unwrap_or_else(Answer::wrong)
     }
@@ -364,7 +364,8 @@ impl Executor {
             Probe::PfcXon => {
                 if holder.is_some() {
                     self.send(from, to, priority, value.saturating_sub(1));
-                    // These packets alone cause the pause, so the tester's fill would have no room.
+                    // The packets of the first phase alone cause the pause, so the tester's fill
+                    // would have no room.
                     if self.bench.is_paused(from, priority) {
                         return Ok(false);
                     }

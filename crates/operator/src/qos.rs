@@ -1,14 +1,14 @@
-//! Marking and schedulers of a configuration, as the simulated switch has them, and the parts that
-//! the simulated switch cannot have.
+//! Marking of a configuration, as the simulated switch has it, and the parts that the simulated
+//! switch cannot have.
 //!
 //! Semantics follow SAI. Thresholds of a colour are valid only if the colour is enabled. `ecn`
 //! selects the colours that are marked instead of dropped, and min = max is a step. Simulated
 //! packets are green and ECN-capable.
 
 use crate::model::{Model, PRIORITIES};
-use crate::traffic::{RDMA_FRAME, TCP_FRAME};
+use crate::schedule::Schedule;
 use bufferlab_sonic::PortName;
-use bufferlab_sonic::config::{Config, Scheduler, WredProfile};
+use bufferlab_sonic::config::{Config, WredProfile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names of colours, in the order of `WredProfile::colours`.
@@ -199,146 +199,6 @@ pub(crate) fn gathered(all_ports: usize, entries: &[(usize, u8, String)], direct
             })
         })
         .collect()
-}
-
-/// Scheduler of the simulated switch, equal on all ports.
-pub(crate) struct Schedule {
-    /// Groups of the scheduler as TOML; absent without any scheduler.
-    pub(crate) groups: Option<String>,
-    /// Parts of the configuration that are not simulated, in sentences.
-    pub(crate) notes: Vec<String>,
-}
-
-/// Service that the scheduler gives to one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Service {
-    Strict,
-    /// The scheduler serves the queue by packets, with this weight.
-    Packets(u32),
-    /// The scheduler serves the queue by bytes, with this weight.
-    Bytes(u32),
-}
-
-fn service(scheduler: Option<&Scheduler>) -> Service {
-    let Some(scheduler) = scheduler else { return Service::Bytes(1) };
-    let kind = scheduler.kind.as_ref().map(|kind| kind.value.to_ascii_uppercase());
-    let weight = scheduler.weight.as_ref().map_or(1, |weight| weight.value.clamp(1, 100)) as u32;
-    match kind.as_deref() {
-        Some("STRICT") => Service::Strict,
-        Some("WRR") => Service::Packets(weight),
-        _ => Service::Bytes(weight),
-    }
-}
-
-impl Schedule {
-    /// Returns the scheduler that most ports have.
-    pub(crate) fn from_config(config: &Config, model: &Model) -> Self {
-        let own = |port: &str, queue: u8| {
-            let setting = config.queue_settings.get(&(PortName::new(port), queue))?;
-            config.schedulers.get(&setting.scheduler.as_ref()?.value)
-        };
-        let mut kinds: BTreeMap<Vec<Service>, usize> = BTreeMap::new();
-        let mut used: BTreeSet<String> = BTreeSet::new();
-        for port in &model.ports {
-            let queues = 0..PRIORITIES as u8;
-            let services: Vec<_> = queues.clone().map(|queue| service(own(&port.name, queue))).collect();
-            if queues.clone().any(|queue| own(&port.name, queue).is_some()) {
-                *kinds.entry(services).or_default() += 1;
-            }
-            let settings =
-                queues.filter_map(|queue| config.queue_settings.get(&(PortName::new(&port.name), queue)));
-            used.extend(settings.filter_map(|setting| Some(setting.scheduler.as_ref()?.value.clone())));
-        }
-        let mut notes = Vec::new();
-        let all: usize = kinds.values().sum();
-        let usual = kinds.iter().max_by_key(|(_, ports)| **ports);
-        let Some((usual, ports)) = usual.map(|(services, ports)| (services.clone(), *ports)) else {
-            return Self { groups: None, notes };
-        };
-        if kinds.len() > 1 {
-            notes.push(format!(
-                "Schedulers differ on {} of {all} ports; all have that of the others.",
-                all - ports
-            ));
-        }
-        if all < model.ports.len() {
-            notes.push(format!(
-                "{} ports have no scheduler; they have that of the others.",
-                model.ports.len() - all
-            ));
-        }
-        note_values(config, &used, &mut notes);
-        let groups = groups(&usual, &mut notes);
-        Self { groups: Some(groups), notes }
-    }
-}
-
-/// Adds notes about weights and rates that are not simulated.
-fn note_values(config: &Config, used: &BTreeSet<String>, notes: &mut Vec<String>) {
-    for (name, scheduler) in config.schedulers.iter().filter(|(name, _)| used.contains(*name)) {
-        if let Some(weight) = scheduler.weight.as_ref().filter(|weight| !(1..=100).contains(&weight.value)) {
-            notes.push(format!(
-                "{name} has the weight {}, which SAI refuses; {} is simulated.",
-                weight.value,
-                weight.value.clamp(1, 100)
-            ));
-        }
-        if !scheduler.rates.is_empty() {
-            notes.push(format!("Not simulated: the rates of {name} ({}).", scheduler.rates.join(", ")));
-        }
-    }
-    let shaped = config.port_qos.values().filter(|qos| qos.scheduler.is_some()).count();
-    if shaped > 0 {
-        notes.push(format!("Not simulated: schedulers of whole ports (rates) on {shaped} ports."));
-    }
-}
-
-/// Formats the groups of the scheduler. The strict queues come first, by decreasing number, then
-/// the other queues by weight.
-fn groups(services: &[Service], notes: &mut Vec<String>) -> String {
-    let numbered = || services.iter().enumerate();
-    let strict = numbered().filter(|(_, service)| **service == Service::Strict);
-    let mut groups: Vec<String> =
-        strict.rev().map(|(queue, _)| format!("{{ queues = [{queue}] }}")).collect();
-    let by_packets = |(_, service): &(usize, &Service)| matches!(service, Service::Packets(_));
-    let weighted: Vec<(usize, u32)> = numbered()
-        .filter_map(|(queue, service)| match service {
-            Service::Packets(weight) | Service::Bytes(weight) => Some((queue, *weight)),
-            Service::Strict => None,
-        })
-        .collect();
-    let Some(least) = weighted.iter().map(|(_, weight)| u64::from(*weight)).min() else {
-        return groups.join(", ");
-    };
-    let queues: Vec<_> = weighted.iter().map(|(queue, _)| *queue).collect();
-    let packets = numbered().filter(by_packets).count();
-    if packets > 0 && packets < weighted.len() {
-        notes.push("WRR and DWRR are mixed: all weighted queues are served by bytes (DWRR).".to_owned());
-    }
-    if packets == weighted.len() {
-        // Weights without a common divisor, so that a round is as short as possible.
-        let common = weighted.iter().fold(0, |divisor, (_, weight)| gcd(divisor, *weight));
-        let weights: Vec<_> = weighted.iter().map(|(_, weight)| weight / common.max(1)).collect();
-        groups.push(format!(
-            "{{ queues = {queues:?}, discipline = \"weighted_round_robin\", weights = {weights:?} }}"
-        ));
-        return groups.join(", ");
-    }
-    let frame = RDMA_FRAME.max(TCP_FRAME);
-    // The smallest quantum is one frame, so that a round is as short as possible.
-    let quanta: Vec<_> = weighted
-        .iter()
-        .map(|(_, weight)| format!("\"{} B\"", (frame * u64::from(*weight)).div_ceil(least)))
-        .collect();
-    groups.push(format!(
-        "{{ queues = {queues:?}, discipline = \"deficit_round_robin\", quanta = [{}] }}",
-        quanta.join(", ")
-    ));
-    groups.join(", ")
-}
-
-fn gcd(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Parts of a configuration that the simulated switch does not have, in sentences.

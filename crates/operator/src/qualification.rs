@@ -13,7 +13,7 @@ use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;
 
-/// Headers of a packet that is sent without feedback (bytes).
+/// Sizes of the headers of packets that are sent without feedback (bytes).
 const HEADER: u64 = 54;
 /// Time between two packets beyond the round trip on the cable (s).
 const SPARE: f64 = 2e-6;
@@ -85,7 +85,8 @@ impl Qualification {
         let gap = 2.0 * way + SPARE;
         let filled = (vector.loss.formula + MORE) as f64 * gap;
         let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
-        // The switch obeys the storm after an equal time, so the packets start later.
+        // The switch obeys the storm after the reaction time of the sender, so the packets start
+        // later.
         let (start, storm, duration, reaction) = match sender {
             // Leave time for the last pause of the storm to expire.
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
@@ -148,7 +149,7 @@ fn heading(
     )
 }
 
-/// Formats a transport that sends packets with this gap (s), and a workload without its bursts.
+/// Formats a transport that sends packets with `gap` (s), and a workload without its bursts.
 fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
     let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
     format!(

@@ -2,7 +2,8 @@
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
-use crate::qos::{Marking, Schedule, gathered, not_simulated};
+use crate::qos::{Marking, gathered, not_simulated};
+use crate::schedule::Schedule;
 use crate::traffic::{Planned, Traffic};
 use bufferlab_core::Accounting;
 use bufferlab_sonic::PortName;

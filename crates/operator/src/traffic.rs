@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind with this name.
+    /// Returns the kind of traffic with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)

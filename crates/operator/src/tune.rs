@@ -228,7 +228,7 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
         pool: (pool.to_owned(), size),
         members,
         left_alone: false,
-        // The first change of a profile need not wait.
+        // The first change of a profile happens without a waiting time.
         since: u32::MAX,
     })
 }
@@ -256,7 +256,7 @@ impl ProfileUse {
         let (mut congested, mut drain) = (0, 0.0);
         for member in &tracked.members {
             let Some((was, is)) = before.members.get(member).zip(after.members.get(member)) else { continue };
-            // A counter that was cleared gives no information about the interval.
+            // A counter that was cleared in the interval gives no information about this interval.
             let dropped = is.dropped.checked_sub(was.dropped).is_some_and(|packets| packets > 0);
             let long = is.watermark > 0 && is.watermark as f64 >= CONGESTED * threshold;
             if !dropped && !long {
@@ -277,7 +277,7 @@ impl ProfileUse {
     /// down to a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
-        // Rounding must not move a whole power of two below itself.
+        // Rounding must not turn an exact power of two into the next smaller power.
         let steps = (factor.log2() + 1e-9).floor() as i8;
         largest.saturating_add(steps).clamp(least, largest)
     }

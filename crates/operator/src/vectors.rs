@@ -1,9 +1,12 @@
 //! Test vectors for qualification: the packets at which ports pause, lose packets and resume. They
 //! follow from the rules of the chip and from a packet-level simulation.
 
+mod expect;
+mod params;
 mod text;
 mod yaml;
 
+pub use expect::{Expectation, expectations, expectations_text};
 pub use text::text;
 pub use yaml::yaml;
 
@@ -50,7 +53,7 @@ pub struct Together {
     pub pause: Point,
 }
 
-/// Vectors of the lossless groups with one profile.
+/// Test vectors of the lossless groups that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupVector {
     /// Name of the groups' profile.
@@ -71,7 +74,7 @@ pub struct GroupVector {
     pub loss: Point,
     /// Number of packets below the pause point at which the group resumes.
     pub resume: Point,
-    /// Pause points of groups that fill one after the other.
+    /// Pause points of groups that fill in turn.
     pub sequence: Vec<Point>,
     /// Pause points of several groups that fill in turn.
     pub together: Vec<Together>,
@@ -93,7 +96,7 @@ pub struct PoolVector {
     pub sum: Point,
 }
 
-/// Vectors of lossy queues with one profile.
+/// Test vectors of the lossy queues that have one profile.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueVector {
     /// Name of the queues' profile.

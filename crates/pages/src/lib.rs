@@ -25,7 +25,7 @@ const COLUMNS_MAX: usize = 100;
 
 /// Folder of fresh texts that are not yet in pages, relative to the repository's root.
 const FOLDER: &str = "target/pages";
-/// Separator between the fields of a stored text. No page contains this character.
+/// Separator between the fields of a stored text, a character that no page contains.
 const SEPARATOR: &str = "\u{1}";
 
 /// Path of the root of the repository.
@@ -119,7 +119,7 @@ impl Pending {
             .ok_or_else(|| self.fault(format!("expected the markers {begin:?} and {end:?}")))
     }
 
-    /// Writes the fresh text into its page.
+    /// Writes the fresh text into the page of the document.
     ///
     /// # Errors
     /// If the page cannot be read or written, or lacks a marker.
@@ -219,7 +219,7 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails once with all stale documents, so that one run of a test stores all fresh texts.
+/// Fails once with all stale documents, so that a single run of a test stores all fresh texts.
 ///
 /// # Panics
 /// If any of the checks failed.

@@ -16,7 +16,7 @@ pub trait Choice: Copy + Eq + 'static {
     /// Words of all values, in the order of [`Self::ALL`].
     const WORDS: &'static [Word];
 
-    /// The word for this value of the enumeration.
+    /// The word for the value of the enumeration in scenario files.
     #[must_use]
     fn word(self) -> &'static str;
 
@@ -61,7 +61,7 @@ macro_rules! choices {
         }
 
         impl $Name {
-            /// The word for this value of the enumeration.
+            /// The word for the value of the enumeration in scenario files.
             #[must_use]
             $vis const fn word(self) -> &'static str {
                 match self { $(Self::$Variant => $word,)+ }

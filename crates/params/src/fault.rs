@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// A place in the parameters of an entry.
+/// A place in the parameters of a registry entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParamPlace {
     /// Name of the parameter with the fault.

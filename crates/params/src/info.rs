@@ -18,7 +18,8 @@ choices! {
     }
 }
 
-/// Word for a [`ParamKind::BytesPerPort`] whose value is derived from the cables of the ports.
+/// Word for the value of a [`ParamKind::BytesPerPort`] that is derived from the cables of the
+/// ports.
 pub const AUTO: &str = "auto";
 
 /// Kind and domain of a parameter's values.

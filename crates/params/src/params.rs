@@ -48,7 +48,7 @@ impl std::error::Error for ResolveError {}
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
-    /// Default of each parameter as declared, which is used when the value is absent.
+    /// Declared default of each parameter, used when the value is absent.
     absent: Vec<ParamValue>,
     /// Whether each parameter has the default value of the profile.
     defaults: Vec<bool>,
@@ -77,7 +77,7 @@ impl Params {
     ///
     /// # Errors
     /// Returns the first given value that names no parameter or is outside its domain.
-    /// Otherwise returns the first required parameter that is missing.
+    /// If all given values are valid, returns the first required parameter that is missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,

@@ -195,7 +195,7 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Registers a custom entry. Its name then works like a built-in name.
+    /// Registers a custom entry. Afterwards the entry's name works like a built-in name.
     /// The built-in list, the schema and the documentation do not change.
     ///
     /// Register entries before loading scenarios, which are read with the entries known at
@@ -233,7 +233,7 @@ impl<E: Entry> Registry<E> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`].
-    /// Also fails if a different entry has one of the names.
+    /// The function also fails if a different entry has one of the names.
     pub fn replace(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, true)
     }
@@ -280,7 +280,7 @@ impl<E: Entry> Catalog for Registry<E> {
     }
 }
 
-/// Refuses a name that one of the `others` already has.
+/// Refuses a name that another entry (`others`) already has.
 fn taken<E: Entry>(
     kind: &'static str,
     card: &Card,
@@ -350,7 +350,7 @@ fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String
     Ok(())
 }
 
-/// Reason why `name` is invalid; `separator` joins the words of a name.
+/// Reason why the name `name` is invalid; `separator` joins the words of a name.
 fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;
     if name.len() > LONGEST_NAME {
@@ -373,7 +373,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
 pub enum RegisterError {
     /// A name of the entry is invalid.
     Name {
-        /// Kind of the refused entry.
+        /// Kind of the entry that the registry refused.
         kind: &'static str,
         /// Name of the entry that was refused.
         name: String,

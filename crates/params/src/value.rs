@@ -12,10 +12,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
     /// Default of a parameter that must be given.
-    /// The text is an example in the syntax of scenarios.
+    /// The value contains an example in the syntax of scenarios.
     Required(&'static str),
     /// Default of a parameter that is computed when the entry is built.
-    /// The text describes the rule.
+    /// The value describes the rule of the computation.
     Computed(&'static str),
     /// Default like [`Self::Computed`], with an example in the syntax of scenarios.
     Derived(&'static str, &'static str),
@@ -59,7 +59,7 @@ pub enum ParamValue {
 }
 
 /// A file that a parameter names, with its content when the document was read.
-/// Later steps do not read the file again.
+/// The program reads the file only once.
 #[derive(Clone, Debug)]
 pub struct FileContent {
     /// Name of the file's copy in a result folder.
@@ -91,7 +91,7 @@ impl ParamValue {
     }
 
     /// Whether the value represents a value that was not given.
-    /// Only defaults do: [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
+    /// Defaults without a value are [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
     /// [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {

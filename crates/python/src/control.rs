@@ -149,7 +149,7 @@ impl Maker {
 
 /// An instance of a Python class that controls one flow.
 struct PythonControl {
-    /// The instance with its bound methods; `None` if the class could not be instantiated.
+    /// The Python instance with its bound methods; `None` if the class could not be instantiated.
     instance: Option<Instance>,
     /// The window that the instance reads and changes.
     shown: Option<Py<PlainWindow>>,
@@ -197,7 +197,7 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Only the first failure of a transport is reported.
+        // Of the failures of a transport, only the first is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }

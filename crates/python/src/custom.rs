@@ -130,7 +130,7 @@ impl Trouble {
     }
 }
 
-/// An error that caused another error.
+/// An error that is the cause of another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 /// The error for an invalid returned value, such as "answered 3 (int); expected ...".

@@ -17,6 +17,7 @@ mod results;
 mod runs;
 mod scenario;
 mod sonic;
+mod stepping;
 mod theory;
 mod words;
 mod workload;
@@ -51,6 +52,8 @@ mod _bufferlab {
     use super::scenario::{Loaded, check_variant, load, schema};
     #[pymodule_export]
     use super::sonic::{SonicConfiguration, SonicProbe, SonicTuner, SonicWhatIf, sonic_read};
+    #[pymodule_export]
+    use super::stepping::Stepper;
     #[pymodule_export]
     use super::theory::{calculate, quantity, replay, theory_figure, theory_figures};
     #[pymodule_export]

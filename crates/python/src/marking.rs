@@ -141,14 +141,14 @@ impl MarkingRule for PythonRule {
     }
 }
 
-/// A packet that may be marked.
+/// A packet that the marking rule may mark.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Markable(core::Markable);
 
 packet_class! {
     impl Markable {
         /// Whether the packet departs and has already left its queue.
-        /// Otherwise the packet arrives and is not in its queue yet.
+        /// False if the packet arrives and is not in its queue yet.
         #[getter]
         fn departing(&self) -> bool {
             self.0.moment == Moment::Dequeue

@@ -97,7 +97,7 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
 
 /// Converts and checks the parameters `info` of a policy from Python:
 /// ratios, whole numbers (bytes, picoseconds), flags, words.
-fn given(
+pub(crate) fn given(
     py: Python<'_>,
     info: &PolicyInfo,
     values: &Bound<'_, PyDict>,
@@ -157,7 +157,7 @@ fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>
 }
 
 /// Finds the policy called `name` in the registry.
-fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
+pub(crate) fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
     let known = || bufferlab_core::policies().iter().map(|info| info.name).collect::<Vec<_>>();
     bufferlab_core::find_policy(name).ok_or_else(|| errors::unknown(py, "policy", "policy", name, known()))
 }

@@ -63,7 +63,7 @@ impl Relay {
         done
     }
 
-    /// Whether the outer run, whose policy started these runs, was stopped.
+    /// Whether the outer run, whose policy started the inner runs, was stopped.
     /// Signals reach only the thread that waits for the outer run.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
@@ -96,7 +96,7 @@ impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
         // The phase after the arrivals has an unknown length.
-        // It is usually short, so it counts as the last percent.
+        // The time after the arrival phase is usually short, so it counts as the last percent.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
 
@@ -181,7 +181,7 @@ pub(crate) fn attend<T: Send>(
     }
 }
 
-fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
+pub(crate) fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
     let caveat = |(id, message, advice)| RunCaveat { id, message, advice };
     Job { loaded: loaded.inner.clone(), dir, caveats: caveats.into_iter().map(caveat).collect() }
 }

@@ -1,5 +1,5 @@
 //! Translates hints: the libraries name options and commands of the command line.
-//! Python has arguments and functions instead.
+//! In Python the hints name arguments and functions.
 
 /// Python phrases for phrases about commands. Hints about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[

@@ -148,7 +148,7 @@ impl fmt::Debug for PythonWorkload {
 impl PythonWorkload {
     /// All flows of the workload in a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
-        // Like every workload, this workload has a separate random stream,
+        // Like every workload, a custom workload has a separate random stream,
         // derived from seed and class.
         let stream = format!("workload/{}/python", traffic.label());
         let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();

@@ -165,9 +165,9 @@ mod tests {
             &[
                 (0, 0, &[]),
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
-                // One queue is not sampled: the priority of the other 100 bytes is unknown.
+                // The samples omit one queue: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // This sample is after the arrival phase.
+                // The last sample is after the arrival phase.
                 (100, 700, &[(3, 700)]),
             ],
         );

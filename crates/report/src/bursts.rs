@@ -169,7 +169,7 @@ impl Bursts {
         match row.state {
             FlowState::Finished => self.fates.push((length_ns, true)),
             FlowState::Lossy => self.fates.push((length_ns, false)),
-            // The end of the run cut off this burst: its result is known only if packets were lost.
+            // The end of the run cut off the burst: its result is known only if packets were lost.
             FlowState::Unfinished if row.dropped_packets > 0 => self.fates.push((length_ns, false)),
             FlowState::Unfinished => {}
         }
@@ -206,7 +206,7 @@ impl Bursts {
 /// longer bursts are not". L is a burst's length, or 0. If several lengths are equally good, the
 /// smallest is returned.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
-    // With a cut at length 0, every absorbed burst is an exception.
+    // If bursts are cut at length 0, every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
     let (mut least, mut best) = (exceptions, 0);
     for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -312,7 +312,7 @@ mod tests {
         let fates =
             [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
         assert_eq!(best_cut(&fates), 130);
-        // The bursts have equal lengths, so the majority decides.
+        // All bursts have equal lengths, so the majority of bursts decides.
         assert_eq!(best_cut(&[(250, false), (250, false), (250, true)]), 0);
         assert_eq!(best_cut(&[(250, false), (250, true), (250, true)]), 250);
         assert_eq!(best_cut(&[]), 0);

@@ -40,7 +40,7 @@ pub enum Caveat {
         /// Policies of the runs with unfinished flows.
         policies: Vec<String>,
     },
-    /// A schedule was not done when a run ended.
+    /// A schedule was not complete when a run ended.
     UnfinishedSchedule {
         /// Number of the schedule.
         schedule: u32,
@@ -66,7 +66,7 @@ pub enum Caveat {
     SingleSeed,
     /// A policy lacks seeds that other policies have, so fewer pairs are compared.
     UnevenSeeds {
-        /// Label of the policy without these seeds.
+        /// Label of the policy that lacks seeds.
         policy: String,
         /// Seeds that the policy lacks.
         missing: Vec<u64>,
@@ -451,7 +451,7 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // The smallest run decides, group by group in the order of the first run.
+    // In each group, the smallest run decides; groups have the order of the first run.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list
@@ -462,7 +462,8 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         None => list.push((name, count)),
     };
     for (_, run) in runs {
-        // The results of open-loop bursts are losses, not completion times.
+        // The results of open-loop bursts are losses, not completion times, so bursts have no
+        // caveat.
         for group in run.groups.iter().filter(|group| group.flows > group.open_loop) {
             lower(&mut groups, group.group.label(), group.fct_ns.map_or(0, |fct| fct.count));
         }

@@ -3,6 +3,7 @@
 use crate::metric::Metric;
 use crate::statistics::{Change, Estimate};
 use crate::summary::RunSummary;
+use bufferlab_results::QueueNearPause;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,12 +16,15 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Compared metrics, in the order of reports.
     pub metrics: Vec<MetricComparison>,
+    /// Lossless ingress queue that was nearest to a pause in any run, if no run paused a sender.
+    #[serde(skip)]
+    pub nearest_pause: Option<QueueNearPause>,
 }
 
 /// Values of one metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// The metric that is compared.
+    /// The metric of the row.
     pub metric: Metric,
     /// Cells of the metric: one per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,
@@ -99,7 +103,7 @@ impl Comparison {
             });
             MetricComparison { cells: cells.collect(), metric }
         });
-        Self { metrics: compared.collect(), policies, seeds }
+        Self { metrics: compared.collect(), nearest_pause: nearest_pause(runs), policies, seeds }
     }
 
     /// Label of the policy that the other policies are compared with.
@@ -114,6 +118,14 @@ impl Comparison {
         let id = Metric::current_id(id);
         self.metrics.iter().find(|metric| metric.metric.id == id)
     }
+}
+
+/// Returns the queue that was nearest to a pause in any of `runs`; `None` if a run has no such
+/// queue.
+fn nearest_pause(runs: &[(&str, &RunSummary)]) -> Option<QueueNearPause> {
+    let all: Option<Vec<_>> = runs.iter().map(|(_, run)| run.nearest_pause.as_ref()).collect();
+    let share = |queue: &QueueNearPause| queue.held_bytes as f64 / queue.threshold_bytes.max(1) as f64;
+    all?.into_iter().max_by(|a, b| share(a).total_cmp(&share(b))).cloned()
 }
 
 /// Computes the change of `values` against `baseline`, over the seeds with both values.

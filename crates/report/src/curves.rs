@@ -26,7 +26,7 @@ pub struct CurveAxis {
     /// Scale of the axis: linear or logarithmic.
     pub scale: CurveScale,
     /// Tick labels of a horizontal axis whose values are not numbers, such as congestion controls.
-    /// An axis of numbers has none.
+    /// An axis of numbers has no tick labels.
     pub names: Vec<(f64, String)>,
 }
 
@@ -125,7 +125,8 @@ pub struct CurvesPage {
     pub links: Vec<(String, String)>,
     /// Interactive explorer of the page, for readers with JavaScript.
     pub explorer: Option<Explorer>,
-    /// Whether the explorer is above the charts instead of at the end. This suits charts that show
+    /// Whether the explorer is above the charts instead of at the end. The place above suits charts
+    /// that show
     /// only an extract of the results.
     pub explorer_first: bool,
     /// Charts of the page.

@@ -15,7 +15,8 @@ mod single;
 mod tests;
 
 pub use grid::grid_finding;
-pub(crate) use single::facts_of_one;
+pub use single::nearest_pause_text;
+pub(crate) use single::{facts_of_one, no_pause};
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::metric::{Better, Metric, Unit};
@@ -27,7 +28,7 @@ use serde::Serialize;
 const LEVEL: f64 = 0.05;
 /// Relative changes below this fraction are displayed as zero.
 const TOLD: f64 = 0.000_5;
-/// Percentages below this limit are negligible: sentences about them come last.
+/// Percentages below this limit are negligible: sentences about negligible changes come last.
 const MINOR_PERCENT: f64 = 0.1;
 
 /// Kind of a sentence in a finding.
@@ -119,11 +120,12 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
 }
 
 /// Formats the findings of a comparison as sentences, the most important first. The result is empty
-/// without a comparison.
+/// without a comparison, unless lossless traffic caused no pause.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
-        return Vec::new();
+        let sentence = |text| Sentence { kind: SentenceKind::Fact, text };
+        return no_pause(comparison).map(sentence).into_iter().collect();
     }
     let judged: Vec<&MetricComparison> = judged(comparison);
     let looks = looks(&judged, comparison.policies.len());
@@ -140,7 +142,7 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // The sort is stable, so classes keep their order.
+    // The sort is stable, so classes of equal rank keep their order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
@@ -150,7 +152,7 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
 pub fn headlines(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut rows: Vec<&MetricComparison> =
         comparison.metrics.iter().filter(|row| row.metric.headline).collect();
-    // The sort is stable, so metrics that are not judged follow in their order.
+    // The sort is stable, so metrics that are not judged keep their order at the end.
     rows.sort_by_key(|row| importance(&row.metric).unwrap_or(u8::MAX));
     rows
 }

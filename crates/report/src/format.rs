@@ -122,7 +122,7 @@ pub fn change(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let text = tenth(percent);
     match text.strip_prefix('-') {
-        // A change that rounds to zero has no sign.
+        // A change that rounds to zero is shown without a sign.
         _ if text == "0.0" || text == "-0.0" => "0.0 %".into(),
         Some(size) => format!("−{size} %"),
         None => format!("+{text} %"),
@@ -226,7 +226,7 @@ fn exact_bytes(value: u64) -> String {
 /// Appends a text in place of a text of `length` characters. If the old text is aligned at its
 /// right end, the number of blanks before it changes.
 fn push_aligned(out: &mut String, shown: &str, length: usize) {
-    // Fewer blanks at the start of a line are an indentation.
+    // At the start of a line, up to this number of blanks are an indentation.
     const INDENT: usize = 4;
     let blanks = out.len() - out.trim_end_matches(' ').len();
     if blanks >= 2 && (blanks < out.len() || blanks > INDENT) {

@@ -8,6 +8,7 @@ mod occupancy;
 pub(crate) mod parts;
 mod pauses;
 mod queues;
+mod ranks;
 mod real_vs_simulated;
 pub(crate) mod summary;
 mod tables;
@@ -154,6 +155,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
         .map(|part| Section::new("window", "The buffer, packet by packet", Body::wide(0, PreEscaped(part))));
     let rest = [
         explanations::section(report)?.map(|body| Section::text("explanations", "Explained losses", body)),
+        ranks::section(report)?.map(|body| Section::new("ranks", "Ranks and collectives", body)),
         pauses::section(report)?.map(|body| Section::new("pauses", "Pauses", body)),
         Some(Section::text("links", "Links", tables::links(report))),
         Some(Section::text("runs", "Runs", runs(report)?)),
@@ -271,7 +273,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(String, String)> {
 
 fn network(report: &Report) -> String {
     let manifest = report.runs[0].result.manifest();
-    // Variants may have other buffer sizes than the baseline.
+    // Variants may have buffer sizes that differ from the baseline's buffer size.
     let all = report.runs.iter().flat_map(|run| &run.result.manifest().totals.buffer_bytes);
     let mut buffers: Vec<u64> = all.copied().collect();
     buffers.sort_unstable();

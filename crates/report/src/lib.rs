@@ -26,6 +26,7 @@ mod bursts;
 mod caveat;
 mod chart_style;
 mod compare;
+mod critical_path;
 mod curves;
 mod document_table;
 mod error;
@@ -34,6 +35,7 @@ mod export;
 mod figures;
 mod finding;
 pub mod format;
+mod hpcc;
 mod html;
 mod labels;
 mod load;
@@ -58,6 +60,7 @@ pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use chart_style::FigureStyle;
 pub use compare::{Cell, Comparison, MetricComparison};
+pub use critical_path::{CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, slowest};
 pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
     curve_svg, curves_page,
@@ -67,7 +70,10 @@ pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
 pub use figures::{FIGURE_FILES, Labels, write_curves};
-pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
+pub use finding::{
+    Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements, nearest_pause_text,
+};
+pub use hpcc::{HpccFiles, write_hpcc};
 pub use labels::short_labels;
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,

@@ -3,7 +3,9 @@
 use crate::caveat::{self, Caveat};
 use crate::compare::Comparison;
 use crate::error::ReportError;
+use crate::finding::{Sentence, SentenceKind};
 use crate::samples::RunSamples;
+use crate::schedules::ScheduleGroup;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, labels, terminal};
@@ -146,7 +148,7 @@ impl Report {
         })
     }
 
-    /// The run of the report, if the folder itself is a run.
+    /// The run of the report, if the folder of the report is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
@@ -217,11 +219,30 @@ impl Report {
             terminal::wrap(&mut text, "", &sentence);
         }
         let shown = self.shown();
+        for sentence in self.schedule_findings() {
+            terminal::wrap(&mut text, "", &sentence.text);
+        }
         text.push_str(&terminal::comparison_text(&shown.comparison, &self.caveats));
         if !shown.common.is_empty() {
             terminal::wrap(&mut text, "", &format!("Common to all: {}.", shown.common.join(", ")));
         }
         text
+    }
+
+    /// Findings about the critical path of schedules: the first run of each of the first policies.
+    pub(crate) fn schedule_findings(&self) -> Vec<Sentence> {
+        const POLICIES: usize = 3;
+        let several = self.comparison.policies.len() > 1;
+        let mut list = Vec::new();
+        for policy in self.comparison.policies.iter().take(POLICIES) {
+            let Some(run) = self.runs_of(policy).next() else { continue };
+            for text in run.summary.schedules.iter().flat_map(ScheduleGroup::sentences) {
+                let text =
+                    if several { format!("{policy}, seed {}: {text}", run.summary.seed) } else { text };
+                list.push(Sentence { kind: SentenceKind::Fact, text });
+            }
+        }
+        list
     }
 
     /// Names and values of facts about the runs: seeds, profile, duration, network, version. A page

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// A multiple of the ideal value.
+    /// The metric is a multiple of the ideal value.
     Ratio,
     /// The metric is a time in microseconds.
     Microseconds,
@@ -66,7 +66,7 @@ impl Unit {
     }
 }
 
-/// Good direction of a metric: lower or higher values are better.
+/// Direction in which a metric is better: lower values or higher values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -74,7 +74,7 @@ pub enum Better {
     Lower,
     /// A larger value of the metric is better.
     Higher,
-    /// The metric has no good direction, because it is not an outcome.
+    /// The metric has no better direction, because it is not an outcome.
     Neither,
 }
 
@@ -89,7 +89,7 @@ pub struct Metric {
     pub label: String,
     /// Unit of the metric.
     pub unit: Unit,
-    /// Good direction of the metric.
+    /// Whether larger or smaller values of the metric are better.
     pub better: Better,
     /// Whether the short table on the terminal shows the metric.
     pub headline: bool,
@@ -107,7 +107,7 @@ pub struct Metric {
 /// Value of a metric in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// The metric that the value belongs to.
+    /// Metric whose value in the run is `value`.
     pub metric: Metric,
     /// Value of the metric; `None` if it does not exist, for example because no flow finished.
     pub value: Option<f64>,

@@ -7,7 +7,8 @@ use bufferlab_units::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-/// Style sheet, written by this crate and free of user data. Only this text is not escaped.
+/// Style sheet, written by this crate and free of user data. The style sheet is the only text that
+/// is not escaped.
 const STYLE: &str = include_str!("page/style.css");
 
 /// Returns the style of pages and of their charts.
@@ -95,7 +96,7 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Without this link, browsers request an icon for the page.
+                // Without an icon link, browsers request an icon for the page.
                 link rel="icon" href="data:,";
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(style())) }

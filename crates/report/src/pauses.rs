@@ -58,7 +58,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }
     let mut by_priority: BTreeMap<u8, PauseTotal> =
         priorities.into_iter().map(|priority| (priority, PauseTotal::default())).collect();
-    // Only hosts could pause the links to hosts, and hosts never pause.
+    // The function omits links to hosts: only hosts could pause these links, and hosts never pause.
     let roles = roles.iter().filter(|role| role.role != "host-down");
     let mut by_role: Vec<_> = roles.map(|role| (role.role.clone(), PauseTotal::default())).collect();
     let role_of = roles_of_links(result)?;
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn links_in_a_circle_are_shown_once() {
-        // Pauses of either link mostly begin while the other link is paused.
+        // Pauses of each of the two links mostly begin while the other link is paused.
         let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
         rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
         assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);

@@ -22,7 +22,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Sign of the standing in tables, independent of colour.
+    /// Sign that tables show for a scheme with this standing, independent of colour.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl<'a> Ranking<'a> {
         let mut columns = judged(comparison);
         // A column with equal values cannot rank schemes; the findings report losses.
         columns.retain(|row| varies(row));
-        // The ranking always has losses, however many classes the comparison has.
+        // The ranking always has a column of losses, independent of the number of classes.
         if let Some(losses) = columns.iter().position(|row| row.metric.id == LOST_PERCENT)
             && losses >= COLUMNS
         {
@@ -64,7 +64,7 @@ impl<'a> Ranking<'a> {
         Some(Self { columns, order })
     }
 
-    /// Standing of the scheme in the column; `None` if the scheme has no value.
+    /// Standing of the scheme in the column of the ranking; `None` if the scheme has no value.
     #[must_use]
     pub fn standing(&self, column: usize, policy: usize) -> Option<Standing> {
         let row = self.columns[column];

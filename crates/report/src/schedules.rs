@@ -1,8 +1,9 @@
 //! Schedules of a run: iteration times, exposed communication, bandwidth.
 
+use crate::critical_path::{CriticalPath, critical_paths, union};
 use crate::error::ReportError;
 use crate::statistics::Distribution;
-use bufferlab_metrics::{NodeKind, ScheduleRow, Table};
+use bufferlab_metrics::{CollectiveRow, NodeKind, RankRow, ScheduleRow, Table};
 use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct ScheduleGroup {
     /// Number of the schedule in the run, from 0.
     pub schedule: u32,
+    /// Description of the schedule's workload; empty in results of earlier versions.
+    pub name: String,
     /// Executions without an unfinished node.
     pub iterations: u64,
     /// Time of an execution, from the first node that may start to the last end (ns).
@@ -21,6 +24,13 @@ pub struct ScheduleGroup {
     /// Bytes that the busiest rank sends in an execution, over the time of the execution (bit/s).
     /// The bus bandwidth of NCCL's convention, if the algorithm is a ring or direct.
     pub rank_bps: Option<Distribution>,
+    /// Bus bandwidth of the collectives (bit/s).
+    pub bus_bps: Option<Distribution>,
+    /// Time between the ends of the first and of the last rank of an execution (ns).
+    pub spread_ns: Option<Distribution>,
+    /// Critical path of the slowest execution.
+    #[serde(skip)]
+    pub critical_path: Option<CriticalPath>,
     /// Nodes in progress when the run ended. All nodes that wait for them never started.
     pub unfinished: u64,
     /// The nodes in progress that had waited longest when the run ended.
@@ -81,17 +91,6 @@ impl Execution {
     }
 }
 
-/// Total length of the union of intervals.
-fn union(intervals: &mut [(u64, u64)]) -> u64 {
-    intervals.sort_unstable();
-    let (mut total, mut until) = (0, 0);
-    for &mut (start, end) in intervals {
-        total += end.saturating_sub(start.max(until));
-        until = until.max(end);
-    }
-    total
-}
-
 /// Summaries of all schedules; empty without schedules. Executions that began before `from_ns` do
 /// not count.
 pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<ScheduleGroup>, ReportError> {
@@ -126,10 +125,17 @@ pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<Schedule
             rates.push(most as f64 * 8e12 / span as f64);
         }
     }
+    let (mut bus, mut spread) = (bus_bandwidths(result, from_ns)?, spreads(result, from_ns)?);
+    let mut paths = critical_paths(result)?;
     let mut groups = Vec::with_capacity(samples.len());
     for (schedule, ([mut spans, mut exposed, mut rates], unfinished)) in samples {
+        let path = paths.iter().position(|path| path.schedule == schedule);
         groups.push(ScheduleGroup {
             schedule,
+            name: result.manifest().names.schedules.get(schedule as usize).cloned().unwrap_or_default(),
+            bus_bps: bus.get_mut(&schedule).and_then(|values| Distribution::of(values)),
+            spread_ns: spread.get_mut(&schedule).and_then(|values| Distribution::of(values)),
+            critical_path: path.map(|path| paths.swap_remove(path)),
             iterations: spans.len() as u64,
             iteration_ns: Distribution::of(&mut spans),
             exposed_ns: Distribution::of(&mut exposed),
@@ -139,6 +145,51 @@ pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<Schedule
         });
     }
     Ok(groups)
+}
+
+/// Bus bandwidths of the collectives of every schedule (bit/s).
+fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<f64>>, ReportError> {
+    let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    if result.manifest().rows(Table::Collectives) > 0 {
+        result.visit(|row: CollectiveRow| {
+            if row.start_ps / 1_000 >= from_ns {
+                values.entry(row.schedule).or_default().push(row.bus_bps as f64);
+            }
+        })?;
+    }
+    Ok(values)
+}
+
+/// Times between the first and the last end of the ranks in every execution of a schedule (ns).
+fn spreads(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<f64>>, ReportError> {
+    let mut ends: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    if result.manifest().rows(Table::Ranks) > 0 {
+        result.visit(|row: RankRow| {
+            let end = ends.entry((row.schedule, row.iteration)).or_insert((u64::MAX, 0));
+            *end = (end.0.min(row.end_ps), end.1.max(row.end_ps));
+        })?;
+    }
+    let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for ((schedule, _), (first, last)) in ends.into_iter().filter(|(_, (_, last))| last / 1_000 >= from_ns) {
+        values.entry(schedule).or_default().push((last - first) as f64 * 1e-3);
+    }
+    Ok(values)
+}
+
+impl ScheduleGroup {
+    /// Name of the schedule in headings: the description of its workload without details.
+    pub(crate) fn short_name(&self) -> Option<String> {
+        let name = self.name.split(", ").next().filter(|name| !name.is_empty())?;
+        // Two workloads may have the same description.
+        let number = if self.schedule > 0 { format!(" (schedule {})", self.schedule) } else { String::new() };
+        Some(format!("{name}{number}"))
+    }
+
+    /// Describes the critical path of the slowest execution in sentences.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let name = self.short_name().unwrap_or_else(|| format!("schedule {}", self.schedule));
+        self.critical_path.as_ref().map(|path| path.sentences(&name)).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Stopping {
     /// Checks whether the seeds of `comparison` are sufficient.
     ///
     /// # Errors
-    /// A sentence, if the metric is missing, or nothing can be compared.
+    /// If the metric is missing, or if no values can be compared. The error is a sentence.
     pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
         let row = self.row(comparison)?;
         let level = 1.0 - CHANCE / self.looks().len() as f64;
@@ -161,7 +161,8 @@ mod tests {
             cells: vec![cell("dt", 10.0, 0.0), cell("abm", 8.0, 0.08), cell("cs", 8.0, 0.24)],
         };
         let policies = ["dt", "abm", "cs"].map(str::to_owned).to_vec();
-        let comparison = Comparison { policies, seeds: (1..6).collect(), metrics: vec![row] };
+        let comparison =
+            Comparison { policies, seeds: (1..6).collect(), metrics: vec![row], nearest_pause: None };
         let of = |half_width| Stopping {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)

@@ -96,7 +96,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Computes the mean of `values` and its interval, assuming a normal distribution (Student).
-    /// The result is `None` without values.
+    /// The result is `None` if there are no values.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -157,7 +157,7 @@ impl Change {
                 Some(LogRatio { log, error }) => ((log - t * error).exp_m1(), (log + t * error).exp_m1()),
                 None => {
                     let half = t * standard_error(&differences(pairs)) / base.abs();
-                    // A value that is zero with every seed cannot fall any further.
+                    // A value that is zero with every seed cannot decrease further.
                     let floor = if base > 0.0 && value >= 0.0 { -1.0 } else { f64::NEG_INFINITY };
                     ((mean - half).max(floor), mean + half)
                 }

@@ -176,8 +176,8 @@ fn warm_up(values: &[f64]) -> Option<usize> {
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // The sums run from each batch to the end. They are about the mean of all batches, to avoid
-    // small differences of large squares.
+    // The sums run from each batch to the end. Each term is the difference from the mean of all
+    // batches, to avoid small differences of large squares.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
@@ -189,7 +189,7 @@ fn warm_up(values: &[f64]) -> Option<usize> {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // Of equal errors, the error with fewer omitted batches counts.
+        // If errors are equal, the error with fewer omitted batches counts.
         if error <= best.0 {
             best = (error, at);
         }

@@ -9,7 +9,7 @@ use crate::samples::{FlowSample, RunSamples};
 use crate::schedules::{self, ScheduleGroup};
 use crate::statistics::Distribution;
 use bufferlab_metrics::{DropRow, FlowRow, FlowState, HistogramRow, LinkRow, QueryRow, QueueRow, Scope};
-use bufferlab_results::{Manifest, PolicyHead, RunCaveat, RunResult};
+use bufferlab_results::{Manifest, PolicyHead, QueueNearPause, RunCaveat, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,9 @@ pub struct RunSummary {
     pub links: Vec<LinkRole>,
     /// Pauses by priority flow control (PFC); `None` without lossless priorities.
     pub pauses: Option<Pauses>,
+    /// Lossless ingress queue that was nearest to a pause, if no sender was paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest_pause: Option<QueueNearPause>,
     /// Cycles of switches that waited for each other at the end of the run.
     pub deadlocks: Vec<Deadlock>,
     /// Caveats that the run's driver recorded.
@@ -70,7 +73,7 @@ pub struct RunSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
-    /// The group has every flow.
+    /// The group contains all flows.
     All,
     /// The group has flows below a size that belong to no query.
     Short {
@@ -110,16 +113,17 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Number of flows without an end when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Number of flows without congestion control. These flows count in the distributions of their
+    /// Number of flows without congestion control. The distributions of the group include these
+    /// flows, with their
     /// class, but not in the distributions of all flows or of short flows.
     pub open_loop: u64,
     /// Number of open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
-    /// Slowdown of finished flows: flow completion time over its ideal.
+    /// Slowdown of finished flows: flow completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
     /// Completion time of finished flows (ns).
     pub fct_ns: Option<Distribution>,
-    /// Payload of finished flows over the simulated time (bit/s).
+    /// Goodput of finished flows: payload divided by the simulated time (bit/s).
     pub goodput_bps: f64,
     /// Number of data packets that the flows sent, retransmissions included.
     pub sent_packets: u64,
@@ -144,7 +148,7 @@ pub struct QueryGroup {
     pub unfinished: u64,
     /// Completion time of finished queries (ns).
     pub qct_ns: Option<Distribution>,
-    /// Slowdown of finished queries: query completion time over its ideal.
+    /// Slowdown of finished queries: query completion time divided by the ideal time.
     pub slowdown: Option<Distribution>,
     /// Number of the queries' packets that switches lost.
     pub dropped_packets: u64,
@@ -172,13 +176,13 @@ pub struct Switching {
 }
 
 impl Switching {
-    /// Lost packets over arrivals at switches; 0 without arrivals.
+    /// Lost packets divided by arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn lost_fraction(&self) -> f64 {
         fraction(self.lost_packets, self.arrived_packets)
     }
 
-    /// Marked packets over arrivals at switches; 0 without arrivals.
+    /// Marked packets divided by arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn marked_fraction(&self) -> f64 {
         fraction(self.marked_packets, self.arrived_packets)
@@ -208,9 +212,9 @@ pub struct SwitchOccupancy {
     /// Mean occupancy, computed from the middles of the histogram's bins. The error
     /// is at most 0.8 %.
     pub mean_percent: f64,
-    /// Occupancy not exceeded for half of the time (upper edge of the bin).
+    /// Median of the occupancy over time (upper edge of the bin).
     pub p50_percent: f64,
-    /// Occupancy not exceeded for 99 % of the time.
+    /// 99th percentile of the occupancy over time.
     pub p99_percent: f64,
     /// Largest occupancy of the run.
     pub max_percent: f64,
@@ -288,6 +292,7 @@ pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary,
         occupancy,
         priorities: buffer_sample::by_priority(result)?,
         pauses: pauses::totals(result, &links)?,
+        nearest_pause: result.manifest().totals.nearest_pause.clone(),
         links,
         deadlocks: pauses::deadlocks(result)?,
         run_caveats: manifest.caveats.clone(),
@@ -509,7 +514,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
                 seen += u128::from(bin.2);
                 seen * 1_000 >= time * thousandths
             });
-            // The lowest bin means that the buffer is (almost) empty.
+            // The lowest bin contains the times at which the buffer was (almost) empty.
             at.map_or(0.0, |&(from, to, _)| if from == 0 { 0.0 } else { percent(to as f64) })
         };
         switches.push(SwitchOccupancy {

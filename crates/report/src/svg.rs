@@ -434,7 +434,7 @@ mod tests {
         let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
         let with = with.split("<template").next().unwrap();
-        // The word occurs twice in tooltips and once as text.
+        // The test's word occurs twice in tooltips and once as text.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }
 

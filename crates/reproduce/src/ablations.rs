@@ -60,7 +60,7 @@ pub struct AblationRow {
     /// Effect measured with the changed keys, as text.
     pub measured: String,
     /// Share of the difference between the two readings that the changes explain (%).
-    /// The share is empty if both readings have equal effects.
+    /// This share is empty if the effects of both readings are equal.
     pub share: String,
     /// Number of seeds per point of the plan.
     pub seeds: u64,

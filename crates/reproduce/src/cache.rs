@@ -152,7 +152,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Stores the numbers of a run atomically, and keeps the numbers of this run in the cache.
+    /// Stores the numbers of a run atomically, and keeps the run's other numbers in the cache.
     ///
     /// # Errors
     /// If the file cannot be written.

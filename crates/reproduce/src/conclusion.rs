@@ -17,7 +17,7 @@ pub struct Conclusion {
     /// Every statement of the registry. If the registry judges statements of the papers, all
     /// statements of the papers are included.
     pub ledger: Ledger,
-    /// Verdicts with other sets of seeds, if there were any.
+    /// Verdicts with other sets of seeds, if the command ran several sets.
     pub survivals: Vec<Survival>,
 }
 
@@ -109,7 +109,7 @@ fn record(
     let others = kept.recall(keep.table, |_| true)?;
     kept.update(renewed);
     write_whole(keep.table, to_csv("verdicts.csv", kept.records().chain(&others))?)?;
-    // The runs of single statements are neither the cost nor the values of their experiment.
+    // Costs and values of an experiment are recorded only from runs of the whole experiment.
     let whole = || results.iter().filter(|result| result.plan.rows.is_empty());
     let table = keep.table.with_file_name("costs.csv");
     let mut costs: Vec<Cost> = match std::fs::read_to_string(&table) {

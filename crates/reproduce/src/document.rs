@@ -25,7 +25,7 @@ struct VerdictsFile {
 struct TestedRecord {
     /// Number of the statement: `ABM-SET-1`.
     id: String,
-    /// Verdict: of the tests that ran here, else the recorded one.
+    /// Verdict of the tests that ran here, or else the recorded verdict.
     verdict: String,
     /// Claim of the paper.
     statement: String,
@@ -33,7 +33,7 @@ struct TestedRecord {
     measured: String,
     /// Tests that ran here: they are part of the program.
     computed: Vec<String>,
-    /// Tests that need the source tree.
+    /// Names of tests that need the source tree.
     needs_source: Vec<String>,
 }
 

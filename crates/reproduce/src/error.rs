@@ -48,16 +48,17 @@ pub enum ReproduceError {
     /// An analytical figure has no runs, and therefore no table of values.
     #[error("{0} has no runs whose values could be drawn")]
     NoRuns(String),
-    /// None of the selected experiments has an `[artifact]` reading.
+    /// The selected experiments have no `[artifact]` reading.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
-    /// None of the selected experiments has the scale with this name.
+    /// The selected experiments have no scale with this name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
     /// The plan has more runs than the limit of one command.
     #[error("{experiment}: {beyond}")]
     TooMany {
-        /// The experiment that exceeds the limit; the last one if several exceed it together.
+        /// The experiment that exceeds the limit. If several experiments exceed it together, the
+        /// last of these experiments.
         experiment: String,
         /// The exceeded limit and the requested number of runs or seeds.
         beyond: Beyond,
@@ -117,7 +118,7 @@ impl ReproduceError {
 pub struct RunFailure {
     /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// Reason for the failure, shared by equal runs.
+    /// Reason for the failure of the run, shared by equal runs.
     pub cause: Arc<FailureCause>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn values_name(id: &str, scale: &str, profile: &str) -> String {
 pub struct Estimates {
     experiment: Arc<Experiment>,
     grid: Vec<Vec<usize>>,
-    /// Key: metric, variant and axis values.
+    /// Key of a value: metric, variant and axis values.
     cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
 }
 
@@ -109,7 +109,7 @@ impl Estimates {
         &self.experiment
     }
 
-    /// Combinations of axis values that ran; each has one index per axis.
+    /// Combinations of axis values whose runs exist, as one index per axis.
     #[must_use]
     pub fn grid(&self) -> &[Vec<usize>] {
         &self.grid

@@ -65,7 +65,7 @@ use std::path::{Path, PathBuf};
 /// Size at which an experiment runs: reduced or as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaleName {
-    /// Reduced size of the runs: minutes for a paper.
+    /// Reduced size of the runs, which takes minutes for a paper.
     Quick,
     /// Size of the runs in the paper: hours for a paper.
     Paper,
@@ -116,13 +116,13 @@ pub struct Runs {
     pub scenario: PathBuf,
     /// Overrides of scenario keys for every run.
     pub set: Overrides,
-    /// Axes of the experiment; the first one is the horizontal axis of the panels.
+    /// Axes of the experiment. The first axis is the horizontal axis of the panels.
     pub axes: Vec<Axis>,
     /// Compared variants: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
     /// Metrics of the experiment by their short names.
     pub metrics: BTreeMap<String, Metric>,
-    /// The reduced scale of the experiment.
+    /// The reduced, fast scale of the experiment.
     pub quick: Scale,
     /// The paper's scale, if the experiment has one.
     pub paper: Option<Scale>,
@@ -263,7 +263,7 @@ pub struct Condition {
     pub paper: Option<f64>,
     /// Whether pages show the effect in percent.
     pub percent: bool,
-    /// Way of combining the seeds' values into one number.
+    /// Rule that combines the seeds' values into one number.
     pub over_seeds: OverSeeds,
     /// Guard expression, which must be above 0 for the effect to be meaningful.
     pub guard: Option<String>,

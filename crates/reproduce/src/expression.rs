@@ -159,7 +159,7 @@ pub enum ExpressionError {
     /// Evaluation failed: a value is missing, or a function received an invalid argument.
     #[error("{0}")]
     Evaluation(String),
-    /// The value of the expression is not finite.
+    /// The value of the expression is infinite or not a number.
     #[error("the result is {0}")]
     NotFinite(f64),
     /// No seed has numbers, so the expression cannot be evaluated.
@@ -167,7 +167,7 @@ pub enum ExpressionError {
     NoSeed,
 }
 
-/// Checks the syntax of an expression and compiles it.
+/// Checks the syntax of an expression and compiles the expression.
 ///
 /// # Errors
 /// The syntax error, with its position in the expression.
@@ -186,7 +186,7 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// Value of a named constant in an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// The constant is a number.
+    /// The operand is a number.
     Number(f64),
     /// The constant is the label of an axis value.
     Label(&'a str),
@@ -374,7 +374,7 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     let (mx, my) = (mean(x), mean(y));
     let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(&a, &b)| of(a, b)).sum::<f64>();
     let spread = (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt();
-    // Constant values have no rank correlation.
+    // If all values are equal, the rank correlation is undefined; the function returns 0.
     if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
@@ -479,7 +479,7 @@ mod tests {
     fn constants_are_numbers_and_places() {
         let values: Arc<dyn Values> = Arc::new(Square);
         let constants = [("paper", Constant::Number(0.75)), ("x", Constant::Label("2"))];
-        // Closures in a script also see the constants.
+        // Functions that a script defines also see the constants.
         let script = r#"mean(["one", "two"].map(|p| v("m", p, x))) * (1.0 - paper)"#;
         assert_eq!(evaluate_with(script, &values, &constants), Ok(1.5));
     }

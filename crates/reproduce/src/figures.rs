@@ -67,7 +67,7 @@ impl FigureRef {
         format!("{kind} {}", self.number)
     }
 
-    /// Whether two references are equal, or one is a panel of the other.
+    /// Whether two references are equal, or name a figure and a panel of this figure.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;

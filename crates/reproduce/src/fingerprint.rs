@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const BEHAVIOURS: &str = include_str!("../../../claims/behaviours.csv");
 /// Number of hexadecimal digits of a fingerprint.
 const DIGITS: usize = 16;
-/// Keys of a scenario that change no result.
+/// Keys of a scenario that do not change results.
 const TEXTS: [&str; 4] = ["name", "description", "title", "seed"];
 
 /// A line of `claims/behaviours.csv`.

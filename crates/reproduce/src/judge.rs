@@ -60,7 +60,7 @@ impl Judged {
 #[must_use]
 pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
     let conditions: Vec<_> = claim.conditions.iter().map(|condition| measure(condition, results)).collect();
-    // The worst verdict counts: STRONG together with PASS is PASS.
+    // Of several verdicts the worst counts: STRONG together with PASS is PASS.
     let worst = conditions.iter().map(|condition| condition.verdict).max();
     Judged {
         id: claim.id.clone(),

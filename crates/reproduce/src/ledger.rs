@@ -36,7 +36,7 @@ pub enum Evidence<'a> {
     Test(&'a TestEvidence),
     /// Recorded runs are the evidence.
     Runs(&'a Record),
-    /// The statement has no evidence: nothing was run.
+    /// The statement has no evidence: no test or run has checked it.
     None,
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     all
 }
 
-/// Returns the marks of a panel. `others` has the values on all axes but the first.
+/// Returns the marks of a panel. `others` has the values on all axes except the first axis.
 pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
     let of_panel = |placed: &&Placed<'_>| {
         placed.mark.metric == panel.metric

@@ -30,7 +30,7 @@ const HEADLINE: &str = "the headline reading";
 /// A setting whose value a paper does not state.
 #[derive(Clone, Debug)]
 pub struct OpenReading {
-    /// Experiments that the setting affects.
+    /// Experiments whose results the setting may change.
     pub experiments: Vec<String>,
     /// Ids of the statements that the setting affects; empty for all statements of the experiments.
     pub rows: Vec<String>,

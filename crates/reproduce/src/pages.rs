@@ -60,7 +60,7 @@ pub fn paper_page(
     Ok(parts.join("\n"))
 }
 
-/// Kinds of evidence, from the strictest.
+/// Kinds of evidence, the strictest first.
 const KINDS: [&str; 4] = ["algebra", "packets through one switch", "simulation in tests", "recorded runs"];
 
 /// Kind of a row's evidence; `None` without evidence.
@@ -119,7 +119,7 @@ fn held(of_paper: &[&LedgerRow]) -> String {
     text
 }
 
-/// The statements that runs confirm, those of the paper's size first.
+/// The statements that runs confirm; statements that runs of the paper's size confirm come first.
 fn quoted(judged: &[&&LedgerRow]) -> String {
     let mut best: Vec<_> = judged
         .iter()
@@ -142,8 +142,8 @@ fn quoted(judged: &[&&LedgerRow]) -> String {
     }
     match (text.is_empty(), more) {
         (true, _) => text,
-        (false, 0) => format!("\nConfirmed by runs:\n{text}\n"),
-        (false, more) => format!("\nConfirmed by runs, among {more} more:\n{text}\n"),
+        (false, 0) => format!("\nRuns confirm these statements:\n{text}\n"),
+        (false, more) => format!("\nRuns confirm these statements, and {more} more:\n{text}\n"),
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Point {
     pub variant: usize,
     /// Index of the selected axis value, for every axis.
     pub places: Vec<usize>,
-    /// Offset of the run's seed to the seed in the scenario.
+    /// Difference between the run's seed and the seed in the scenario.
     pub seed: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Plan {
     pub first_seed: u32,
     /// Additional overrides, by variant and axis values; the plan applies them last.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
-    /// The only statements that the plan is for; empty: all of the experiment.
+    /// Statements that the plan covers; if empty, the plan covers all statements of the experiment.
     pub rows: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Plan {
         Self { first_seed, ..self }
     }
 
-    /// Moves all seeds to those of another set: 0 keeps them.
+    /// Shifts the seeds to a different set; 0 keeps the scenario's seeds.
     #[must_use]
     pub fn from_set(self, set: u32) -> Self {
         let first_seed = self.first_seed.saturating_add(set.saturating_mul(SEED_SET));
@@ -313,7 +313,7 @@ mod tests {
         let experiment = registry.select(&wanted).unwrap_or_else(|error| panic!("{error}"))[0];
         let plan = Plan::new(experiment, ScaleName::Quick, None).expect("every experiment has this scale");
         let mut loader = Loader::new(&plan);
-        // The reverse order also checks that the loader reuses a seed only at the same axis values.
+        // The reverse order also checks that the loader reuses a seed only for equal axis values.
         for point in plan.points.iter().chain(plan.points.iter().rev()) {
             let (one, alone) = (loader.load(point), plan.load(point));
             let resolved = |loaded: Result<Loaded, RunFailure>| {

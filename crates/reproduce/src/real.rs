@@ -346,7 +346,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}` has {}, {} runs and {} packets; lateness is at most {} us (p99) and {} us (p99.9); the simulator decides {} packets differently; recorded {}, `{}`.\n",
+            "`{}`: {}, {} runs, {} packets; lateness up to {} us (p99), {} us (p99.9); the simulator decides {} packets differently; recorded {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,

@@ -15,7 +15,7 @@ const ARGUMENTS: &str = include_str!("../../../claims/arguments.csv");
 pub enum Owner {
     /// The paper's sentence or setting does not give the paper's result.
     Paper,
-    /// A model, setting or criterion of this project must change.
+    /// A model, setting or criterion of bufferlab must change.
     Ours,
     /// The reason for the failing statement is not known yet.
     Open,
@@ -81,7 +81,7 @@ pub(crate) fn result(row: &LedgerRow) -> String {
     };
     let mut parts = Vec::new();
     for part in measured.split("; ") {
-        // "; paper: 60 %)" ends a criterion.
+        // A measured result ends with `; paper: 60 %)` or a similar text.
         if part.starts_with("paper: ") {
             continue;
         }

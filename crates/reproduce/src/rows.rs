@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Selection<'a> {
     /// Whole experiments.
     pub experiments: Vec<&'a Experiment>,
-    /// Experiments of single statements, with these statements.
+    /// Experiments for single statements, each with its requested statements.
     pub parts: Vec<(&'a Experiment, Vec<String>)>,
     /// Statements that only tests judge.
     pub tested: Vec<&'a LedgerRow>,
@@ -82,7 +82,7 @@ fn unknown(name: &str, registry: &Registry, ledger: &Ledger) -> ReproduceError {
 }
 
 impl Registry {
-    /// Whether a name is that of an experiment, of a paper, or `all`.
+    /// Whether a name is `all`, or the name of an experiment or a paper.
     fn is_name(&self, name: &str) -> bool {
         name == "all" || self.experiments.iter().any(|one| one.id == name || one.paper() == name)
     }
@@ -97,7 +97,7 @@ impl Registry {
 }
 
 impl Experiment {
-    /// The experiment with some of its statements only.
+    /// The experiment with only some of its statements.
     #[must_use]
     pub fn only_claims(&self, ids: &[String]) -> Self {
         let mut part = self.clone();
@@ -143,7 +143,7 @@ impl Plan {
     }
 }
 
-/// A query for a number: metric, variant, places.
+/// A query for a number of a run: metric, variant, places.
 type Asked = (String, String, Vec<String>);
 
 /// The queries of a statement's scripts: for the conditions every variant at every place, for the
@@ -164,7 +164,7 @@ fn asked(plan: &Plan, claim: &ClaimCheck) -> BTreeSet<Asked> {
 
 /// The queries of scripts on equal values; the first axis has the values of the plan.
 pub(crate) fn queries<'a>(plan: &Plan, scripts: impl Iterator<Item = &'a String>) -> BTreeSet<Asked> {
-    /// A source of equal values.
+    /// A source that answers every query with one value.
     struct Same(Vec<(String, f64)>);
     impl Values for Same {
         fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {

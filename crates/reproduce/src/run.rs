@@ -107,7 +107,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(plans: &[Plan], cache: &Cache) -> Self {
-        // Experiments with a common run may need different numbers of this run.
+        // Experiments with a common run may need different numbers of the run.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
         for plan in plans {
@@ -192,7 +192,7 @@ impl Results {
     }
 
     /// Returns the lines of a course for a variant at some axis values, from the first seed's run.
-    /// The result is empty if this run failed.
+    /// The result is empty if the run of the first seed failed.
     #[must_use]
     pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
         let first = self
@@ -232,7 +232,7 @@ impl Results {
 /// Cached numbers of one seed's run, or the reason why the run failed.
 type SeedRun = Result<Arc<Numbers>, RunFailure>;
 
-/// Runs of some seeds, for the means of metrics over these seeds.
+/// Runs of several seeds, for the means of metrics over the seeds.
 struct Means {
     experiment: Arc<Experiment>,
     runs: BTreeMap<(usize, Vec<usize>), Vec<SeedRun>>,

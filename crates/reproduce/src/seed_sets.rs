@@ -22,7 +22,7 @@ impl Survival {
         self.verdicts.windows(2).any(|pair| pair[0].standing() != pair[1].standing())
     }
 
-    /// Whether the statement passes with the first set and fails with another.
+    /// Whether the statement passes with the first set of seeds and fails with a different set.
     #[must_use]
     pub fn turns(&self) -> bool {
         self.verdicts.first().is_some_and(|first| first.holds()) && self.verdicts.contains(&Verdict::Fail)
@@ -50,7 +50,7 @@ pub(crate) fn survive(judged: Vec<Judged>, others: &[&Results]) -> (Vec<Judged>,
     (all, survivals)
 }
 
-/// The verdict with regard to other sets of seeds.
+/// The verdict, after other sets of seeds are taken into account.
 fn with_other_seeds(mut judged: Judged, survival: &Survival) -> Judged {
     let others = &survival.verdicts[1..];
     if others.is_empty() {
@@ -88,7 +88,7 @@ mod tests {
         let firm = survival(&[Verdict::Pass, Verdict::Strong, Verdict::Pass]);
         assert_eq!(with_other_seeds(judged(Verdict::Pass), &firm).verdict, Verdict::Pass);
         assert!(!firm.changes());
-        // A statement that does not hold is not saved by other seeds.
+        // Other seeds cannot turn a failed statement into a statement that holds.
         let late = survival(&[Verdict::Partial, Verdict::Pass, Verdict::Pass]);
         assert_eq!(with_other_seeds(judged(Verdict::Partial), &late).verdict, Verdict::Partial);
         assert!(late.changes() && !late.turns());

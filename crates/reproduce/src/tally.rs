@@ -34,7 +34,7 @@ pub enum Tally {
         count: QueueCount,
     },
     /// Value of a policy's probe in the last sample, summed over the sampled queues.
-    /// The sum suits probes that count.
+    /// The sum suits probes that count events.
     Probe {
         /// Name of the probe, as on the policy's page and in the table `probes`.
         probe: String,

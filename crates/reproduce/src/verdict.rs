@@ -17,13 +17,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The verdict on a statement.
+/// The verdict on a statement of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum Verdict {
     /// The statement holds, and the effect has about the paper's size.
     Strong,
-    /// The statement holds as printed.
+    /// The statement holds as the paper prints it.
     Pass,
     /// The statement fails as printed, but holds as corrected.
     Corrected,
@@ -138,7 +138,7 @@ impl Verdict {
         TABLE[self as usize].1
     }
 
-    /// Standing of a statement with this verdict.
+    /// Standing of a statement with the verdict `self`.
     #[must_use]
     pub const fn standing(self) -> Standing {
         TABLE[self as usize].2
@@ -150,13 +150,13 @@ impl Verdict {
         TABLE[self as usize].3
     }
 
-    /// Whether a statement with this verdict holds as printed.
+    /// Whether a statement with the verdict `self` holds as printed.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::Strong | Self::Pass)
     }
 
-    /// Whether a row with this verdict must give a reason and the side that must change.
+    /// Whether a row with the verdict `self` must give a reason and the side that must change.
     #[must_use]
     pub fn needs_reason(self) -> bool {
         matches!(self.standing(), Standing::Against | Standing::Open)

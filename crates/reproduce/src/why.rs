@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// Number of single changes that are also tried in pairs.
 const PAIRED: usize = 4;
-/// Smallest share of the readings' difference with which a change explains the statement.
+/// A change explains a statement if it has at least this share of the difference of the readings.
 const CARRIES: f64 = 0.5;
 
 /// A difference between two readings.

@@ -25,7 +25,7 @@ pub struct Claim {
 
 impl Claim {
     /// Claims a folder of several runs, and creates it if needed.
-    /// Without this claim, two equal commands would each begin some of the runs.
+    /// Without a claim, two equal commands would each begin some of the runs.
     /// Each command would fail at a run of the other command.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Claim {
     }
 
     /// Whether a file is a lock file of bufferlab.
-    /// An empty file counts: its process was killed before it wrote the content.
+    /// An empty lock file counts: its process was killed before it wrote the content.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
@@ -81,7 +81,8 @@ impl Claim {
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
             // The previous owner may remove the lock file after we open it and before we lock it.
-            // Then other processes cannot see this lock, so check the content of the file.
+            // If the file was removed, other processes cannot see the lock, so check the content of
+            // the file.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -102,7 +103,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // Remove the lock file before the lock is released.
-        // A process that then locks the removed file notices this and tries again.
+        // A process that locks the removed file notices the removal and tries again.
         // If the file cannot be removed, the next claim reuses it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();

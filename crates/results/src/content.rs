@@ -1,5 +1,5 @@
 //! The content of a run: its scenario, input files and program.
-//! Only runs of equal content may share a mean.
+//! A mean may combine only runs of equal content.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;
@@ -99,7 +99,7 @@ impl Content {
         Ok(Self::new(&run.scenario_toml()?, &inputs, version, commit))
     }
 
-    /// Lists how `other` differs from this content, except in scenario keys that are `ignored`.
+    /// Lists the differences of `other` from `self`, except in scenario keys that are `ignored`.
     #[must_use]
     pub fn differences(&self, other: &Self, ignored: impl Fn(&str) -> bool) -> Vec<Difference> {
         let values = |content: &Self| -> BTreeMap<String, String> { content.keys.iter().cloned().collect() };

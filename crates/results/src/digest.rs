@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// A writer that counts and hashes the bytes written through it.
+/// A writer that counts and hashes all written bytes.
 pub(crate) struct Hashed<W> {
     inner: W,
     hash: Sha256,
@@ -43,14 +43,14 @@ impl<W: Write> Write for Hashed<W> {
 pub struct FileInfo {
     /// Name of the file in its result folder.
     pub name: String,
-    /// Length of the file (bytes).
+    /// Length of the listed file (bytes).
     pub bytes: u64,
     /// SHA-256 of the file's content, in lower-case hexadecimal.
     pub sha256: String,
 }
 
 impl FileInfo {
-    /// Describes a file with the name `name` and this content.
+    /// Describes a file with the given name and content.
     pub(crate) fn from_content(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
@@ -70,10 +70,10 @@ pub enum FileFault {
         name: String,
         /// Length of the file at the end of the run (bytes).
         written: u64,
-        /// Present length of the file (bytes).
+        /// Actual length of the changed file (bytes).
         found: u64,
     },
-    /// The file has the recorded length, but other content.
+    /// The file has the recorded length, but its content has changed.
     Content {
         /// Name of the changed file.
         name: String,

@@ -24,7 +24,7 @@ pub enum ResultsError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The output folder contains files other than the result of a run.
+    /// The output folder contains files that do not belong to the result of a run.
     #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
     ForeignFolder {
         /// Path of the output folder.
@@ -87,7 +87,7 @@ pub enum ResultsError {
     DuplicateName {
         /// Kind of the name: `classes`, `switches` or `hosts`.
         kind: &'static str,
-        /// The name that two classes, switches or hosts have.
+        /// Name that two classes, two switches or two hosts share.
         name: String,
     },
     /// A table cannot be read or written.
@@ -133,7 +133,7 @@ pub enum TableError {
         column: &'static str,
         /// Number of the cell's row within its batch, from 0.
         row: usize,
-        /// Fault of the cell.
+        /// Reason why the cell does not fit its column.
         fault: CellFault,
     },
     /// A table names a class, switch or host that the run did not have.

@@ -149,7 +149,7 @@ impl OpinionRecord {
     }
 }
 
-/// Serialises a policy's answer as text.
+/// Serialises the answer of a policy as text.
 mod answer {
     use bufferlab_metrics::Answer;
     use serde::{Deserialize, Deserializer, Serializer};

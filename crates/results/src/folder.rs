@@ -32,7 +32,7 @@ pub(crate) struct Staging {
     /// Temporary path of the old result during the replacement.
     replaced: PathBuf,
     keep: bool,
-    /// Claim on the target.
+    /// Claim on the target folder of the results.
     /// The claim is the last field, so the hidden folder is removed before the claim is released.
     _claim: Claim,
 }
@@ -77,7 +77,7 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker file only now.
+        // Remove the marker file only after the move.
         // Without the marker, no command could recognise that a run created the hidden folder.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
@@ -90,15 +90,15 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
-            // The folder is hidden and incomplete.
-            // If it cannot be removed now, the next run removes it.
+            // The folder is hidden and incomplete, so it is removed.
+            // If this folder cannot be removed now, the next run removes the folder.
             let _ = clear(&self.partial);
         }
     }
 }
 
 /// Clears a folder of several runs whose command was killed before its first run was complete.
-/// Such a folder still has the lock file.
+/// A folder of this kind still has the lock file.
 ///
 /// # Errors
 /// If another process writes into the folder.
@@ -204,7 +204,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
 }
 
 /// Whether the files belong to a run whose manifest is missing or invalid.
-/// Such a folder has only files that runs write, including a scenario and every table.
+/// The folder of such a run has only files that runs write, including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))

@@ -33,7 +33,7 @@ pub struct Inspection {
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
     /// Folders of runs whose manifest has no checksums.
-    /// Only missing files can be detected in these folders.
+    /// In folders without checksums, only missing files can be detected.
     pub without_checksums: Vec<PathBuf>,
     /// Files without a checksum, whose changes would go unnoticed.
     /// Earlier versions stored no checksums of manifests, comparisons and pages.
@@ -96,7 +96,7 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     let planned = Group::read(dir).ok().flatten().map(|group| group.runs).unwrap_or_default();
     for (name, sum) in sums.iter() {
         let run = name.rsplit_once('/').map(|(run, _)| run);
-        // Missing planned runs and damaged runs have their own messages in `inspect`.
+        // The function `inspect` reports missing planned runs and damaged runs.
         let is_reported = |run: &str| match RunResult::open(&dir.join(run)) {
             Ok(_) => false,
             Err(ResultsError::Incomplete { .. }) => planned.iter().any(|known| known == run),

@@ -50,8 +50,8 @@ pub use folder::{remove_leftovers, remove_run};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
-    ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, REAL_PACKETS, RunCaveat, RunHeader,
-    TableInfo, Timing, Totals, VariantHead, scenario_hash,
+    ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, QueueNearPause, REAL_PACKETS,
+    RunCaveat, RunHeader, TableInfo, Timing, Totals, VariantHead, scenario_hash,
 };
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;

@@ -85,6 +85,9 @@ pub struct NameTables {
     pub switches: Vec<String>,
     /// Names of hosts.
     pub hosts: Vec<String>,
+    /// Descriptions of schedules and collectives, by the number of the schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedules: Vec<String>,
 }
 
 impl NameTables {
@@ -235,6 +238,25 @@ pub struct Totals {
     pub peak_flows: u64,
     /// Buffer size of every switch, in the order of the switch names.
     pub buffer_bytes: Vec<u64>,
+    /// Lossless ingress queue that was nearest to a pause; omitted if a sender was paused, and
+    /// without lossless packets that waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest_pause: Option<QueueNearPause>,
+}
+
+/// A lossless ingress queue at its peak, in a run without any pause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueNearPause {
+    /// Name of the switch.
+    pub switch: String,
+    /// Arrival port of the queue.
+    pub port: u16,
+    /// Priority of the queue.
+    pub priority: u8,
+    /// Length of the queue at its peak, as the policy compares it (bytes).
+    pub held_bytes: u64,
+    /// Pause threshold at that time (bytes).
+    pub threshold_bytes: u64,
 }
 
 impl From<&RunTotals> for Totals {
@@ -248,6 +270,13 @@ impl From<&RunTotals> for Totals {
             peak_packets: totals.peak_packets,
             peak_flows: totals.peak_flows,
             buffer_bytes: totals.buffer_bytes.clone(),
+            nearest_pause: totals.nearest_pause.map(|one| QueueNearPause {
+                switch: totals.switches.get(one.switch as usize).cloned().unwrap_or_default(),
+                port: one.port,
+                priority: one.priority,
+                held_bytes: one.held_bytes,
+                threshold_bytes: one.threshold_bytes,
+            }),
         }
     }
 }
@@ -332,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_sha_256() {
-        // Test vector from FIPS 180-2, appendix B.1.
+        // The test vector is from FIPS 180-2, appendix B.1.
         let none: &[(String, Vec<u8>)] = &[];
         assert_eq!(
             scenario_hash("abc", none),

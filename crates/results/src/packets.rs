@@ -220,7 +220,7 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
             Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
             _ => (None, None),
         };
-        // Without statistics, assume that the group may contain events of any time.
+        // If the group has no statistics, assume that it may contain events of any time.
         let from_ps = from.map_or(0, |time| time as u64);
         let until_ps = until.map_or(u64::MAX, |time| time as u64);
         groups.push(PacketGroup { first_row, rows, from_ps, until_ps });

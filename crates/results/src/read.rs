@@ -92,7 +92,7 @@ impl RunResult {
     }
 
     /// Returns the files that have changed since the run wrote them, in the order of the manifest.
-    /// A changed report is included.
+    /// The function also reports a changed report.
     /// In a folder without checksums, only missing files are detected.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // `SHA256SUMS` itself was already compared.
+                // The function has already compared `SHA256SUMS` itself.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -180,7 +180,7 @@ impl RunResult {
     }
 
     /// Reads the explained events in order of time.
-    /// Empty if the scenario requested no explanations or no such event occurred.
+    /// Empty if the scenario requested no explanations, or if no requested event occurred.
     ///
     /// # Errors
     /// If `explanations.json` exists but cannot be read.
@@ -213,7 +213,8 @@ impl RunResult {
     }
 
     /// Reads a whole table into memory.
-    /// Use this only for tables that are known to be small; otherwise use [`RunResult::visit`].
+    /// Use the method only for tables that are known to be small; otherwise use
+    /// [`RunResult::visit`].
     ///
     /// # Errors
     /// Returns the errors of [`RunResult::visit`].
@@ -260,7 +261,7 @@ mod tests {
         ResetRow => "resets" {
             /// Start of the reset.
             time_ns: u64,
-            /// Class that requested the reset.
+            /// Class of flows that requested the reset.
             class: u16 as ClassName,
             /// Part of the switch that was reset.
             scope: Scope,
@@ -270,7 +271,7 @@ mod tests {
             loss: f64,
             /// Reason for the reset.
             reason: &'static str,
-            /// Neighbours that noticed the reset.
+            /// Neighbouring switches that noticed the reset.
             path: Vec<String>,
         }
     }
@@ -294,7 +295,7 @@ mod tests {
     record! {
         /// A row like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// Reason for the reset, which must be a scope.
+            /// Reason for the reset, which must be a word of the enumeration.
             reason: Scope,
         }
     }
@@ -302,7 +303,7 @@ mod tests {
     record! {
         /// A row like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
-            /// Column that no test file has.
+            /// Column that the test files do not have.
             more: u64,
         }
     }

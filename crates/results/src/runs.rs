@@ -30,7 +30,7 @@ pub fn find_runs(dir: &Path) -> Result<Vec<(String, RunResult)>, ResultsError> {
 const DEPTH_MAX: usize = 2;
 
 /// Finds the outermost folders below `dir` in which [`find_runs`] finds runs, sorted by path.
-/// Such folders are points of a sweep, or several experiments.
+/// Folders of several runs are points of a sweep, or several experiments.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.

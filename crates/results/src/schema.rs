@@ -10,7 +10,7 @@ pub(crate) fn table_file(table: Table) -> String {
     format!("{}.parquet", table.name())
 }
 
-/// Returns the Arrow schema of these columns; every field has its description
+/// Returns the Arrow schema of `columns`; every field has its description
 /// (and unit) as metadata.
 pub(crate) fn schema(columns: &[Column]) -> Arc<Schema> {
     let fields: Vec<Field> = columns.iter().map(field).collect();

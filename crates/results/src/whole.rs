@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a file atomically: writes a copy beside its target and renames the copy.
-/// Two processes may write one file without conflict.
+/// Two processes may write one file at a time without conflict.
 ///
 /// # Errors
 /// If writing or renaming fails.
@@ -17,7 +17,7 @@ pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// A file that is written in pieces and appears at its path only with [`finish`](Self::finish).
-/// Dropping this value removes the unfinished copy.
+/// Dropping the writer removes the unfinished copy.
 /// If the process is killed, the next write of the file removes the copy.
 #[derive(Debug)]
 pub struct WholeFile {

@@ -11,9 +11,9 @@ use crate::schema::{schema, table_file};
 use crate::sums::{SUMS_FILE, Sums, with_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
-    Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow,
-    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, RunSink, RunTotals,
-    ScheduleRow, SeriesRow, Table, TableRow, WatchdogRow,
+    CollectiveRow, Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow,
+    PathRow, PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RankRow,
+    Record, RunSink, RunTotals, ScheduleRow, SeriesRow, Table, TableRow, WatchdogRow,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -33,7 +33,7 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
 ///
-/// Dropping it without [`RunWriter::finish`] leaves no files.
+/// Dropping the writer without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHeader,
     /// Files of the run that are already complete.
@@ -90,6 +90,8 @@ impl RunWriter {
             classes: totals.classes.clone(),
             switches: totals.switches.clone(),
             hosts: totals.hosts.clone(),
+            // Totals have no descriptions of schedules.
+            schedules: head.names.schedules.clone(),
         };
         assert_eq!(head.names, names, "the totals have the names that the writer was created with");
         let mut rows = Vec::with_capacity(tables.len());
@@ -117,7 +119,7 @@ impl RunWriter {
         staging.publish()
     }
 
-    /// Appends a row to its table.
+    /// Appends a row to the table of the row's type.
     ///
     /// # Errors
     /// If the row refers to a class, switch or host without a name, or if writing fails.
@@ -201,6 +203,15 @@ impl RunSink for RunWriter {
     fn schedule(&mut self, row: &ScheduleRow) -> io::Result<()> {
         self.push(row)
     }
+    fn collective(&mut self, row: &CollectiveRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn rank(&mut self, row: &RankRow) -> io::Result<()> {
+        self.push(row)
+    }
+    fn path(&mut self, row: &PathRow) -> io::Result<()> {
+        self.push(row)
+    }
     fn delay(&mut self, row: &DelayRow) -> io::Result<()> {
         self.push(row)
     }
@@ -231,7 +242,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // These settings make files with equal rows equal.
+        // The settings of the writer make files with equal rows equal byte for byte.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))

@@ -45,7 +45,7 @@ pub struct Circuit {
     /// `None` if the circuit is only a part, or is measured only for comparison.
     pub policy: Option<String>,
     /// The name that `bufferlab-circuits` uses for the policy.
-    /// `None` if the circuit is measured only for comparison.
+    /// `None` if the circuit is measured only for comparison with other circuits.
     pub scheme: Option<String>,
     /// Number of clocks from a packet's arrival to the circuit's answer.
     pub clocks: u32,
@@ -107,7 +107,8 @@ pub struct CircuitCost {
     pub ports: u32,
     /// Number of queues per port of the measured circuit.
     pub queues: u32,
-    /// Number of four-input lookup tables of an ECP5, including those for memories and carries.
+    /// Number of four-input lookup tables of an ECP5, including tables used for memories and
+    /// carries.
     pub lut4: u64,
     /// Number of flip-flops of an ECP5.
     pub flip_flops: u64,
@@ -317,14 +318,23 @@ pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     text
 }
 
+/// Columns of [`HEADS`] in the Markdown table: without the packet rate, which is a fixed part of
+/// the clock, and without the mapping by area.
+const COLUMNS_OF_PAGE: [usize; 8] = [0, 1, 2, 3, 4, 5, 9, 10];
+
 /// Formats the cost of circuits as a Markdown table: the smallest and largest size of each circuit.
 #[must_use]
 pub fn cost_markdown(circuits: &[Circuit]) -> String {
-    let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));
+    let row = |cells: &[String; 11]| COLUMNS_OF_PAGE.map(|column| cells[column].as_str()).join(" | ");
+    let mut text = format!(
+        "| circuit | {} |\n|---|{}\n",
+        row(&HEADS.map(str::to_owned)),
+        "--:|".repeat(COLUMNS_OF_PAGE.len())
+    );
     for circuit in circuits {
         for (index, cost) in circuit.costs.iter().enumerate() {
             if index == 0 || index + 1 == circuit.costs.len() {
-                let _ = writeln!(text, "| `{}` | {} |", circuit.name, cost.cells().join(" | "));
+                let _ = writeln!(text, "| `{}` | {} |", circuit.name, row(&cost.cells()));
             }
         }
     }

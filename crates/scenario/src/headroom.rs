@@ -90,7 +90,7 @@ pub(crate) fn paused_cable(
     })
 }
 
-/// Returns the headroom of a policy with these parameters for a lossless ingress queue (bytes). The
+/// Returns the headroom of a policy with `params` for a lossless ingress queue (bytes). The
 /// last matching profile with a headroom takes precedence over the number of the port. `None` if
 /// the policy has no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Name in place of a file for changes from the command line in errors ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
-/// Maximum length of a chain of files that extend each other.
+/// Maximum length of a chain of files that extend one another.
 pub(crate) const EXTENDS_MAX: usize = 32;
 
 /// A loaded scenario, with its resolved text and its warnings.

@@ -27,7 +27,7 @@ impl SwitchSpec {
 /// Fault of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultSpec {
-    /// The card of a host sends pause frames to its switch, whatever it receives.
+    /// The network card of a host sends pause frames to its switch, regardless of received packets.
     PauseStorm(PauseStormSpec),
 }
 
@@ -105,7 +105,7 @@ impl EcnSpec {
 /// Number of bytes that a flow may send before its first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// The first window is a number of segments.
+    /// The first window is a given number of segments.
     Segments(u32),
     /// The first window is the bandwidth-delay product of the host's rate and the base round trip,
     /// rounded up to a segment.

@@ -19,7 +19,7 @@ pub enum ParameterTextError {
     Flag,
     /// The text is none of the parameter's words.
     Word(&'static [Word]),
-    /// A parameter of this kind has tables as values, which only scenario files can have.
+    /// A parameter whose values are tables, which only scenario files can have.
     Table,
 }
 

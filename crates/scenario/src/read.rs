@@ -5,6 +5,7 @@ mod changes;
 mod congestion;
 mod faults;
 mod files;
+mod foreign;
 mod hardware;
 mod headroom;
 mod marking;

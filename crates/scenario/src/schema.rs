@@ -28,7 +28,7 @@ pub fn json_schema() -> Value {
         "title": "bufferlab scenario",
         "description": ROOT.doc,
         "anyOf": [complete, extending],
-        // The definitions are shared, because these large parts are used in several places.
+        // The definitions are shared, because several places use the large parts of the schema.
         "$defs": {
             definition(POLICY_CATALOG.kind()): entries(POLICY_CATALOG),
             definition(CLASSIFIER_CATALOG.kind()): entries(CLASSIFIER_CATALOG),

@@ -353,7 +353,8 @@ fn scenario_policy(root: &Item) -> Option<String> {
     }
 }
 
-/// Splits off the label before the colon, and returns the label and the start of the rest.
+/// Splits a label from the text after its colon. Returns the label and the start of the text after
+/// the colon.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
     let part = Part::trimmed(written, 0..colon);

@@ -4,7 +4,7 @@ use crate::limits::{EDGES_MAX, NODES_MAX, RANKS_MAX};
 use crate::node::PackedEdge;
 use crate::order::find_cycle;
 use crate::schedule::{Names, Schedule};
-use crate::{Condition, Edge, NodeId, ScheduleError, Transfer, Work};
+use crate::{Condition, Edge, NodeId, ScheduleError, ScheduledCollective, Transfer, Work};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ pub struct ScheduleBuilder {
     names: Names,
     classes: Vec<String>,
     class_index: BTreeMap<String, u16>,
+    collectives: Vec<ScheduledCollective>,
+    runs: Vec<(u32, Option<u32>)>,
     delays: Vec<Time>,
     delay_index: BTreeMap<Time, u32>,
     /// Parents in the graph, with the edges to their children.
@@ -36,6 +38,8 @@ impl ScheduleBuilder {
             names: Names::default(),
             classes: Vec::new(),
             class_index: BTreeMap::new(),
+            collectives: Vec::new(),
+            runs: Vec::new(),
             delays: vec![Time::ZERO],
             delay_index: BTreeMap::from([(Time::ZERO, 0)]),
             edges: Vec::new(),
@@ -56,6 +60,28 @@ impl ScheduleBuilder {
         self.classes.push(name.to_owned());
         self.class_index.insert(name.to_owned(), class);
         Ok(class)
+    }
+
+    /// Adds a collective. The next nodes belong to it after [`Self::assign`].
+    pub fn collective(&mut self, collective: ScheduledCollective) -> u32 {
+        self.collectives.push(collective);
+        self.collectives.len() as u32 - 1
+    }
+
+    /// Lets all nodes from now on belong to a collective, or to none.
+    pub fn assign(&mut self, collective: Option<u32>) {
+        let first = self.works.len() as u32;
+        let before = self.runs.last().and_then(|(_, collective)| *collective);
+        match self.runs.last_mut() {
+            Some(run) if run.0 == first => run.1 = collective,
+            _ if before != collective => self.runs.push((first, collective)),
+            _ => {}
+        }
+    }
+
+    /// Collective to which the next node will belong.
+    pub(crate) fn assigned(&self) -> Option<u32> {
+        self.runs.last().and_then(|(_, collective)| *collective)
     }
 
     /// Adds a node that may start at time zero.
@@ -124,7 +150,7 @@ impl ScheduleBuilder {
         Ok(())
     }
 
-    /// Work of a node; `None` if the schedule has no such node.
+    /// Work of a node of the schedule; `None` if the schedule has no such node.
     #[must_use]
     pub fn work(&self, node: NodeId) -> Option<Work> {
         self.works.get(node.index()).copied()
@@ -192,6 +218,8 @@ impl ScheduleBuilder {
             starts: self.starts,
             names: self.names,
             classes: self.classes,
+            collectives: self.collectives,
+            runs: self.runs,
             delays: self.delays,
             first,
             children,

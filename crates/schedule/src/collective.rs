@@ -10,10 +10,12 @@ mod halving;
 mod hierarchical;
 mod ideal;
 mod ring;
+mod scheduled;
 mod tree;
 mod words;
 
 pub use ideal::{Network, Networks, ideal_time};
+pub use scheduled::ScheduledCollective;
 
 use crate::{NodeId, ScheduleBuilder, ScheduleError};
 use expansion::Expansion;
@@ -67,16 +69,17 @@ impl Operation {
 pub enum Algorithm {
     /// Messages to the next rank of a ring. A broadcast is a chain, an all-to-all is a rotation.
     Ring,
-    /// Messages along a binary tree.
+    /// Algorithm that sends messages along a binary tree.
     Tree,
     /// Two binary trees with half of the data each.
     /// A rank is inside one tree and a leaf of the other tree.
     DoubleBinaryTree,
     /// Exchanges with the partner at distance n/2, n/4 … 1, or in the reverse order.
     HalvingDoubling,
-    /// Messages to all ranks at one time.
+    /// Algorithm that sends messages to all ranks at one time.
     Direct,
-    /// Messages inside the servers first, then between ranks of equal position in their servers.
+    /// Algorithm that first sends messages inside the servers, then between ranks of equal
+    /// position.
     Hierarchical,
 }
 
@@ -150,7 +153,7 @@ pub struct Collective<'a> {
     pub bytes: u64,
     /// Ranks of the group in the order of the ring or tree; ranks of one server are neighbours.
     pub group: &'a [u32],
-    /// Number of parts of every message, which are sent one after another; at least 1.
+    /// Number of parts of every message. A rank sends the parts in sequence. At least 1.
     pub chunks: u32,
     /// Number of copies of the algorithm, each with a part of the data; at least 1.
     /// The odd channels of a ring run backwards.
@@ -274,6 +277,25 @@ pub fn expand(
 ) -> Result<Vec<NodeId>, CollectiveError> {
     collective.check()?;
     assert!(entry.is_empty() || entry.len() == collective.group.len(), "a node for every rank of the group");
+    // The parts of a hierarchical collective belong to the whole collective.
+    if builder.assigned().is_some() {
+        return expand_parts(builder, collective, entry);
+    }
+    let Collective { operation, algorithm, bytes, .. } = *collective;
+    let number =
+        builder.collective(ScheduledCollective { operation, algorithm, bytes, ranks: collective.n() });
+    builder.assign(Some(number));
+    let ends = expand_parts(builder, collective, entry);
+    builder.assign(None);
+    ends
+}
+
+/// Adds the transfers of a collective to the builder's current collective.
+fn expand_parts(
+    builder: &mut ScheduleBuilder,
+    collective: &Collective<'_>,
+    entry: &[NodeId],
+) -> Result<Vec<NodeId>, CollectiveError> {
     if collective.algorithm == Algorithm::Hierarchical {
         return hierarchical::expand(builder, collective, entry);
     }

@@ -25,7 +25,7 @@ pub enum ScheduleError {
         /// Rank that is sender and receiver of the transfer.
         rank: u32,
     },
-    /// A transfer has no data.
+    /// The transfer has a payload of zero bytes.
     #[error("{node} sends nothing; a transfer has at least 1 byte, so use a barrier")]
     Empty {
         /// Name of the transfer's node.
@@ -47,7 +47,7 @@ pub enum ScheduleError {
         /// Name of the parent that the node waits for.
         parent: String,
     },
-    /// Some nodes wait for each other.
+    /// A cycle of nodes that wait for one another.
     #[error(
         "these nodes wait for each other and never start: {}{}; remove one of these dependencies",
         chain(cycle),

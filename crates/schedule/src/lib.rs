@@ -34,7 +34,8 @@ mod text;
 
 pub use builder::ScheduleBuilder;
 pub use collective::{
-    Algorithm, Collective, CollectiveError, Network, Networks, Operation, expand, ideal_time,
+    Algorithm, Collective, CollectiveError, Network, Networks, Operation, ScheduledCollective, expand,
+    ideal_time,
 };
 pub use error::ScheduleError;
 pub use limits::{EDGES_MAX, LIMITS, NODES_MAX};

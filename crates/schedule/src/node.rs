@@ -52,7 +52,7 @@ pub enum Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Condition {
-    /// The parent node has started.
+    /// The edge waits for the start of the parent node.
     Started = 0,
     /// The sender has transmitted the last byte of the parent, which is a transfer,
     /// and needs no further acknowledgement of it.

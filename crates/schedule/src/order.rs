@@ -1,10 +1,10 @@
-//! Finds nodes that wait for each other.
+//! Finds a cycle of nodes that wait for one another.
 
 use crate::{NodeId, Schedule};
 
 /// A cycle of nodes, and the number of nodes that never start because of cycles.
 pub(crate) struct Found {
-    /// Nodes of one cycle. Each node waits for the next, and the last for the first.
+    /// Nodes of a cycle. Each node waits for the next node, and the last node waits for the first.
     pub(crate) cycle: Vec<u32>,
     /// Number of all nodes that never start.
     pub(crate) waiting: usize,

@@ -1,7 +1,7 @@
 //! A checked schedule in memory.
 
 use crate::node::PackedEdge;
-use crate::{Condition, Edge, NodeId, Work};
+use crate::{Condition, Edge, NodeId, ScheduledCollective, Work};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,9 @@ pub struct Schedule {
     pub(crate) starts: Vec<Time>,
     pub(crate) names: Names,
     pub(crate) classes: Vec<String>,
+    pub(crate) collectives: Vec<ScheduledCollective>,
+    /// First nodes of runs of nodes, with the collective of each run.
+    pub(crate) runs: Vec<(u32, Option<u32>)>,
     pub(crate) delays: Vec<Time>,
     /// Index of the first child edge of every node, followed by the number of all edges.
     pub(crate) first: Vec<u32>,
@@ -63,7 +66,7 @@ impl Schedule {
         self.works[node.index()]
     }
 
-    /// Earliest start of a node.
+    /// Earliest time at which a node may start.
     #[must_use]
     pub fn start(&self, node: NodeId) -> Time {
         self.starts[node.index()]
@@ -109,6 +112,19 @@ impl Schedule {
     #[must_use]
     pub fn classes(&self) -> &[String] {
         &self.classes
+    }
+
+    /// Collectives to which nodes belong.
+    #[must_use]
+    pub fn collectives(&self) -> &[ScheduledCollective] {
+        &self.collectives
+    }
+
+    /// Index in [`Self::collectives`] of the collective to which a node belongs, if any.
+    #[must_use]
+    pub fn collective(&self, node: NodeId) -> Option<u32> {
+        let run = self.runs.partition_point(|(first, _)| *first <= node.0);
+        run.checked_sub(1).and_then(|run| self.runs[run].1)
     }
 
     /// Number of nodes on the longest chain of dependencies, without barriers.

@@ -14,8 +14,11 @@
 //! * `after` lists the nodes for which this node waits, separated by spaces:
 //!   `NODE`, `NODE:CONDITION` or `NODE:CONDITION+NANOSECONDS`. Conditions are `started`, `sent`,
 //!   `received` and `done`. The default is `received` for transfers and `done` for other nodes.
-//! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class`
-//!   and every column that no line needs. The line of a named node may follow later in the file.
+//! * `collective` is `NUMBER:OPERATION:ALGORITHM:BYTES:RANKS` for the nodes of a collective, such
+//!   as `0:all_reduce:ring:65536:8`, for the table `collectives`. Nodes with equal fields belong
+//!   together.
+//! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class`,
+//!   `collective` and every column that no line needs. The line of a named node may follow later in the file.
 
 mod read;
 mod write;
@@ -43,7 +46,7 @@ pub enum ScheduleTextError {
     Column {
         /// Path of the schedule file.
         path: PathBuf,
-        /// Problem with the file's header.
+        /// Description of the problem with the file's header.
         problem: String,
     },
     /// A field has an invalid value.
@@ -73,7 +76,18 @@ pub enum ScheduleTextError {
 /// Names of the columns that every file has, for messages.
 const REQUIRED: &str = "node, kind and after";
 /// Names of all columns, in the order in which they are written.
-const COLUMNS: [&str; 10] =
-    ["node", "kind", "src", "dst", "size_bytes", "duration_ns", "start_ns", "lane", "class", "after"];
+const COLUMNS: [&str; 11] = [
+    "node",
+    "kind",
+    "src",
+    "dst",
+    "size_bytes",
+    "duration_ns",
+    "start_ns",
+    "lane",
+    "class",
+    "after",
+    "collective",
+];
 /// Class of transfers whose line names no class.
 const DEFAULT_CLASS: &str = "flow";

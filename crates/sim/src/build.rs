@@ -71,10 +71,9 @@ impl Simulation {
         let pfc = Pfc::new(scenario, &links, &cables, &mut timers);
         let calendar = build_calendar(scenario, &links);
         let mut world = World::new(calendar, links, routes, timers, telemetry);
-        let queries = Queries::new(traffic.listed_queries);
         let mut demand = Demand::new(
             traffic.source,
-            queries,
+            Queries::new(traffic.listed_queries),
             (ClosedLoops::new(traffic.closed_loops), Schedules::new(traffic.schedules)),
             (scenario.start_jitter, scenario.seed),
         );
@@ -96,6 +95,9 @@ impl Simulation {
             is_plain,
             events,
             arrivals_are_over,
+            is_finished: false,
+            is_stepped: false,
+            clock: Time::ZERO,
             part,
         };
         simulation.look_closely(&scenario.output);

@@ -3,11 +3,13 @@
 pub(crate) mod closed_loops;
 pub(crate) mod jitter;
 pub(crate) mod queries;
+mod rank_times;
 pub(crate) mod schedules;
+mod trail;
 
 use crate::ids::{PoolId, ThreadId};
 use crate::world::World;
-use bufferlab_metrics::ScheduleRow;
+use bufferlab_metrics::{RunSink, ScheduleRow};
 use bufferlab_schedule::Condition;
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSource, FlowSpec, MergeSource};
@@ -42,6 +44,19 @@ impl Demand {
         let mut this = Self { source, jitter, next_flow, next_start, queries, closed_loops, schedules };
         this.advance();
         this
+    }
+
+    /// A copy with the same further demand. `None` if a source or a closed loop cannot be copied.
+    pub(crate) fn try_clone(&self) -> Option<Self> {
+        Some(Self {
+            source: self.source.try_clone()?,
+            jitter: self.jitter.clone(),
+            next_flow: self.next_flow.clone(),
+            next_start: self.next_start,
+            queries: self.queries.clone(),
+            closed_loops: self.closed_loops.try_clone()?,
+            schedules: self.schedules.clone(),
+        })
     }
 
     fn draw_flow(&mut self) -> Option<FlowSpec> {
@@ -96,7 +111,7 @@ impl Demand {
         self.schedules.start(world.timers());
     }
 
-    /// Lets events of schedules take effect whose delay is over.
+    /// Lets events of schedules take effect whose delay has passed.
     pub(crate) fn handle_schedule_release(&mut self, world: &mut World) {
         self.schedules.handle_release(world);
     }
@@ -123,9 +138,9 @@ impl Demand {
         }
     }
 
-    /// Removes and returns the rows of nodes that have ended since the previous call.
-    pub(crate) fn scheduled_rows(&mut self) -> impl Iterator<Item = ScheduleRow> + '_ {
-        self.schedules.take_rows()
+    /// Writes the rows of schedules that are complete since the previous call.
+    pub(crate) fn flush_schedules(&mut self, sink: &mut dyn RunSink) -> std::io::Result<()> {
+        self.schedules.flush(sink)
     }
 
     /// Rows of the nodes in progress.

@@ -6,8 +6,11 @@
 //! The host or switch records effects, and the engine settles them before the next event.
 
 mod finish;
+pub(crate) mod inspection;
 mod pauses;
 mod settle;
+pub(crate) mod steering;
+mod stepping;
 mod switching;
 
 use crate::SimError;
@@ -28,6 +31,7 @@ use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
+use stepping::Limit;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
@@ -63,12 +67,18 @@ pub struct Simulation {
     pub(crate) events: u64,
     /// Whether the timer for the end of the arrival phase has expired.
     pub(crate) arrivals_are_over: bool,
+    /// Whether no event is left.
+    pub(crate) is_finished: bool,
+    /// Whether the caller has advanced or changed the run step by step.
+    pub(crate) is_stepped: bool,
+    /// Time to which the caller has advanced the run, if it is later than the last event.
+    pub(crate) clock: Time,
     /// The part of the network that this simulation runs, if several threads run the network.
     pub(crate) part: Option<Shard>,
 }
 
 /// Data of a run that are known before it starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Time at which flows stop arriving.
@@ -107,6 +117,8 @@ impl Simulation {
 
     /// Runs to the end and writes rows to `sink`. Calls `progress` at intervals.
     ///
+    /// A run that was advanced step by step ([`Self::run_until`]) is completed.
+    ///
     /// The run ends when all flows are complete, not before `duration`,
     /// and at the latest at `duration + drain`.
     ///
@@ -135,44 +147,60 @@ impl Simulation {
         sink: &mut dyn RunSink,
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<RunTotals, SimError> {
+        self.advance(Limit::NONE, sink, go_on)?;
+        self.finish(sink)
+    }
+
+    /// Handles events until `limit` or until the run is over, which sets `is_finished`.
+    fn advance(
+        &mut self,
+        limit: Limit,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), SimError> {
         let events_per_report = self.events_per_report();
-        let mut next_report = events_per_report;
+        // Pauses do not move the reports.
+        let mut next_report = (self.events / events_per_report + 1) * events_per_report;
         self.is_plain = !self.verify && !self.records.measures_delays();
         let explains = self.records.explainer.is_some();
         let looks_closely = explains || self.records.output.packets.is_some();
-        loop {
+        let last = self.plan.end.min(limit.time);
+        while !self.is_finished && self.events < limit.events {
             if explains {
                 let next = self.next_rare_event().min(self.world.next_link_event().time);
-                self.advance_shadows(next, go_on)?;
+                self.advance_shadows(next.min(last), go_on)?;
             }
-            let most = if looks_closely { self.events + 1 } else { next_report };
-            self.handle_link_events(self.plan.end, most)?;
+            let most = if looks_closely { self.events + 1 } else { next_report.min(limit.events) };
+            self.handle_link_events(last, most)?;
             let (link_event, rare_event) = (self.world.next_link_event().time, self.next_rare_event());
             if self.events < most && rare_event < link_event {
                 if rare_event > self.plan.end || self.is_over() {
+                    self.is_finished = true;
+                } else if rare_event > last {
                     break;
+                } else {
+                    self.world.advance_to(rare_event);
+                    self.handle_rare_event(sink)?;
                 }
-                self.world.advance_to(rare_event);
-                self.handle_rare_event(sink)?;
-            } else if self.events < most && link_event > self.plan.end {
+            } else if self.events < most && link_event > last {
+                self.is_finished = link_event > self.plan.end;
                 break;
             }
-            if looks_closely && self.flush_and_check_done(sink)? {
+            if looks_closely && !self.is_finished && self.flush_and_check_done(sink)? {
                 self.plan.end = self.world.now();
-                break;
-            }
-            if self.events >= next_report {
+                self.is_finished = true;
+            } else if self.events >= next_report {
                 next_report = self.events + events_per_report;
                 self.check_controls()?;
                 self.check_cards()?;
                 self.check_demand()?;
                 self.check_marking()?;
-                if !go_on(&self.progress()) {
+                if !go_on(&self.progress_of_events()) {
                     return Err(SimError::Interrupted);
                 }
             }
         }
-        self.finish(sink)
+        Ok(())
     }
 
     /// Time of the next event that is not a link event.
@@ -222,7 +250,7 @@ impl Simulation {
         let mut looked = self.world.now() + STEP;
         while looked < until {
             self.switches.iter_mut().for_each(|switch| switch.advance_shadows(looked));
-            if !go_on(&self.progress()) {
+            if !go_on(&self.progress_of_events()) {
                 return Err(SimError::Interrupted);
             }
             looked += STEP;
@@ -242,7 +270,8 @@ impl Simulation {
         (OF_SMALL_SWITCHES / (1 + work)).max(1)
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    /// Progress at the time of the last event.
+    pub(crate) fn progress_of_events(&self) -> Progress {
         Progress {
             now: self.world.now(),
             duration: self.plan.duration,
@@ -299,9 +328,7 @@ impl Simulation {
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
         if self.demand.has_schedules() {
-            for row in self.demand.scheduled_rows() {
-                sink.schedule(&row)?;
-            }
+            self.demand.flush_schedules(sink)?;
         }
         match &mut self.pfc {
             Some(pfc) if pfc.has_rows() => pfc.flush(sink),

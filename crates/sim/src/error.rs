@@ -61,12 +61,12 @@ pub enum SimError {
         /// Reason why the parameter does not fit the path.
         source: bufferlab_core::BuildError,
     },
-    /// Prescribed routes form a loop.
+    /// The prescribed routes contain a loop.
     #[error("packets for {host} would go round for ever: {switches}; mend [[topology.route]]")]
     RoutingLoop {
         /// Name of the destination host.
         host: String,
-        /// Switches of the loop, in order.
+        /// Switches of the loop, in the order in which packets visit them.
         switches: String,
     },
     /// The scenario exceeds a limit of this engine.
@@ -82,6 +82,17 @@ pub enum SimError {
     /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
+    /// A part of the run cannot be copied.
+    #[error("{what} cannot be copied, so the run cannot be forked")]
+    CannotFork {
+        /// Policy or workload that cannot be copied, with its place.
+        what: String,
+        /// Advice to the author of this part.
+        hint: &'static str,
+    },
+    /// A change of a running simulation is invalid, and did not take place.
+    #[error("{0}")]
+    Refused(String),
     /// The caller's function `go_on` ended the run.
     #[error("the run was interrupted")]
     Interrupted,

@@ -40,11 +40,11 @@ use transport::{Control, Transport};
 /// Largest number of packets alive at once if NICs queue packets before sending. Such
 /// packets have some 6 GB of data of usual size and take 0.2 GB of memory.
 /// No network of switches stores as many packets, so nearly all packets wait at NICs.
-/// Without this limit an unbounded window would fill the memory.
+/// Without the limit, an unbounded window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     cards: Table<HostId, Card>,
     flows: Flows,
@@ -73,7 +73,7 @@ pub(crate) struct Hosts {
 }
 
 /// A flow whose congestion control has failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FailedFlow {
     pub(crate) control: &'static str,
     pub(crate) number: u64,
@@ -82,9 +82,9 @@ pub(crate) struct FailedFlow {
 }
 
 /// Effect of an event at a host on another part of the simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Effect {
-    /// A flow has arrived completely.
+    /// All bytes of a flow have arrived.
     Arrived {
         /// Query that the flow answers.
         query: u32,

@@ -110,7 +110,7 @@ impl FlowSlot {
 pub(crate) struct FlowHandle(pub(crate) u32);
 
 impl FlowHandle {
-    /// Handle of the flow of this generation in `slot`.
+    /// Handle of the flow that is generation `generation` of `slot`.
     pub(crate) fn new(slot: FlowSlot, generation: u32) -> Self {
         Self(slot.0 | generation << SLOT_BITS)
     }

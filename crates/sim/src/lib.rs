@@ -25,6 +25,9 @@
 //! | `observe` | rows | nothing: it only reads |
 //! | `parts` | one run on several threads | whole simulations, one per thread |
 //!
+//! [`Simulation::run_until`] and [`Simulation::step`] advance a run by parts, [`Simulation::fork`]
+//! copies it, and the caller may inspect and change it in between.
+//!
 //! The simulation is exact in three respects: serialization at integer picoseconds, propagation,
 //! and the order of simultaneous events (see `world/calendar.rs`). A packet occupies a switch's
 //! buffer from its last bit's arrival until its transmission starts (store and forward).
@@ -45,6 +48,8 @@ mod traffic;
 mod transports;
 mod world;
 
+pub use engine::inspection::{FlowView, QueueView, SwitchView};
+pub use engine::steering::NewFlow;
 pub use engine::{Progress, Simulation};
 pub use error::{FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
 pub use limits::LIMITS;

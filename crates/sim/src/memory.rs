@@ -2,7 +2,7 @@
 //!
 //! The scenario alone shows the memory that input can multiply without a packet being sent:
 //! queues, routes, flow tables, lists.
-//! Front ends compare this sum with the available memory before they build the network.
+//! Front ends compare the sum with the available memory before they build the network.
 //! Live packets and flows take further memory during a run, up to the limits of [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;

@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
 }
 
 /// Records of a run, except those that each switch keeps about itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Records {
     pub(crate) output: OutputSpec,
     /// Names of the flow classes.

@@ -13,6 +13,7 @@
 //! switch. The module returns who must stop or may resume, and the engine notifies the node at the
 //! sending end of the link. Only the watchdog changes a switch: the switch that it watches.
 
+mod cross_shard;
 mod cycles;
 mod rows;
 mod storm;
@@ -27,6 +28,7 @@ use bufferlab_core::{IngressId, QueueId};
 use bufferlab_metrics::{PauseSpanRow, WatchdogRow};
 use bufferlab_scenario::{PauseFrames, PfcSpec, Scenario};
 use bufferlab_units::Time;
+use cross_shard::Journal;
 use cycles::Cycle;
 pub(crate) use cycles::PauseView;
 use rows::Names;
@@ -75,7 +77,7 @@ struct PauseState {
 }
 
 /// Flow control of the whole network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pfc {
     specs: Table<SwitchId, Option<PfcSpec>>,
     /// Link in the opposite direction of each link's cable.
@@ -93,6 +95,9 @@ pub(crate) struct Pfc {
     /// Pauses and storms that have ended and whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
+    /// Recent changes, so that a part of the network can undo them. `None` if the network is not
+    /// divided.
+    journal: Option<Box<Journal>>,
 }
 
 /// One priority of one link.
@@ -167,6 +172,7 @@ impl Pfc {
             cycles: Vec::new(),
             spans: Vec::new(),
             storm_rows: Vec::new(),
+            journal: None,
         }))
     }
 
@@ -206,7 +212,11 @@ impl Pfc {
 
     fn state(&mut self, target: Target) -> &mut PauseState {
         let at = self.at(target);
-        &mut self.states[at]
+        let state = &mut self.states[at];
+        if let Some(journal) = &mut self.journal {
+            journal.note_state(at, *state);
+        }
+        state
     }
 
     fn watch(&mut self, target: Target) -> &mut Watch {
@@ -292,7 +302,7 @@ impl Pfc {
     }
 
     /// Records that a frame with the demand on `target` begins to leave.
-    /// The neighbour obeys at the time `obeyed`.
+    /// The neighbour obeys the pause at the time `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);
@@ -301,22 +311,23 @@ impl Pfc {
         // The repetition may have become due while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // The switch withdrew its demand while the frame waited.
+            // Meanwhile, the switch has withdrawn the demand that the frame would carry.
             return;
         }
         (state.told, state.repeat) = (paused, false);
         state.refresh = Time::MAX;
-        if !paused {
+        let timer = if paused {
+            state.sent_pauses += 1;
+            if let Some(duration) = state.duration {
+                state.refresh = now + Time(duration.0 / 2);
+                world.timers().push(state.refresh, Timer::Pause(PauseTimer::Refresh(key)));
+            }
+            PauseTimer::Obeyed(key)
+        } else {
             state.sent_resumes += 1;
-            world.timers().push(obeyed, Timer::Pause(PauseTimer::ResumeObeyed(key)));
-            return;
-        }
-        state.sent_pauses += 1;
-        world.timers().push(obeyed, Timer::Pause(PauseTimer::Obeyed(key)));
-        if let Some(duration) = state.duration {
-            state.refresh = now + Time(duration.0 / 2);
-            world.timers().push(state.refresh, Timer::Pause(PauseTimer::Refresh(key)));
-        }
+            PauseTimer::ResumeObeyed(key)
+        };
+        world.set_far_timer(self.reverse[target.link], obeyed, Timer::Pause(timer));
     }
 
     /// Repeats a pause that is still demanded after half of its duration.

@@ -6,7 +6,7 @@
 //! in which only its own hosts and switches are active. Racks are assigned to parts in order,
 //! and so are the switches of each tier above ([`partition`]). Random draws are made per component,
 //! and simultaneous events are ordered by a hash of their links.
-//! So a part needs from other parts only the packets that arrive over a cable.
+//! So a part needs from other parts only the packets and pause frames that arrive over a cable.
 //!
 //! # Windows
 //!
@@ -15,6 +15,20 @@
 //! and exchange packets with their arrival times, and notes on flows with a remote source
 //! ([`exchange`]). A note says that a packet of the flow was lost, or that a receiver created or
 //! removed a packet. The next window begins with the earliest event of any part.
+//!
+//! # Pauses
+//!
+//! A pause frame (PFC) needs its transmission time and the delay of its cable. So it reaches
+//! another part no sooner than a packet, and is mail of the window, too. Each end of a link has its
+//! own fields of the pause state: the receiver's part demands pauses, and the sender's part obeys
+//! them.
+//!
+//! Watchdogs, storms, headroom and repeated pauses concern one switch, or one host and its switch,
+//! which are always in one part. So nothing of flow control takes effect in another part at once.
+//!
+//! Only the search for circles of paused links reads the state of all switches at one instant.
+//! Routes up and down a tree form no circle, so the search finds nothing there. A network whose
+//! routes form a circle runs on one thread (`world/routing/circles.rs`).
 //!
 //! # Flows
 //!
@@ -26,17 +40,22 @@
 //!
 //! # Equal results
 //!
-//! The tables equal the tables of a run with one thread, byte for byte.
-//! The parts learn the end of the run only when the last interval is
-//! over, so they subtract later events (timers of policies) from the count.
+//! The tables equal the tables of a run with one thread, byte for byte. A run on one thread writes
+//! some rows in the order of its events: samples, pauses, storms, packets. These rows carry the
+//! place of their event, and the part that writes sorts them ([`rows`]).
+//!
+//! The parts learn the end of the run only when the last interval is over. By then, timers of
+//! policies and of pauses may have expired after the end. The parts subtract these events from the
+//! count, drop their rows, and undo their changes of pauses (`pfc/cross_shard.rs`).
+//!
 //! Only the largest number of packets alive is not exact: it is the sum of the maxima of the parts.
 
 mod exchange;
 mod merge;
 mod partition;
 mod patience;
+mod rows;
 mod run;
-mod samples;
 
 pub(crate) use exchange::Crossing;
-pub(crate) use partition::Shard;
+pub(crate) use partition::{Partition, Shard};

@@ -4,6 +4,7 @@
 //! records all other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
+mod exchange;
 mod packets;
 mod record;
 mod slice;
@@ -16,7 +17,8 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{
-    Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, QueueId, Refusal, Transmission,
+    Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, PauseLevel, QueueId, Refusal,
+    Transmission,
 };
 use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
@@ -62,7 +64,7 @@ pub(crate) struct SwitchNode {
     /// and queues from zero. All other code numbers them over the whole switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
-    /// All memories of the switch except the first.
+    /// Memories of all slices of the switch except the first slice.
     more: Vec<Slice>,
     /// Index of the memory that serves each port.
     slice_of_port: Vec<u16>,
@@ -95,9 +97,13 @@ impl SwitchNode {
             timer_set: false,
             record: SwitchRecord::new(usize::from(ports), queues),
         };
-        let is_timeless = node.slices().all(|slice| slice.core.policy().is_timeless());
-        node.timer_set = is_timeless || node.poll_timeout().is_some();
+        node.timer_set = node.is_timeless() || node.poll_timeout().is_some();
         node
+    }
+
+    /// Whether no policy of the switch ever needs a timer.
+    fn is_timeless(&self) -> bool {
+        self.slices().all(|slice| slice.core.policy().is_timeless())
     }
 
     /// Runs all registered policies as shadows of every slice from now on.
@@ -108,7 +114,7 @@ impl SwitchNode {
 
     /// Creates the shadow policies when the first packet arrives, because a switch
     /// without packets needs none. Then it runs the earlier timers of these policies.
-    /// All memories were empty until that time.
+    /// All memories of the switch were empty until that time.
     #[cold]
     fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {
@@ -145,7 +151,7 @@ impl SwitchNode {
 
     /// Runs the timers of the shadow policies up to `now`. No event of the switch is earlier.
     /// Creates the shadow policies if no packet has arrived.
-    /// Otherwise the first packet would run all due timers at once.
+    /// Without this call, the first packet would run all due timers at once.
     pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.start_shadows();
@@ -498,6 +504,26 @@ impl SwitchNode {
             buffer.ingress_headroom_peak(IngressId(buffer.queue_of(port, priority).0))
         };
         self.slices().map(peak).max().unwrap_or(0)
+    }
+
+    /// Whether the switch has paused any sender.
+    pub(crate) fn has_paused(&self) -> bool {
+        self.slices().any(|slice| slice.core.has_paused())
+    }
+
+    /// Lossless ingress queue that was nearest to a pause at its peak, by port and priority.
+    pub(crate) fn nearest_pause(&self) -> Option<(PauseLevel, (u16, u8))> {
+        let mut nearest: Option<(PauseLevel, (u16, u8))> = None;
+        for slice in self.slices() {
+            let buffer = slice.core.buffer();
+            for ingress in (0..buffer.ingress_queues()).map(IngressId) {
+                let Some(level) = slice.core.pause_level_at_peak(ingress) else { continue };
+                if nearest.is_none_or(|(known, _)| level.exceeds(known)) {
+                    nearest = Some((level, buffer.port_and_priority(QueueId(ingress.0))));
+                }
+            }
+        }
+        nearest
     }
 
     /// Removes all packets of `queue` without sending them. The record then contains these packets.

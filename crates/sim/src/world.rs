@@ -18,7 +18,7 @@ pub(crate) mod timers;
 
 use crate::ids::{FlowSlot, HostId, LinkId, PacketId, SwitchId, Table};
 use crate::world::border::Border;
-use crate::world::calendar::{Calendar, Kind, Upcoming};
+use crate::world::calendar::{Calendar, Kind, LinkPlace, Upcoming};
 use crate::world::link::{End, Link, Started};
 use crate::world::packet::{Flags, Packet, Slab};
 use crate::world::routing::Routes;
@@ -29,7 +29,7 @@ use bufferlab_transport::HopReport;
 use bufferlab_units::{BitRate, Time};
 
 /// Time, links, packets, routes and timers of a simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     now: Time,
     calendar: Calendar,
@@ -90,6 +90,11 @@ impl World {
         self.calendar.next()
     }
 
+    /// Order of the event that [`Self::next_link_event`] has just returned.
+    pub(crate) fn place_of(&self, upcoming: Upcoming) -> LinkPlace {
+        self.calendar.place(upcoming)
+    }
+
     /// Removes the event that [`Self::next_link_event`] has just returned, and advances time to it.
     #[inline]
     pub(crate) fn take_link_event(&mut self, upcoming: Upcoming) -> (calendar::Kind, LinkId) {
@@ -140,7 +145,7 @@ impl World {
     }
 
     /// Claims link `id` for a waiting packet. True if the link is idle or its device has space.
-    /// Otherwise the sender is notified when the transmission is complete.
+    /// False if the sender must wait: it is notified when the transmission is complete.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -320,7 +325,7 @@ impl Uplink<'_> {
     }
 
     /// Claims the uplink for a waiting packet. True if the host may send now.
-    /// Otherwise the host is notified when its link is idle.
+    /// False if the host must wait: it is notified when its link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())
@@ -350,7 +355,7 @@ impl Uplink<'_> {
         self.world.timers.push(at, Timer::DelayedAck(slot));
     }
 
-    /// Sets a timer at this instant for a message that waited for a connection.
+    /// Sets a timer at the present instant for a message that waited for a connection.
     pub(crate) fn wake_message(&mut self, slot: FlowSlot) {
         let now = self.world.now;
         self.world.timers.push(now, Timer::Connection(slot));
@@ -421,7 +426,7 @@ impl Ports<'_> {
     }
 
     /// Scope of the telemetry that a packet requests, queue or port.
-    /// `None` if the packet requests no telemetry.
+    /// `None` if the packet does not request telemetry.
     pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
         let packet = &self.world.packets[id];
         match (packet.flags.has(Flags::WANTS_TELEMETRY), packet.flags.has(Flags::OF_ITS_QUEUE)) {

@@ -41,7 +41,7 @@ pub struct Reading {
     pub reached: bool,
 }
 
-/// All watermarks of one time.
+/// All watermarks of a switch at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Groups and queues.
@@ -50,7 +50,7 @@ pub struct Sample {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// Lower and upper bound; the upper one is absent if nothing bounds the value.
+/// Lower and upper bound. The upper bound is absent if nothing limits the value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower bound.
@@ -126,6 +126,8 @@ struct Gathered {
     pool: String,
     shared: u64,
     alpha: Interval,
+    /// Largest alpha that a member below its limit excludes.
+    floor: f64,
     size: Interval,
     /// Largest memory of a packet (bytes).
     packet: u64,
@@ -133,7 +135,7 @@ struct Gathered {
     reached: Vec<Reached>,
 }
 
-/// A reading at the limit.
+/// Watermark of a group or queue that reached its limit.
 struct Reached {
     /// Shared memory (bytes).
     own: u64,
@@ -145,27 +147,39 @@ struct Reached {
 
 /// Largest number of other members whose order of filling is tried.
 const OTHERS_MAX: usize = 12;
+/// Logarithm of the odds against an alpha that leaves a reading unexplained. Few readings of the
+/// true alpha are unexplained: those of members that filled in turns.
+const UNEXPLAINED: f64 = -4.0;
+/// Distance from a bound within which an exponent is likelier than any between the bounds.
+const TIGHT: f64 = 0.2;
+/// Weight of the evidence of a profile with an equal configured alpha.
+const PEER: f64 = 0.5;
 
 impl Reached {
-    /// Score of an alpha for the reading: 3 if the member was alone or the last one that filled, 1
-    /// if some of the others had filled before it, 0 if nothing explains it.
-    fn explained_by(&self, alpha: f64, shared: u64, packet: u64) -> u32 {
+    /// Evidence of the reading for an alpha: the logarithm of the odds that the limit of a wrong
+    /// alpha does not fit. The more orders of filling are tried, the likelier one fits by chance.
+    fn evidence(&self, alpha: f64, shared: u64, packet: u64) -> f64 {
         let (own, packet) = (self.own as f64, packet as f64);
+        // Before its last packet the member was below the limit, which was higher then. Chips
+        // round a limit down to whole cells.
+        let (below, above) = (packet * (1.0 + alpha) + 1.0, packet);
         let fits = |used: f64| {
             let limit = alpha * (shared as f64 - used).max(0.0);
-            // Before its last packet the member was below the limit, which was higher then. Chips
-            // round a limit down to whole cells.
-            limit < own + packet && limit > own - packet * (1.0 + alpha) - 1.0
+            limit < own + above && limit > own - below
         };
+        let chance = (below + above) / (shared as f64).max(1.0);
+        let odds = |tries: f64| -(tries * chance).min(1.0).ln();
+        // The member was alone, or the last one that filled.
         if fits(own) || self.pool.is_some_and(|pool| fits(pool as f64)) {
-            return 3;
+            return odds(2.0);
         }
         let others = &self.others[..self.others.len().min(OTHERS_MAX)];
         let of = |chosen: u32| {
             let parts = others.iter().enumerate().filter(|(at, _)| chosen >> at & 1 != 0);
             own + parts.map(|(_, bytes)| *bytes as f64).sum::<f64>()
         };
-        u32::from((0..1_u32 << others.len()).any(|chosen| fits(of(chosen))))
+        let orders = 1_u32 << others.len();
+        if (0..orders).any(|chosen| fits(of(chosen))) { odds(f64::from(orders)) } else { UNEXPLAINED }
     }
 }
 
@@ -196,12 +210,20 @@ pub fn calibrate(
                 profile,
                 shared,
                 alpha: Interval::ANY,
+                floor: 0.0,
                 size: Interval::ANY,
                 packet,
                 reserve: None,
                 reached: Vec::new(),
                 pool,
             });
+            // Before its last packet every member was below `alpha (S - Q)`, and `Q` was at least
+            // its own. Queues have memory in every slice.
+            let before = if reading.is_group || chip.slices == 1 { reading.shared } else { 0 };
+            let before = before.saturating_sub(packet);
+            if let Some(free) = own.shared.checked_sub(before).filter(|free| *free > 0) {
+                own.floor = own.floor.max(before as f64 / free as f64);
+            }
             // A queue also loses packets when the ingress pool is full.
             let of_pool = sample.pools.get(&memory.pool).copied().unwrap_or(0);
             let is_full = of_pool + packet >= memory.shared * chip.cell * chip.slices;
@@ -215,7 +237,7 @@ pub fn calibrate(
             }
         }
     }
-    let profiles: Vec<_> = gathered.into_values().map(Gathered::estimate).collect();
+    let profiles = estimates(gathered.into_values().collect());
     let mut caveats: Vec<String> = chip.caveat().into_iter().collect();
     if chip.slices > 1 {
         caveats
@@ -232,6 +254,23 @@ pub fn calibrate(
         pools,
         caveats,
     })
+}
+
+/// Estimates each profile. Profiles of a pool with equal configured alphas support each other: a
+/// reading alone cannot tell the last member that filled from an earlier one with half its alpha.
+fn estimates(gathered: Vec<Gathered>) -> Vec<ProfileEstimate> {
+    let evidence: Vec<Vec<f64>> = gathered.iter().map(Gathered::evidence).collect();
+    let alike =
+        |one: &Gathered, other: &Gathered| one.pool == other.pool && one.configured() == other.configured();
+    let supported = |at: usize| -> Vec<f64> {
+        let peers =
+            (0..gathered.len()).filter(|other| *other != at && alike(&gathered[at], &gathered[*other]));
+        let peers: Vec<usize> = peers.collect();
+        let sum = |exponent: usize| peers.iter().map(|peer| evidence[*peer][exponent]).sum::<f64>();
+        evidence[at].iter().enumerate().map(|(exponent, own)| own + PEER * sum(exponent)).collect()
+    };
+    let all: Vec<_> = (0..gathered.len()).map(supported).collect();
+    gathered.into_iter().zip(all).map(|(one, evidence)| one.estimate(&evidence)).collect()
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -293,34 +332,56 @@ impl Gathered {
             self.size = self.size.and(size);
         }
         if let Some(total) = reading.total {
-            // Peaks of the parts need not coincide, so the sum of parts may exceed the total's.
+            // Parts may peak at different times, so the sum of their peaks may exceed the peak of
+            // the total.
             let used = total.saturating_sub(reading.shared + reading.headroom) as f64;
             let own = Interval { least: used, most: Some(used + packet as f64) };
             self.reserve = Some(self.reserve.map_or(own, |before| before.and(own)));
         }
     }
 
-    fn estimate(self) -> ProfileEstimate {
+    fn configured(&self) -> Option<i8> {
+        match self.profile.threshold.as_ref()?.value {
+            Threshold::Dynamic(exponent) => Some(exponent),
+            Threshold::Static(_) => None,
+        }
+    }
+
+    /// Evidence of all readings for each of [`EXPONENTS`].
+    fn evidence(&self) -> Vec<f64> {
+        let of = |exponent: i8| {
+            let alpha = 2f64.powi(i32::from(exponent));
+            self.reached.iter().map(|one| one.evidence(alpha, self.shared, self.packet)).sum()
+        };
+        EXPONENTS.map(of).collect()
+    }
+
+    fn estimate(mut self, evidence: &[f64]) -> ProfileEstimate {
+        if !self.reached.is_empty() {
+            self.alpha = self.alpha.and(Interval { least: self.floor, most: None });
+        }
         let value = |exponent: i8| 2f64.powi(i32::from(exponent));
         let exponents: Vec<i8> = match self.reached.len() {
             0 => Vec::new(),
             _ => EXPONENTS.filter(|exponent| self.alpha.contains(value(*exponent))).collect(),
         };
-        // A bound is tight if a member was alone, or the last one that filled: the exponent nearest
-        // to either bound is the likeliest.
-        let logs = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most];
+        // A bound is tight if a member was alone, or the last one that filled. Later packets of
+        // others loosen it a little, and then no evidence decides. Elsewhere the middle is the
+        // likeliest.
+        let bounds = [Some(self.alpha.least.max(f64::MIN_POSITIVE)), self.alpha.most]
+            .map(|bound| bound.map(f64::log2));
+        let known: Vec<f64> = bounds.into_iter().flatten().collect();
+        let middle = known.iter().sum::<f64>() / known.len() as f64;
         let distance = |exponent: &i8| {
-            let to = |bound: &f64| (f64::from(*exponent) - bound.log2()).abs();
-            logs.iter().flatten().map(to).fold(f64::INFINITY, f64::min)
+            let to = |point: f64| (f64::from(*exponent) - point).abs();
+            let nearest = known.iter().map(|bound| to(*bound)).fold(f64::INFINITY, f64::min);
+            if nearest < TIGHT { nearest } else { TIGHT + to(middle) }
         };
-        let explains = |exponent: &i8| {
-            let alpha = value(*exponent);
-            self.reached.iter().map(|one| one.explained_by(alpha, self.shared, self.packet)).sum::<u32>()
-        };
-        let best = exponents
-            .iter()
-            .copied()
-            .min_by(|a, b| explains(b).cmp(&explains(a)).then_with(|| distance(a).total_cmp(&distance(b))));
+        let evidence = |exponent: &i8| evidence[usize::from(exponent.abs_diff(*EXPONENTS.start()))];
+        let best = exponents.iter().copied().min_by(|a, b| {
+            evidence(b).total_cmp(&evidence(a)).then_with(|| distance(a).total_cmp(&distance(b)))
+        });
+        let configured = self.configured();
         ProfileEstimate {
             profile: self.profile.name.clone(),
             pool: self.pool,
@@ -328,10 +389,7 @@ impl Gathered {
             alpha: self.alpha,
             best,
             exponents,
-            configured: match self.profile.threshold.as_ref().map(|one| one.value) {
-                Some(Threshold::Dynamic(exponent)) => Some(exponent),
-                _ => None,
-            },
+            configured,
             shared: self.size,
             configured_shared: self.shared,
             reserve: self.reserve,

@@ -80,7 +80,7 @@ pub struct Pool {
     pub size: Option<Placed<u64>>,
     /// Headroom that groups share in the pool (bytes).
     pub xoff: Option<Placed<u64>>,
-    /// Share of the switch's pool memory that belongs to this pool (percent).
+    /// Percentage of the switch's pool memory that belongs to the pool.
     pub percentage: Option<Placed<u64>>,
 }
 
@@ -121,7 +121,7 @@ pub struct Profile {
 /// Reference of a group or queue to its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// The group or queue has the buffer profile with this name.
+    /// The group or queue has the buffer profile of the given name.
     Profile(String),
     /// The reference is `NULL`: the switch computes a lossless profile.
     Computed,
@@ -142,7 +142,7 @@ pub enum MapKind {
     PfcToQueue,
     /// The map is in the table `PFC_PRIORITY_TO_PRIORITY_GROUP_MAP`.
     PfcToPg,
-    /// The map does not select a queue: `TC_TO_DSCP_MAP` and others.
+    /// Maps that do not select a queue: `TC_TO_DSCP_MAP` and similar maps.
     Other,
 }
 
@@ -216,20 +216,28 @@ pub struct WredProfile {
 /// Values of an entry of `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Place of the entry in the files.
+    /// Place of the entry in the configuration files.
     pub place: ConfigPlace,
     /// Kind of the scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
-    /// Share of a queue with this scheduler among its siblings.
+    /// Weight of a queue with this scheduler among the queues of the port.
     pub weight: Option<Placed<u64>>,
     /// Rates and bursts of the scheduler as written (`pir 1250000000`).
     pub rates: Vec<String>,
+    /// Rate that the scheduler guarantees (`cir`), per second in bytes, or in packets if
+    /// `counts_packets`.
+    pub least: Option<u64>,
+    /// Rate that the scheduler does not exceed (`pir`), per second in bytes, or in packets if
+    /// `counts_packets`.
+    pub most: Option<u64>,
+    /// Whether the rates are packets per second (`meter_type` `packets`).
+    pub counts_packets: bool,
 }
 
 /// Values of an entry of `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
-    /// Place of the entry in the files.
+    /// Place of the entry in the configuration files.
     pub place: ConfigPlace,
     /// Action of the watchdog during a storm: `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
@@ -242,7 +250,7 @@ pub struct Watchdog {
 /// Values of a row of `pg_profile_lookup.ini`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookupRow {
-    /// Place of the row in the files.
+    /// Place of the row in the configuration files.
     pub place: ConfigPlace,
     /// Speed of the ports that the row is for (Mb/s).
     pub speed_mbps: u64,
@@ -320,6 +328,8 @@ pub struct Config {
     pub others: BTreeMap<String, usize>,
     /// Names of the files, in the order in which the caller gave them.
     pub files: Vec<String>,
+    /// Vendor of the files, if they are not SONiC's: rules of SONiC's schema do not apply.
+    pub vendor: Option<&'static str>,
 }
 
 impl Config {

@@ -15,9 +15,9 @@ pub(crate) use ways::{fraction, gaps};
 /// A part of the switch's memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// Name of the memory part.
+    /// Name of this part of the switch's memory.
     pub name: String,
-    /// Size of the memory part (bytes).
+    /// Size of this part of the switch's memory (bytes).
     pub bytes: u64,
     /// Origin of the part's size, or a remark.
     pub note: String,
@@ -30,7 +30,7 @@ pub struct Explanation {
     pub switch: Option<String>,
     /// Name of the chip, or a description if the chip is not known.
     pub chip: &'static str,
-    /// Memory for packets (bytes), if known.
+    /// Memory for packets (bytes), if this size is known.
     pub memory_bytes: Option<u64>,
     /// Description of how pools account packets.
     pub accounting: String,

@@ -15,7 +15,7 @@ pub const INDEX_MAX: u8 = 63;
 pub struct PortName(Arc<str>);
 
 impl PortName {
-    /// Creates the port with this name.
+    /// Creates the port called `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())

@@ -23,6 +23,7 @@ pub mod resolve;
 mod show;
 pub mod silicon;
 mod tables;
+mod vendors;
 
 pub use config::Config;
 pub use keys::PortName;

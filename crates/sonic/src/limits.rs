@@ -1,8 +1,8 @@
 //! Limits of the size of a switch's configuration.
 
 use crate::keys::PORTS_MAX;
+use crate::raw::PROBLEMS_MAX;
 use crate::raw::{BYTES_MAX, KEYS_MAX};
-use crate::read::PROBLEMS_MAX;
 use bufferlab_params::Limit;
 
 const fn limit(

@@ -119,7 +119,7 @@ pub struct Allowance {
     pub reason: String,
 }
 
-/// Options of a check beside the configuration.
+/// Options of a check that are not part of the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Chip of the switch, if known. Without a chip, rules that need a chip report nothing.
@@ -367,6 +367,9 @@ pub static RULES: &[Rule] = &[
     },
 ];
 
+/// Rules about SONiC's schema and its chips' defaults, which files of other vendors do not follow.
+const OF_SONIC: [&str; 4] = ["SB001", "SB013", "SB024", "SB025"];
+
 /// Returns the rule with this number or name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
@@ -394,7 +397,8 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     }
     let context = Context::new(config, options);
     let mut all = Vec::new();
-    for rule in RULES {
+    let applies = |rule: &&Rule| config.vendor.is_none() || !OF_SONIC.contains(&rule.code);
+    for rule in RULES.iter().filter(applies) {
         let mut findings = Findings { rule, found: Vec::new() };
         (rule.check)(&context, &mut findings);
         let reason = allowed.iter().find(|(code, _)| *code == rule.code).map(|(_, reason)| reason.clone());
@@ -406,7 +410,7 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
-/// Whether at least one counted finding has this severity or a worse one.
+/// Whether a counted finding has this severity or a higher severity.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {
     findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())

@@ -24,7 +24,7 @@ impl Namespaces {
         match chip(name) {
             Some(chip) => self.chips.entry(chip).or_default().add(name, bytes),
             None => {
-                // A damaged file is refused here once, instead of once for each chip.
+                // The reader refuses a damaged file once here, instead of once for each chip.
                 Reader::default().add(name, bytes)?;
                 self.common.push((name.to_owned(), bytes.to_vec()));
                 Ok(())

@@ -35,9 +35,9 @@ pub struct Inputs {
     pub cell: u32,
     /// Delay of MAC and PHY, as data that arrives meanwhile (bytes).
     pub mac_phy_bytes: f64,
-    /// Whether a tile of the chip adds its latency.
+    /// Whether the latency of a tile of the chip adds to the headroom.
     pub tile: bool,
-    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the script's.
+    /// Response time of the peer at 800 Gb/s (quanta), if it differs from the time in the script.
     pub quanta_800g: Option<u32>,
 }
 
@@ -121,7 +121,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // SONiC writes these values today; they were not compared with published rows.
+    // SONiC writes the following values today; they were not compared with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],
@@ -259,7 +259,7 @@ impl Inputs {
         if off.abs() <= KIBIBYTE {
             return "a KiB: where the sum is rounded".to_owned();
         }
-        // A copied row repeats a row that the calculation reproduces.
+        // A copied row repeats a published row that the calculation reproduces.
         let is_right = |other: &LookupRow| {
             let computed =
                 self.profile(other.speed_mbps, other.cable_metres).map(|profile| profile.xoff_bytes as i64);

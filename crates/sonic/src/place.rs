@@ -26,7 +26,7 @@ impl ConfigPlace {
         Self { file: Arc::clone(file), line, table: table.into(), key: key.into(), field: "".into() }
     }
 
-    /// Creates the place of a field in this entry.
+    /// Creates the place of `field` in this entry.
     #[must_use]
     pub fn field(&self, field: &str, line: u32) -> Self {
         Self { field: field.into(), line, ..self.clone() }
@@ -67,9 +67,9 @@ pub struct Placed<T> {
 /// Whether a problem removes a value from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// The reader cannot use the value and omits it.
+    /// The reader cannot use the value and omits the value.
     Refused,
-    /// The reader did not understand a part, but no value depends on this part.
+    /// The reader did not understand a part of the file, but no value depends on the part.
     Note,
 }
 

@@ -5,6 +5,9 @@ use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Largest number of recorded problems. A generator often repeats one mistake in all entries.
+pub(crate) const PROBLEMS_MAX: usize = 1_000;
+
 /// Size of the largest file (bytes).
 pub const BYTES_MAX: usize = 64 << 20;
 /// Largest number of tables, keys and fields in all files together.
@@ -37,6 +40,10 @@ pub(crate) struct RawTables {
     /// Tables without relevance for buffers, with the number of their entries.
     pub(crate) others: BTreeMap<String, usize>,
     pub(crate) problems: Vec<Problem>,
+    /// Vendor of the files, if they are not SONiC's.
+    pub(crate) vendor: Option<&'static str>,
+    /// Alpha of lossless groups that another file of the vendor has.
+    pub(crate) lossless_alpha: Option<RawField>,
     /// Number of tables, keys and fields read so far.
     keys: usize,
 }

@@ -7,13 +7,10 @@ mod qos;
 use crate::config::Config;
 use crate::ini::{self, Columns};
 use crate::place::{Problem, Refusal, Weight};
-use crate::raw::{self, RawTables};
-use crate::{json, show};
+use crate::raw::{self, PROBLEMS_MAX, RawTables};
+use crate::{json, show, vendors};
 use entry::Entry;
 use std::sync::Arc;
-
-/// Largest number of recorded problems. A generator often repeats one mistake in all entries.
-pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
 /// Reader that collects the files of one switch (or of one of its chips).
 #[derive(Clone, Debug, Default)]
@@ -24,15 +21,17 @@ pub struct Reader {
 
 impl Reader {
     /// Reads a file; messages call it `name`. The content determines the kind of file: JSON
-    /// (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`, or
-    /// output of `show buffer`.
+    /// (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`,
+    /// output of `show buffer`, or settings of devlink, Cumulus, Junos and EOS.
     ///
     /// # Errors
     /// If the file has an unknown kind, or is damaged. The error has the line and advice.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refusal> {
         let text = raw::text(name, bytes)?;
         let file: Arc<str> = name.into();
-        if text.trim_start().starts_with(['{', '[']) || name.ends_with(".json") {
+        if let Some(vendor) = vendors::detect(text).filter(|_| !show::detect(text)) {
+            vendors::read(vendor, &file, text, &mut self.raw)?;
+        } else if text.trim_start().starts_with(['{', '[']) || name.ends_with(".json") {
             json::read(&file, text, &mut self.raw)?;
         } else if show::detect(text) {
             show::read(&file, text, &mut self.raw)?;
@@ -45,7 +44,8 @@ impl Reader {
                 Some(Columns::Ports) => ini::ports(&file, text, &mut self.raw)?,
                 None => {
                     let help = "give config_db.json, rendered buffer or QoS parts, pg_profile_lookup.ini, \
-                        port_config.ini, or output of `show buffer configuration`";
+                        port_config.ini, output of `show buffer configuration`, or files of \
+                        devlink, Cumulus, Junos or EOS";
                     return Err(Refusal::new(name, 0, "unknown kind of file", help));
                 }
             }
@@ -58,7 +58,10 @@ impl Reader {
     /// did not understand.
     #[must_use]
     pub fn finish(self) -> Config {
-        let Self { raw: RawTables { tables, others, mut problems, .. }, mut config } = self;
+        let Self { mut raw, mut config } = self;
+        vendors::complete(&mut raw);
+        let RawTables { tables, others, mut problems, vendor, .. } = raw;
+        config.vendor = vendor;
         for (table, entries) in &tables {
             for (key, raw) in entries {
                 let mut entry = Entry::new(raw, &mut problems);

@@ -10,18 +10,18 @@ pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
 /// Pool of the lossless queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 
-/// Profile of a priority group or queue, or the reason for having none.
+/// Profile of a priority group or queue, or the reason why it has no profile.
 #[derive(Clone, Debug)]
 pub enum Resolved {
     /// No profile is assigned to the group or queue.
     Nothing,
     /// The profile is in the configuration, or made from a row of `pg_profile_lookup.ini`.
     Profile(Box<Profile>),
-    /// The switch computes the profile, with this exponent of alpha.
+    /// The switch computes the profile, with the given exponent of alpha.
     Computed(i8),
     /// The assigned profile does not exist; the value is its name.
     Dangling(Placed<String>),
-    /// PFC is on, but no row has this speed (Mb/s) and cable (metres).
+    /// PFC is on, but the lookup file has no row for the port's speed (Mb/s) and cable (metres).
     NoRow(u64, f64),
     /// PFC is on, but speed or cable of the port is not known.
     Unknown,
@@ -145,7 +145,8 @@ impl Config {
 
     /// Whether queues with this profile are lossless. The pool decides in two cases: queues use
     /// several egress pools, or the profile's name is unclear and the file has a lossy egress pool.
-    /// Otherwise the name decides, which contains "lossless" or "lossy" on every device.
+    /// If the path does not decide, the pool's name decides. It contains "lossless" or "lossy" on
+    /// every device.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());

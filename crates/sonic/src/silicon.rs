@@ -42,9 +42,9 @@ impl PredictError {
 pub struct ChipChoice {
     /// Name of the family.
     pub name: Option<String>,
-    /// Size of a cell (bytes), instead of that of the family.
+    /// Size of a cell (bytes), if it differs from the cell size of the chip's family.
     pub cell: Option<u64>,
-    /// Number of slices, instead of that of the family.
+    /// Number of slices, if it differs from the number of slices of the chip's family.
     pub slices: Option<u64>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum AppEvent {
     Failed { program: &'static str, why: String },
 }
 
-/// An open connection from one host to another.
+/// An open connection between two hosts.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) send: Sender<Message>,

@@ -18,7 +18,7 @@ pub struct Finding {
     pub advice: &'static str,
 }
 
-/// Checks all requirements of the testbed.
+/// Checks all requirements of running a testbed.
 #[must_use]
 pub fn check() -> Vec<Finding> {
     let finding = |what, is_there, is_needed, advice| Finding { what, is_there, is_needed, advice };

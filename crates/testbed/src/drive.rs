@@ -314,7 +314,7 @@ impl Driver<'_> {
         Ok(open.len() - 1)
     }
 
-    /// Maximum number of connections with this key.
+    /// Maximum number of connections with the key `key`.
     fn most(&self, key: Key) -> usize {
         match (key.3, self.plan.scenario().transports[key.0 as usize].persistent) {
             (Some(_), _) => 1,

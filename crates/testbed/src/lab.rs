@@ -92,7 +92,7 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
     // If the first packet of a connection is lost, Linux would use the connection without ECN.
-    // Then marks would never slow it down.
+    // Without ECN, marks would never slow the connection down.
     set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =

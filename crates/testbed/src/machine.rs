@@ -6,7 +6,7 @@ pub(crate) fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// Whether this process has administrator rights, which is never the case on this system.
+/// Administrator rights of the process: never available on systems other than Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) const fn is_root() -> bool {
     false

@@ -2,7 +2,7 @@
 //! iperf3 for unlimited flows, memcached for queries.
 //!
 //! Programs run in the hosts' network namespaces, so they end with the sandbox, even after a crash.
-//! The end of a run stops them earlier.
+//! The end of a run stops the programs earlier.
 
 mod iperf3;
 mod memcached;

@@ -165,7 +165,7 @@ fn with_switch<T>(
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
         // The first packet of a connection negotiates ECN.
-        // If this packet is lost, Linux retries a second later without ECN.
+        // If the first packet is lost, Linux retries a second later without ECN.
         let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;

@@ -1,6 +1,6 @@
 //! Creates new namespaces for a command of this program. The namespaces end with the command.
 //!
-//! The process becomes `unshare`, which becomes this program again, as the outer process.
+//! The process becomes `unshare`, which executes this program again, as the outer process.
 //! The outer process has new mount and network namespaces. The outer process starts the program
 //! a third time, as the inner process, which is the first process of a new process namespace.
 //! The outer process waits, and forwards requests to end. If either process is killed,
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between requests to end, because the program may not listen yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Position of this process relative to the sandbox.
+/// Relation of this process to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSide {
     /// The process has not created the namespaces yet.
@@ -98,7 +98,8 @@ fn own_status(field: &str) -> Option<String> {
 pub fn supervise() -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
-    // Do not start a thread here, because its process namespace would have to be the children's.
+    // Do not start a thread here, because its process namespace would have to be the children's
+    // namespace.
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();
@@ -139,7 +140,7 @@ fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
         return child.kill();
     }
     match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
-        // The inner process ended before the signal reached it.
+        // The inner process ended before it received the signal.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -256,7 +257,7 @@ impl Standing {
             enter.args(["--user", "--preserve-credentials"]);
         }
         // The network's name is known only in the sandbox's mounts.
-        // Entering the mounts changes the folder.
+        // Entering the mounts changes the current folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

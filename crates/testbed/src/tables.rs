@@ -68,6 +68,7 @@ pub(crate) fn write(
         flows_finished: outcome.flows.iter().filter(|flow| flow.completed.is_some()).count() as u64,
         peak_packets: 0,
         peak_flows: 0,
+        nearest_pause: None,
     })
 }
 
@@ -498,7 +499,7 @@ mod tests {
             packet(212, 642, evicted),
             // An acknowledgement carries no data.
             packet(213, 90, sent(214, false)),
-            // The next packet is more than min_rto (200 ms) later.
+            // The next packet of the connection is more than min_rto (200 ms) later.
             packet(500, 1_538, sent(501, false)),
             packet(501, 642, sent(502, false)),
         ];

@@ -37,7 +37,7 @@ fn duration(asked: &Asked<'_>) -> f64 {
     of_size.or(of_time).expect("one of the two is given")
 }
 
-/// The first loss of the burst with these alphas.
+/// Finds the first loss of the burst with the alphas `low` and `high`.
 fn first_loss(asked: &Asked<'_>, name: &str, (low, high): (f64, f64)) -> Result<BurstResult, String> {
     for alpha in [low, high] {
         if !FACTORS.contains(&alpha) {

@@ -89,7 +89,7 @@ impl Bench {
         self.pace = pace;
     }
 
-    /// Keeps the queue `place` as long as its limit allows from now on.
+    /// From now on, keeps the queue `place` as long as its limit allows.
     pub(crate) fn keep_full(&mut self, place: PortQueue) {
         self.greedy.push(place);
     }
@@ -110,7 +110,7 @@ impl Bench {
     }
 
     /// The limit of a queue as a multiple of the free buffer.
-    /// Infinite if there is no limit or no free buffer.
+    /// The result is infinite if there is no limit or no free buffer.
     pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -134,7 +134,8 @@ impl Bench {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
-    /// Offers one packet to a queue at this instant. Fails if the switch did not store the packet.
+    /// Offers one packet to a queue at the present instant. Fails if the switch did not store the
+    /// packet.
     pub(crate) fn offer(&mut self, place: PortQueue, tags: Tags) -> Result<(), DropReason> {
         let PortQueue { port, priority } = place;
         let packet = Packet {
@@ -296,7 +297,7 @@ impl Bench {
     }
 
     /// Time until a queue without arrivals is empty and its last packet is sent (s).
-    /// The other queues stay full.
+    /// The function keeps the other queues full.
     pub(crate) fn drain(&mut self, place: PortQueue) -> f64 {
         self.stop(place);
         let begin = self.now;

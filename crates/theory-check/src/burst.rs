@@ -59,7 +59,7 @@ fn check(
     Ok((what, seen.bound_in_words(), seen.checks(policy, [time, burst, value("stored")])))
 }
 
-/// The switch of the calculator with this buffer.
+/// The calculator's switch with a buffer of `buffer` bytes.
 fn layout(asked: &Asked<'_>, buffer: u64) -> Layout {
     let params = &asked.params;
     let port_rate = params.rate("port_rate");

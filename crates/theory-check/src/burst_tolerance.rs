@@ -104,7 +104,7 @@ impl BurstResult {
         let off = time * self.part();
         let (packet, (arrival, growth)) = (f64::from(self.packet), self.rates);
         let named = |quantity: &str| format!("{name}: {quantity}");
-        // Every quantity of the burst may differ by a packet at any time.
+        // At any time, every quantity of the burst may differ by one packet.
         vec![
             Check::equal(
                 named("lossless for"),

@@ -41,7 +41,7 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let measured = bench.drain(PortQueue { port: 0, priority: priority as u8 });
             bench.verify();
             // The error is that of the priority's occupancy, and two packets at its end.
-            // Each other queue of the port is served once for each of these packets.
+            // Each other queue of the port is served once for each of the two packets.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &PortQueue| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

@@ -23,7 +23,7 @@ pub enum Unit {
     Seconds,
     /// Packets.
     Packets,
-    /// A plain number.
+    /// A number without a unit.
     Number,
 }
 
@@ -121,7 +121,7 @@ pub struct Replay {
 pub struct Verification {
     /// Replays of the answer.
     pub replays: Vec<Replay>,
-    /// Answers without a replay, each with the reason.
+    /// Answers without a replay, each with the reason for the absence.
     pub left_out: Vec<String>,
 }
 

@@ -30,7 +30,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     let count = priorities.alphas.len();
     let (mut extremes, mut found) = (Vec::new(), Verification::default());
     for priority in 0..count {
-        // Every congested queue except one drains at the full rate.
+        // In the random state, every congested queue except one drains at the full rate.
         let all: Vec<_> = (0..count)
             .map(|other| Congested { priority: other, gamma: if other == priority { gamma } else { 1.0 } })
             .collect();

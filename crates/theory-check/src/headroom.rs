@@ -141,7 +141,7 @@ impl Observer for FirstPause {
     }
 }
 
-/// Whether the switch loses a packet with this headroom.
+/// Whether the switch loses a packet with headroom of `headroom` bytes.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
     // In the worst case, the packets before the pause end one byte below the threshold.

@@ -59,7 +59,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The value of the answer `name`.
+    /// The value of the calculator's answer `name`.
     ///
     /// # Panics
     /// If the calculator has no such answer, which is a defect of the replay.

@@ -24,7 +24,7 @@ pub(crate) struct Priorities {
 pub(crate) struct Congested {
     /// Priority of the congested queue.
     pub(crate) priority: usize,
-    /// Rate of the queue's port, as a fraction of the fastest port's.
+    /// Rate of the queue's port divided by the rate of the fastest port.
     pub(crate) gamma: f64,
 }
 
@@ -54,7 +54,8 @@ impl Priorities {
         abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
     }
 
-    /// Possible difference of `priority`'s occupancy from the steady state of these queues (bytes).
+    /// Possible difference of `priority`'s occupancy from the steady state of the congested queues
+    /// (bytes).
     /// A queue ends between a packet below omega times the free buffer and omega + 1 packets
     /// above it (see [`Bench::settle`]). The sum of these differences reduces the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {

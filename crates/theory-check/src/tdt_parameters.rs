@@ -14,12 +14,12 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// The port that the replay observes.
+/// Port whose state the replay observes.
 const PORT: PortQueue = PortQueue { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;
-/// A limit that never applies.
+/// Limit so large that a counter never reaches it.
 const LARGE: f64 = 65_536.0;
 /// Maximum number of packets in a buffer.
 const PACKETS_MAX: u64 = 200_000;

@@ -6,7 +6,8 @@
 //! A function with `printed` in its name is the equation as printed. It serves only for comparison
 //! with the paper, never for a decision.
 //!
-//! **Units.** A form has one unit of size and one of rate. A time is a size divided by a rate.
+//! **Units.** Each form has one unit of size and one unit of rate. A time is a size divided by a
+//! rate.
 //! With sizes in bytes and rates in bytes per second, times are in seconds. Times are also in
 //! seconds with sizes in units of port rate × second and rates in multiples of the port rate. If
 //! a form needs physical units, the names of its inputs include them: `buffer_bytes`, `rate_bps`,

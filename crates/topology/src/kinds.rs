@@ -1,9 +1,13 @@
 //! The built-in topologies, with one file per topology.
 
+pub(crate) mod dragonfly;
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
 pub(crate) mod graph;
 pub(crate) mod leaf_spine;
+pub(crate) mod multi_plane;
+pub(crate) mod rail;
+pub(crate) mod scale_up;
 pub(crate) mod single_switch;
 
 use bufferlab_params::ParamKind;

@@ -30,7 +30,7 @@ pub struct Topology {
     /// Reports and the routing of the generators use tiers.
     pub tiers: Vec<u8>,
     /// Cables of the network. A switch numbers its ports in this order.
-    /// A host has exactly one cable.
+    /// Every host has exactly one cable.
     pub links: Vec<LinkSpec>,
     /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,
@@ -43,7 +43,7 @@ pub struct Topology {
 pub struct RouteSpec {
     /// The switches that have the route, by index.
     pub at: Vec<u32>,
-    /// The destination hosts, by index.
+    /// Indices of the destination hosts.
     pub to: Vec<u32>,
     /// The neighbouring switch that is the next hop, over any working cable to it.
     /// If all of these cables are down, packets take the shortest path.
@@ -123,7 +123,7 @@ impl LinkSpec {
 
 impl Topology {
     /// Builds a network of these nodes and cables, and derives the tiers.
-    /// Packets take the shortest paths.
+    /// Packets in the network take the shortest paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
         let mut topology = Self { hosts, switches, links, ..Self::default() };
@@ -176,7 +176,7 @@ impl Topology {
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
         // Built-in topologies have the cable of host i at index i.
-        // Without this shortcut, a loop over all hosts would be quadratic.
+        // Without the shortcut, a loop over all hosts would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }
@@ -291,6 +291,34 @@ pub(crate) mod tests {
         assert_eq!(topology.all_port_rates(), rates.collect::<Vec<_>>());
         let ports = (0..topology.switches.len() as u32).map(|switch| topology.ports_of(switch));
         assert_eq!(topology.all_ports(), ports.collect::<Vec<_>>());
+    }
+
+    /// Number of cables and of shortest paths between the switches of every two racks.
+    pub(crate) fn distances_between_racks(topology: &Topology) -> Vec<(u32, u64)> {
+        let (racks, ports) = (topology.rack_switches(), topology.all_ports());
+        let mut pairs = Vec::new();
+        for &from in &racks {
+            let mut known: Vec<Option<(u32, u64)>> = vec![None; ports.len()];
+            known[from as usize] = Some((0, 1));
+            let mut queue = std::collections::VecDeque::from([from]);
+            while let Some(switch) = queue.pop_front() {
+                let (hops, paths) = known[switch as usize].expect("it was reached");
+                for port in &ports[switch as usize] {
+                    let Node::Switch(next) = port.peer else { continue };
+                    match &mut known[next as usize] {
+                        Some((far, more)) if *far == hops + 1 => *more += paths,
+                        Some(_) => {}
+                        unknown => {
+                            *unknown = Some((hops + 1, paths));
+                            queue.push_back(next);
+                        }
+                    }
+                }
+            }
+            let others = racks.iter().filter(|&&rack| rack > from);
+            pairs.extend(others.map(|&rack| known[rack as usize].expect("the network is connected")));
+        }
+        pairs
     }
 
     #[test]

@@ -23,10 +23,10 @@ pub const LIMITS: &[Limit] = &[
         effect: EFFECT,
     },
     Limit {
-        name: "hosts, or cables in the fabric, of a leaf-spine network",
+        name: "hosts, or cables in the fabric, of a leaf-spine network, rails, planes or Dragonfly",
         most: MAX_LINKS,
         unit: "",
-        place: "`leaves` × `hosts_per_leaf`, `leaves` × `spines` × `links_per_pair`",
+        place: "`leaves` × `hosts_per_leaf`, `leaves` × `spines` × `links_per_pair` and the like",
         effect: EFFECT,
     },
 ];

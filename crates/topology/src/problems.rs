@@ -7,9 +7,9 @@ use std::fmt;
 /// A reason why a graph is not a valid network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphProblem {
-    /// Two nodes of the graph have this name.
+    /// Two nodes of the graph have the given name.
     DuplicateName(String),
-    /// A cable joins a node to the node itself.
+    /// A cable joins a node to itself.
     SelfLoop {
         /// Index of the wrong cable.
         link: u32,

@@ -25,6 +25,10 @@ pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
     &kinds::dumbbell::INFO,
     &kinds::leaf_spine::INFO,
     &kinds::fat_tree::INFO,
+    &kinds::rail::INFO,
+    &kinds::scale_up::INFO,
+    &kinds::multi_plane::INFO,
+    &kinds::dragonfly::INFO,
     &kinds::graph::INFO,
 ]);
 

@@ -139,7 +139,7 @@ bufferlab_params::entry! {
 
 impl CongestionControlInfo {
     /// Base of a custom entry: no names, texts, parameters or special needs.
-    /// The reaction to losses is NewReno's.
+    /// The control reacts to losses like NewReno.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -198,7 +198,7 @@ impl fmt::Debug for ConfiguredControl {
 }
 
 impl ConfiguredControl {
-    /// Registry entry of the configured control.
+    /// Registry entry of the control with its parameters.
     #[must_use]
     pub fn info(&self) -> &'static CongestionControlInfo {
         self.info
@@ -261,7 +261,7 @@ impl CongestionControlInfo {
     }
 }
 
-/// Reason why a sender reduces its rate.
+/// Reason for which a sender reduces its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// SACKs detected a loss, so fast recovery begins.
@@ -348,7 +348,7 @@ impl Error for ControlFailure {
 /// Copies a boxed control with its state. Every [`Controller`] that is [`Clone`]
 /// implements this trait.
 pub trait CloneController {
-    /// Returns a copy of the control with the same state.
+    /// Copy of the control with its present state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
 }
 
@@ -368,7 +368,7 @@ pub enum CongestionControl {
     NewReno(NewReno),
     /// State of DCTCP.
     Dctcp(Dctcp),
-    /// State of any other control.
+    /// State of a control that has no separate variant here.
     Boxed(Box<dyn Controller>),
 }
 

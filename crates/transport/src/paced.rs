@@ -36,7 +36,7 @@ impl PacedSender {
         assert!(total > 0, "a flow carries at least one segment");
         let mut this = Self { next: 0, total, next_at: start, gap, spacing, stream };
         if spacing == Spacing::Exponential {
-            // The first packet of a Poisson process follows a random gap.
+            // A random gap precedes the first packet of a Poisson process.
             this.next_at = start + this.draw();
         }
         this
@@ -49,7 +49,7 @@ impl PacedSender {
         }
     }
 
-    /// Whether a segment is due at this time.
+    /// Whether the sender has a segment to send at `now`.
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, now: Time) -> bool {
@@ -79,7 +79,7 @@ impl PacedSender {
         if self.next < self.total { self.next_at } else { Time::MAX }
     }
 
-    /// Whether every segment has been sent.
+    /// Whether the sender has sent every segment.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {

@@ -30,7 +30,7 @@ pub struct RdmaConfig {
     /// Repair of losses by the queue pair.
     pub recovery: Recovery,
     /// Largest number of segments in flight, under every congestion control.
-    /// [`u32::MAX`]: no limit.
+    /// The value [`u32::MAX`] means no limit of the window.
     pub window_limit: u32,
     /// Time without acknowledgement after which a message is sent again. It doubles with every
     /// repetition. [`Time::MAX`]: never.
@@ -46,7 +46,7 @@ pub struct RdmaConfig {
     /// Way in which the receiver reports congestion marks.
     pub notification: Notification,
     /// Whether a segment that had to wait at the NIC delays later segments.
-    /// Otherwise the sender catches up, by at most one gap.
+    /// If false, the sender catches up, by at most one gap.
     pub strict_pace: bool,
 }
 

@@ -45,7 +45,7 @@ impl Receiver {
     }
 
     /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any.
-    /// Callers then read [`Self::deadline`].
+    /// After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(

@@ -42,7 +42,7 @@ pub struct Segment {
 pub enum Phase {
     /// The SYN has not been sent yet.
     Closed,
-    /// The sender waits for the SYN-ACK.
+    /// The sender has sent a SYN and waits for the SYN-ACK.
     Opening,
     /// The sender sends without a loss or a reduction.
     Open,
@@ -51,7 +51,7 @@ pub enum Phase {
     /// Recovery after a timeout, until segment `recovery_point` is acknowledged.
     Loss,
     /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged.
-    /// Only [`CongestionStates::Ns3`] has this phase.
+    /// The phase exists only with [`CongestionStates::Ns3`].
     Reduction,
 }
 
@@ -81,7 +81,7 @@ pub struct Sender {
     /// and the window to grow.
     mark_point: u32,
     /// Next new segment at the time when the window was last full.
-    /// Only earlier segments may let the window grow.
+    /// A segment lets the window grow only if its number is below this number.
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.
@@ -357,7 +357,7 @@ impl Sender {
         }
     }
 
-    /// Handles an ACK. Callers then call [`Self::poll_transmit`] and read
+    /// Handles an ACK. Afterwards, callers call [`Self::poll_transmit`] and read
     /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {

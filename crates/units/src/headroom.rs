@@ -1,11 +1,11 @@
 //! Headroom of a lossless ingress queue: the bytes that still arrive
 //! over a cable after the receiver has decided to pause the sender.
-//! Also computes the shortest pause that lasts until its refresh.
+//! The module also computes the shortest pause that lasts until its refresh.
 //!
 //! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
 //! packet that the port is sending, crosses the cable and takes effect after the reaction time.
 //! Until then, the sender starts packets, and it finishes the last packet that it started.
-//! All these bytes arrive one cable delay later. Between the first and the last of these packets,
+//! All counted bytes arrive one cable delay later. Between the first and the last of these packets,
 //! the sender cannot exceed its rate. Each packet is rounded up to whole cells separately,
 //! so small packets may need more memory than bytes on the wire.
 //!
@@ -126,7 +126,7 @@ impl Headroom {
 
 impl PausedCable {
     /// Maximum memory of packets that arrive after the decision to pause.
-    /// With this headroom, no packet is lost.
+    /// With the computed headroom, no packet is lost.
     ///
     /// Link failures are not covered.
     /// When a link is up again, its sender does not know of a pause for one more round-trip time.
@@ -139,7 +139,7 @@ impl PausedCable {
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
         // Cumulative bytes on the wire at the end of each span.
-        // Their differences add up without further rounding.
+        // The differences between these numbers add up without further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);

@@ -1,5 +1,5 @@
 //! Times, sizes and rates, the three quantities that every other crate uses.
-//! Also named random streams for deterministic runs, and the bytes
+//! The crate also has named random streams for deterministic runs, and the bytes
 //! that a cable still delivers after a pause ([`headroom`]).
 //!
 //! * [`Time`] is an instant or a span, an integer number of **picoseconds**;

@@ -6,7 +6,7 @@
 use crate::{BitRate, Time};
 use std::fmt;
 
-/// Dimension of a quantity.
+/// Kind of physical quantity: time, size or rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// A span of time.

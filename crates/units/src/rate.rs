@@ -63,7 +63,7 @@ impl fmt::Debug for BitRate {
 ///
 /// The state is one word, so that a link can store it next to the other data used per packet.
 /// If a byte takes a whole number of picoseconds, the word is this number.
-/// Otherwise the word is the rate with the lowest bit set.
+/// For all other rates, the word is the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 

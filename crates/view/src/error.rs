@@ -27,7 +27,7 @@ pub enum ViewError {
         /// Names of the runs' folders.
         runs: Vec<String>,
     },
-    /// The run has no switch with this name.
+    /// The run has no switch with the requested name.
     #[error("the run has no switch \"{name}\"")]
     NoSuchSwitch {
         /// Name that no switch has.

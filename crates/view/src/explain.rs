@@ -29,7 +29,7 @@ pub(crate) struct Losses {
     pub(crate) from: u64,
     /// Number of matching losses that are skipped.
     pub(crate) skip: u64,
-    /// Number of losses that are explained.
+    /// Number of losses to explain.
     pub(crate) count: u64,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn explain(
 }
 
 impl View {
-    /// Explains the loss of the packet in this row of the packet table.
+    /// Explains the loss of the packet in row `row` of the packet table.
     pub(crate) fn explain_row(&self, row: u64) -> Result<ExplanationRecord, ViewError> {
         let losses = &self.index.losses;
         let at = losses.binary_search_by_key(&row, |loss| loss.row).map_err(|_| ViewError::NoSuchLoss)?;

@@ -41,7 +41,7 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    /// Detail of a separate file, which has some megabytes.
+    /// Detail of a page in a separate file, which has some megabytes.
     pub(crate) const FILE: Self = Self {
         points: 2_000,
         losses: 12,

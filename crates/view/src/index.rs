@@ -27,7 +27,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// All kinds of events, in the order of [`PacketEvent::ALL`].
+    /// All kinds of events that pages draw, in the order of [`PacketEvent::ALL`].
     pub(crate) fn all() -> Vec<Self> {
         let kind = |&event: &PacketEvent| Self {
             name: event.name(),
@@ -49,7 +49,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// Calls `each` with every row of `switch` between two instants (both included).
-    /// Some rows before and after this time may be included.
+    /// Some rows before the first and after the second instant may be included.
     pub(crate) fn visit(
         &self,
         switch: u32,
@@ -268,7 +268,7 @@ pub(crate) struct Index {
     pub(crate) end: u64,
     /// Width of a bucket of the index (ps).
     pub(crate) width: u64,
-    /// Buckets with events, each with the bucket's number.
+    /// Buckets of the index that have events, each with the bucket's number.
     pub(crate) buckets: Vec<(u64, Bucket)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,

@@ -47,7 +47,7 @@ pub(crate) struct QueryLine {
     lost: u64,
 }
 
-/// The queries that lost packets.
+/// The queries of the run that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
     /// The queries with the longest durations, the longest query first.
@@ -125,7 +125,7 @@ impl View {
         let mut next = losses.partition_point(|loss| loss.time < begin);
         for group in self.groups() {
             let end = group.first_row + group.rows;
-            // Losses in this row group; most row groups have no losses.
+            // Losses in the current row group; most row groups have no losses.
             let last = next + losses[next..].partition_point(|loss| loss.row < end);
             let has_losses = losses[next..last].iter().any(|loss| loss.row >= group.first_row);
             if has_losses && !waiting.is_empty() {

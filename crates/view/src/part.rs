@@ -74,7 +74,7 @@ fn worst_switch(run: &RunResult) -> Result<Option<String>, ViewError> {
     let recorded = crate::explain::scenario(run)?.output.packets;
     let is_recorded = |switch: u32| recorded.is_none_or(|recorded| recorded.contains(switch));
     let candidates = lost.into_iter().filter(|(switch, _)| is_recorded(*switch));
-    // Of several switches with equal losses, choose the first.
+    // If several switches have equal losses, the first of these switches is chosen.
     let worst = candidates.max_by_key(|&(switch, count)| (count, std::cmp::Reverse(switch)));
     Ok(worst.and_then(|(switch, _)| names.get(switch as usize).cloned()))
 }

@@ -50,7 +50,7 @@ pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<Pac
                 next.insert(queue, bytes);
             }
         }
-        // An empty queue has no sample.
+        // The table of samples has no rows of an empty queue.
         for queue in longer.keys().filter(|queue| !next.contains_key(queue)) {
             push(*queue, 0, None);
         }
@@ -59,7 +59,7 @@ pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<Pac
     Ok(rows)
 }
 
-/// The samples of one instant.
+/// The samples of a switch at one instant.
 #[derive(Debug, Default)]
 struct Instant {
     occupancy: u64,

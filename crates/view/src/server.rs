@@ -134,7 +134,8 @@ impl Page {
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) => drop(tokio::spawn(attend(stream, app.clone()))),
-                    // The system has no resources for more connections: wait until some end.
+                    // The system has no resources for more connections: wait until some connections
+                    // end.
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }

@@ -168,7 +168,7 @@ impl View {
 }
 
 /// Opens the run in a folder, or the only run in its subfolders.
-fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
+pub(crate) fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
     if folder.is_file() {
         return Err(ViewError::NotAFolder { path: folder.to_path_buf() });
     }

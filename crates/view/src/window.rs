@@ -20,12 +20,12 @@ const ROWS_MAX: u64 = 3_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// Division by egress port.
+    /// The window is divided by egress port.
     #[default]
     Port,
-    /// Division by queue: port and priority.
+    /// The window is divided by queue: port and priority.
     Queue,
-    /// Division by class of traffic.
+    /// The window is divided by class of traffic.
     Class,
 }
 
@@ -238,7 +238,7 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     spans
 }
 
-/// A window under construction.
+/// A window while its samples are collected.
 struct Course<'a> {
     index: &'a Index,
     request: &'a WindowRequest,
@@ -321,7 +321,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Greatest occupancy within a bucket. For one port, this is the sum of its queues'
+    /// Greatest occupancy within a bucket. For one port, the occupancy is the sum of its queues'
     /// greatest lengths, which is at least the queues' greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.request.port.is_none() {

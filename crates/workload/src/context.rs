@@ -2,11 +2,16 @@
 //! transports, times.
 
 use crate::foreign::Foreign;
-use crate::{Pattern, SizeDistribution, SizeError, SizePlace};
-use bufferlab_params::{Fault, Faults, ParamPlace, ParamValue, Params, first_names, quoted_list, suggestion};
+use crate::{FlowSpec, Pattern, SizeDistribution, SizeError, SizePlace};
+use bufferlab_params::{
+    Fault, Faults, FileContent, ParamPlace, ParamValue, Params, first_names, quoted_list, suggestion,
+};
+use bufferlab_schedule::Schedule;
 use bufferlab_topology::Topology;
 use bufferlab_units::{BitRate, Time};
 use std::cell::RefCell;
+use std::fmt;
+use std::path::Path;
 
 /// Properties of a transport that traffic depends on.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +49,37 @@ pub struct SwitchFacts {
     pub queues_per_port: u8,
 }
 
+/// Traffic of a file of another simulator, with the file's numbers of hosts.
+#[derive(Clone, Debug)]
+pub enum ForeignTraffic {
+    /// Flows, and the names of their classes.
+    Flows(Vec<FlowSpec>, Vec<String>),
+    /// Transfers that wait for each other.
+    Schedule(Schedule),
+    /// The file describes no traffic.
+    None,
+}
+
+/// A file of another simulator, as its reader understood it.
+#[derive(Clone, Debug)]
+pub struct ForeignFile {
+    /// Name of the file's format.
+    pub format: String,
+    /// Traffic of the file.
+    pub traffic: ForeignTraffic,
+    /// Content that was ignored, and choices that the file leaves open.
+    pub notices: Vec<String>,
+}
+
+/// Reads files of other simulators.
+pub trait ForeignReader: fmt::Debug {
+    /// Reads a file that the readers of this crate refused.
+    ///
+    /// # Errors
+    /// If the file is wrong. The fault has the parameter `file`.
+    fn read(&self, path: &Path, content: &[u8]) -> Result<ForeignFile, Faults>;
+}
+
 /// Context against which a workload is checked. Missing parts were invalid and have been reported.
 /// A workload that needs a missing part fails with [`Faults::reported`].
 #[derive(Debug)]
@@ -56,6 +92,7 @@ pub struct WorkloadContext<'a> {
     carriers: &'a Carriers,
     transport: Option<u32>,
     is_transport_written: bool,
+    foreign: Option<&'a dyn ForeignReader>,
     used: RefCell<Vec<u32>>,
     warnings: RefCell<Vec<Fault>>,
 }
@@ -79,6 +116,7 @@ impl<'a> WorkloadContext<'a> {
             switches: None,
             carriers,
             transport,
+            foreign: None,
             used: RefCell::new(Vec::new()),
             warnings: RefCell::new(Vec::new()),
         }
@@ -88,6 +126,28 @@ impl<'a> WorkloadContext<'a> {
     #[must_use]
     pub fn in_time(self, seed: u64, duration: Option<Time>) -> Self {
         Self { seed, duration, ..self }
+    }
+
+    /// Adds a reader for files of other simulators to the context.
+    #[must_use]
+    pub fn with_foreign_files(self, reader: &'a dyn ForeignReader) -> Self {
+        Self { foreign: Some(reader), ..self }
+    }
+
+    /// Reads a file of another simulator, and warns about what was ignored and assumed.
+    /// `None` without a reader, and for a file of this program or of an unknown format.
+    pub(crate) fn foreign(&self, file: &FileContent) -> Option<Result<ForeignFile, Faults>> {
+        let reader = self.foreign?;
+        let known = Foreign::detect(&file.content)?;
+        if known.is_own() {
+            return None;
+        }
+        let read = reader.read(&file.path, &file.content);
+        if let Ok(foreign) = &read {
+            let message = format!("{} is read as {}", file.name, foreign.format);
+            self.warn(Fault::new("file", message, "this file").help(foreign.notices.join("\n")));
+        }
+        Some(read)
     }
 
     /// Adds the network as built, and its switches, to the context.
@@ -195,7 +255,7 @@ impl<'a> WorkloadContext<'a> {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// Returns the recorded results: transports named in addition to the workload's
+    /// Returns the recorded results: transports named in addition to the workload's transport
     /// own, and warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {

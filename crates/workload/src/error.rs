@@ -12,7 +12,7 @@ pub struct CustomError {
     pub workload: String,
     /// Description of the failure in one sentence.
     pub what: String,
-    /// Underlying error, if there is one.
+    /// Underlying error, if the workload's failure has one.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -55,7 +55,7 @@ pub enum SourceError {
         /// Number of racks that have hosts.
         racks: usize,
     },
-    /// A host is in two racks, or twice in one rack.
+    /// A host is in two racks, or appears twice in one rack.
     #[error("host {host} is listed twice; every host belongs to exactly one rack")]
     HostTwice {
         /// Number of the host that is listed twice.
@@ -98,13 +98,13 @@ pub enum SourceError {
         fan_in: u32,
         /// Host number of the client with the fewest servers.
         client: u32,
-        /// Number of servers of this client.
+        /// Number of servers that the client can reach.
         available: usize,
     },
     /// The on-off sources have no pair of hosts.
     #[error("there is no pair of hosts; name at least one, as [from, to]")]
     NoPairs,
-    /// A host would send to itself.
+    /// A flow whose source is also its destination.
     #[error("host {host} would send to itself")]
     SelfPair {
         /// Number of the host that would send to itself.

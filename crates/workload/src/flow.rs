@@ -49,10 +49,21 @@ pub trait FlowSource: Send {
     /// is always `None`.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
+
+    /// A copy of the source that returns the same further flows, for a simulation that is forked.
+    /// `None`: the source cannot be copied, and forks are refused.
+    /// A source that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        None
+    }
 }
 
 impl<S: FlowSource + ?Sized> FlowSource for Box<S> {
     fn next_flow(&mut self) -> Option<FlowSpec> {
         (**self).next_flow()
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        (**self).boxed_clone()
     }
 }

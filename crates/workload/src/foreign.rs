@@ -31,6 +31,8 @@ const TRACE: &str = "give it to a workload of `kind = \"trace\"`";
 
 /// Name of this program's flow lists in messages.
 pub(crate) const LIST_OF_FLOWS: &str = "a list of flows";
+/// Name of packet captures in messages.
+const CAPTURE: &str = "a packet capture";
 /// Name of this program's packet traces (as text) in messages.
 pub(crate) const PACKET_TRACE: &str = "a packet trace";
 
@@ -38,6 +40,11 @@ impl Foreign {
     /// Detects a format from the beginning of a file, unless it is the expected format `own`.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
         Self::detect(content).filter(|foreign| foreign.name != own)
+    }
+
+    /// Whether the format is this program's, or a packet capture.
+    pub(crate) fn is_own(self) -> bool {
+        [LIST_OF_FLOWS, PACKET_TRACE, CAPTURE].contains(&self.name)
     }
 
     /// Message that combines the name of the format with the original `problem`.
@@ -52,7 +59,10 @@ impl Foreign {
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {
-            return found("a packet capture", TRACE);
+            return found(CAPTURE, TRACE);
+        }
+        if start.get(257..262) == Some(b"ustar") {
+            return found("a tar archive", DEPENDENT);
         }
         if is_chakra(&start) {
             return found("a Chakra execution trace (.et)", DEPENDENT);
@@ -103,6 +113,9 @@ fn of_words(text: &str) -> Option<Foreign> {
     }
     if first.contains("->") && (first.contains(" start ") || first.contains(" trigger ")) {
         return found("an htsim connection matrix (.cm)", FLOWS);
+    }
+    if word.starts_with('<') && text.contains("nchunksperloop") {
+        return found("an algorithm of MSCCL", DEPENDENT);
     }
     if word == "num_ranks" || has("num_ranks") && text.contains("rank 0") {
         return found("a GOAL schedule", DEPENDENT);

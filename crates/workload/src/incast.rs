@@ -227,4 +227,8 @@ impl FlowSource for IncastSource {
             node: FlowSpec::NO_NODE,
         })
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -47,7 +47,9 @@ mod trace;
 mod traffic;
 mod workload;
 
-pub use context::{Carrier, Carriers, SwitchFacts, WorkloadContext};
+pub use context::{
+    Carrier, Carriers, ForeignFile, ForeignReader, ForeignTraffic, SwitchFacts, WorkloadContext,
+};
 pub use durations::{DurationShape, Durations};
 pub use error::{CustomError, SourceError};
 pub use flow::{FlowSource, FlowSpec};

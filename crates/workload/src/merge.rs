@@ -26,6 +26,10 @@ impl FlowSource for ListSource {
     fn next_flow(&mut self) -> Option<FlowSpec> {
         self.flows.next()
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 /// Several sources merged by start; flows with equal starts are in the order of their sources.
@@ -50,6 +54,14 @@ impl MergeSource {
             this.refill(index);
         }
         this
+    }
+
+    /// A copy that returns the same further flows. `None` if a source cannot be copied
+    /// ([`FlowSource::boxed_clone`]).
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        let sources = self.sources.iter().map(|source| source.boxed_clone()).collect::<Option<_>>()?;
+        Some(Self { sources, heads: self.heads.clone(), order: self.order.clone() })
     }
 
     /// Takes the flow at the head of source `index`, and puts the source's next flow in its place.

@@ -182,6 +182,10 @@ impl ClosedLoop for MultiGet {
         let at = now.saturating_add(think);
         (at < self.end && self.left != Some(0)).then_some(at)
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

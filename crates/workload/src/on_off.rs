@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 pub enum OnOffPartners<'a> {
     /// Every pair (from, to) is a source.
     Pairs(&'a [(u32, u32)]),
-    /// Every host is a source, and draws a partner for every burst.
+    /// Every host is a source, and draws a partner for each of its bursts.
     Pattern {
         /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows.
         racks: &'a [Vec<u32>],
@@ -213,6 +213,10 @@ impl FlowSource for OnOffSource {
             ack_path: None,
             node: FlowSpec::NO_NODE,
         })
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        Some(Box::new(self.clone()))
     }
 }
 

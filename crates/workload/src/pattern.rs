@@ -60,7 +60,7 @@ impl Racks {
         &self.hosts
     }
 
-    /// Number of racks that have hosts.
+    /// Number of racks that contain hosts.
     pub(crate) fn rack_count(&self) -> usize {
         self.starts.len() - 1
     }

@@ -124,4 +124,8 @@ impl FlowSource for PoissonSource {
             node: FlowSpec::NO_NODE,
         })
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn FlowSource>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -115,7 +115,7 @@ impl SizeDistribution {
             return x1;
         }
         let (x0, p0) = points[after - 1];
-        // Here p0 < p <= p1, so the divisor is positive.
+        // The inequality p0 < p <= p1 holds here, so the divisor is positive.
         x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
     }
 

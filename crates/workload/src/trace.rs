@@ -234,7 +234,7 @@ fn replay(
 }
 
 /// Multiplies a time span (ps) by a factor, and rounds to nearest; exact for the factor 1.
-/// `None` beyond 64 bits.
+/// The result is `None` if the time exceeds 64 bits of picoseconds.
 fn stretched(span: u128, stretch: f64) -> Option<u64> {
     if stretch == 1.0 {
         return u64::try_from(span).ok();

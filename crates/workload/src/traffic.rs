@@ -15,7 +15,7 @@ pub struct Traffic {
     pub source: MergeSource,
     /// Workloads whose flows start when other flows are complete.
     pub closed_loops: Vec<LoopTraffic>,
-    /// Schedules, whose transfers start when others are complete.
+    /// Schedules, whose transfers start when other transfers or computations are complete.
     pub schedules: Vec<ScheduleTraffic>,
     /// Classes of flows, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
@@ -60,10 +60,20 @@ pub struct LoopTraffic {
     pub request_delay: Option<Time>,
 }
 
+impl LoopTraffic {
+    /// A copy of the traffic with its state. `None` if the loop cannot be copied
+    /// ([`ClosedLoop::boxed_clone`]).
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        let (class, request_delay) = (self.class, self.request_delay);
+        Some(Self { queries: self.queries.boxed_clone()?, class, request_delay })
+    }
+}
+
 /// A schedule that the hosts of a run execute.
 #[derive(Clone, Debug)]
 pub struct ScheduleTraffic {
-    /// Transfers and computations, and what each of them waits for.
+    /// Transfers and computations of the schedule, and the work that each of them waits for.
     pub schedule: Arc<Schedule>,
     /// Host of every rank. Ranks of one host have no network between them.
     pub hosts: Vec<u32>,
@@ -71,9 +81,9 @@ pub struct ScheduleTraffic {
     pub classes: Vec<u16>,
     /// Start of the first execution. Starts in the schedule count from its execution's start.
     pub start: Time,
-    /// Number of executions, one after the other: at least 1.
+    /// Number of executions, in sequence: at least 1.
     pub iterations: u32,
-    /// Time from the end of an execution to the start of the next one.
+    /// Time between the end of an execution and the start of the next execution.
     pub pause: Time,
     /// Fast network inside servers; `None` if all transfers pass the simulated network.
     pub scale_up: Option<ScaleUp>,
@@ -113,6 +123,12 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// Time of the next query of `thread`, whose last answer was complete at `now`; `None`
     /// after its last query.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
+
+    /// A copy of the loop with its state, for a simulation that is forked.
+    /// `None`: the loop cannot be copied, and forks are refused.
+    fn boxed_clone(&self) -> Option<Box<dyn ClosedLoop>> {
+        None
+    }
 }
 
 /// A query of a closed loop.

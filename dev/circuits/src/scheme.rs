@@ -3,7 +3,7 @@
 use bufferlab_core::policy::shift;
 use bufferlab_core::{ParamValue, Params, SwitchShape, Weight};
 
-/// Threshold value of a queue without a limit.
+/// Threshold that the sheet contains for a queue without a limit.
 pub const NO_LIMIT: u64 = u64::MAX;
 
 /// Largest number of ports of a circuit in the build for comparisons.

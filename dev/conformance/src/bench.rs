@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub enum Outcome {
     /// The device stored the packet.
     Stored,
-    /// The device dropped the packet, for this reason.
+    /// The device dropped the packet for the given reason.
     Dropped(DropReason),
     /// The device sent a packet.
     Sent(Transmission),
     /// The port has no packet that it may send.
     Idle,
-    /// The operation gives no answer.
+    /// The operation has no answer to compare.
     Done,
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Verdict on a claim of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The measured values meet the criterion.
+    /// The measured values meet the criterion of the claim.
     Holds,
     /// The measured values miss the criterion, but nothing shows that the paper is wrong.
     Fails,
@@ -69,7 +69,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Runs the check; this is the body of the claim's test.
+    /// Runs the check of the claim; the claim's test calls this function.
     ///
     /// # Panics
     /// If the verdict of the check differs from the published verdict.

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 /// A fixed sequence of arrivals that can be replayed to any device.
 pub trait Arrivals {
-    /// Configuration of the switch for these arrivals.
+    /// Configuration of a switch that fits the arrivals.
     fn config(&self) -> SwitchConfig;
 
     /// Replays the arrivals to `device`, which must be fresh, and drains it.

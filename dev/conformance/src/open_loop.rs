@@ -20,7 +20,7 @@ pub struct Source {
     pub packet: u32,
     /// Arrival time of the first packet.
     pub start: Time,
-    /// Time at which the source ends; no packet arrives at this time or later.
+    /// Time at which the source ends. The last packet arrives before this time.
     pub end: Time,
 }
 
@@ -37,7 +37,7 @@ impl Source {
 pub enum First {
     /// Packets arrive before a transmission ends.
     Arrival,
-    /// A transmission ends, and the port starts the next one, before packets arrive.
+    /// A transmission ends, and the port starts its next transmission, before packets arrive.
     Departure,
 }
 

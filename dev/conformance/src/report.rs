@@ -143,9 +143,9 @@ pub struct Check {
 /// Finding of a check on a claim.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// The check found no counterexample.
+    /// The check found no violation of the claim.
     Holds,
-    /// The policy does not make the claim, for this reason.
+    /// The policy does not make the claim, for the given reason.
     NotClaimed(&'static str),
     /// The claim fails, with the shortest script found.
     Fails(Box<Violation>),

@@ -28,7 +28,7 @@ pub struct Case {
 pub enum CaseError {
     /// The file is not TOML, or it has unknown keys.
     Syntax(Box<toml::de::Error>),
-    /// No base scenario has this name.
+    /// The case names a base scenario that does not exist.
     Base(String),
 }
 

@@ -95,7 +95,7 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
     Ok(Injected { report, done, all: all.len(), skipped })
 }
 
-/// Repeats fault `number` of a seed's order. Returns its description and the findings.
+/// Repeats fault `number` in the order of a seed. Returns its description and the findings.
 ///
 /// # Errors
 /// Returns the errors of [`inject`]. Also fails if fault `number` does not exist.

@@ -37,7 +37,7 @@ impl Default for Budget {
 /// Outcome of a case without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The case ran to its end.
+    /// The case ran to its end without a fault.
     Ran,
     /// The case used up its budget of time or packet-hops.
     Stopped,
@@ -46,7 +46,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Word for the outcome in summaries.
+    /// Word for this outcome in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Whether this fault probably has the cause of `other`: kind and place are equal.
+    /// Whether the fault and `other` probably have one cause: their kind and place are equal.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

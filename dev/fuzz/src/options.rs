@@ -25,9 +25,9 @@ pub(crate) struct Choice {
 /// Kind of an option's value.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A random value of this key.
+    /// A random value of the given key.
     Key(&'static KeySpec),
-    /// A random value of this parameter.
+    /// A random value of the given parameter.
     Param(&'static ParamInfo),
     /// A constant value, as TOML.
     Fixed(String),
@@ -52,7 +52,7 @@ pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     all
 });
 
-/// Options by the path of their key. Options of one path exclude each other.
+/// Options by the path of their key. A case sets at most one option of each path.
 pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
     let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
     for (index, choice) in OPTIONS.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
 });
 
 /// Whether two options can be part of one case.
-/// Neither option may replace the other option or that option's parent.
+/// A pair is refused if one option replaces the other option or that option's parent.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -103,7 +103,7 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // A different entry starts a new table.
+        // A different entry starts a new table of parameters.
         // So keys of the table that are independent of the entry must be repeated.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {

@@ -154,7 +154,7 @@ fn shape(answer: &Result<(), String>) -> u64 {
     hasher.finish()
 }
 
-/// Searches for a smaller input with a failure of the same kind.
+/// Searches for a smaller input whose failure has the kind of the original failure.
 fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
     let (mut attempts, start) = (0, Instant::now());
     let mut part = input.len() / 2;

@@ -152,7 +152,7 @@ impl State {
 }
 
 /// Whether two findings probably have one cause.
-/// Then their kinds are equal, and their texts differ only in numbers.
+/// Two such findings have equal kinds, and texts that differ only in numbers.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()

@@ -222,7 +222,8 @@ pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> V
     let mut parts = Vec::new();
     for param in params {
         let must = matches!(param.default, ParamValue::Required(_));
-        // Derived parameters are set more often, because some exclude each other.
+        // The search sets derived parameters more often, because some of these parameters exclude
+        // each other.
         let may = if matches!(param.default, ParamValue::Derived(..)) { 3 } else { 6 };
         if must || dice.one_in(may) {
             parts.push(format!("{} = {}", param.name, of_param(dice, param.kind)));

@@ -1,5 +1,5 @@
 //! Checks that flows of every size agree with the reference.
-//! A mean over all sizes would hide that one size class is too fast and another too slow.
+//! A mean over all sizes would hide a size class that is too fast if another class is too slow.
 
 use crate::measure::{Flow, percentile};
 
@@ -20,9 +20,9 @@ pub struct SizeClass {
     pub range: usize,
     /// Number of flows that finished in both simulators.
     pub flows: usize,
-    /// Median over flows of bufferlab's completion time divided by the reference's.
+    /// Median over flows of bufferlab's completion time divided by the reference's completion time.
     pub median_ratio: f64,
-    /// Bufferlab's mean completion time divided by the reference's.
+    /// Bufferlab's mean completion time divided by the reference's mean completion time.
     pub mean_ratio: f64,
 }
 

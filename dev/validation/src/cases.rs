@@ -190,7 +190,7 @@ impl Case {
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether the case is from Reverie's evaluation, not from ABM's.
+    /// Whether the case is from Reverie's evaluation; otherwise it is from ABM's evaluation.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS

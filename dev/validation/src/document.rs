@@ -44,19 +44,16 @@ fn agreement(case: &str, class: &SizeClass) -> String {
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");
-    text.push_str(
-        "| | number | bufferlab | ns-3 | difference | expected | why |\n|---|---|--:|--:|--:|--:|---|\n",
-    );
+    text.push_str("| | number | bufferlab | ns-3 | expected | why |\n|---|---|--:|--:|--:|---|\n");
     for comparison in comparisons {
         for row in comparison.rows.iter().filter(|row| !row.is_within()) {
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {:.0} % | {} |",
+                "| {} | {} | {} | {} | {:.0} % | {} |",
                 comparison.case.name,
                 row.metric,
                 value(row.ours),
                 value(row.theirs),
-                percent(row.difference()),
                 100.0 * row.tolerance,
                 comparison.explanation(row).map_or("**unexplained**", |explained| explained.name)
             );
@@ -74,8 +71,8 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     let _ = writeln!(
         text,
         "The table has the median of bufferlab / ns-3 over completion times of single flows, and the ratio of \
-         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The classes \
-         that do not agree:\n",
+         the means. Medians agree within {:.0} % for {} of {} classes with at least {} flows. The following \
+         classes do not agree:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),
         all.len(),
@@ -194,31 +191,20 @@ fn percent(fraction: f64) -> String {
     format!("{:+.1} %", 100.0 * fraction)
 }
 
-/// The block of ranges: a line per run, then a table of the metrics whose ranges do not agree.
+/// The block of ranges: the number of ranges that agree, then a table of the other ranges.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
-    let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);
+    let agree = ranges.iter().filter(|range| range.agrees()).count();
     let mut text = format!(
-        "\nFlows start with a jitter of {JITTER} in both simulators. The table counts the metrics that agree:\n\n"
+        "\nFlows start with a jitter of {JITTER} in both simulators. Of {} ranges, {agree} agree.\n",
+        ranges.len()
     );
-    text.push_str("| run | their runs | ours | agree | of |\n|---|--:|--:|--:|--:|\n");
-    for run in runs.clone() {
-        let agree = run.iter().filter(|range| range.agrees()).count();
-        let most = run.iter().map(|range| range.theirs.runs).max().unwrap_or(0);
-        let _ = writeln!(
-            text,
-            "| `{}` | {most} | {} | {agree} | {} |",
-            run[0].theirs.run,
-            run[0].runs,
-            run.len()
-        );
-    }
     let (right, pairs) = orders(ranges);
     let _ = writeln!(
         text,
-        "\nOf {pairs} pairs of policies that the artifact separates in a metric by more than 5 %, {right} are in its order here."
+        "\nIn {pairs} pairs of policies, a metric of the artifact differs by more than 5 %. In {right} of these pairs, bufferlab has the artifact's order."
     );
-    text.push_str("\nMetrics that do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
+    text.push_str("\nThe following metrics do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
     for range in ranges.iter().filter(|range| !range.agrees()) {
         let Spread { run, metric, min, max, .. } = &range.theirs;
         let known = RANGES.iter().find(|known| known.run == run && known.metric == metric);

@@ -104,17 +104,17 @@ pub struct RangeApart {
     pub run: &'static str,
     /// Metric of the run: [`crate::ranges::Spread::metric`].
     pub metric: &'static str,
-    /// Cause of the difference, as far as it is known.
+    /// Cause of the difference, if it is known.
     pub why: &'static str,
 }
 
 /// Heading of the section with the explanation.
 const MORE_HELD: &str = "A full buffer under load";
 /// Unexplained difference: lossless queues occupy more of the pool than in the artifact.
-const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";
+const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than in ns-3, TCP less";
 
 /// Unexplained difference: TCP loses more packets than in the artifact.
-const TCP_LOSSES: &str = "open: TCP loses more than there since its connections are full";
+const TCP_LOSSES: &str = "open: with full connections, TCP loses more than in ns-3";
 
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
     RangeApart { run, metric, why }

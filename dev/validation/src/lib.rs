@@ -73,7 +73,7 @@ pub enum ValidationError {
         /// Number of flows that finished in the reference.
         theirs: usize,
     },
-    /// The reference lacks the run or column with this name.
+    /// The reference lacks the given run or column.
     #[error("the reference has no {0}")]
     NoReference(String),
 }

@@ -1,6 +1,6 @@
 //! Metrics of bufferlab's run, with the artifact's definitions.
 //!
-//! Because the definitions are the artifact's, a difference comes from behaviour.
+//! The definitions of the metrics equal the artifact's. So differences come from behaviour.
 //! Percentiles have no interpolation, occupancy is sampled (not a time-weighted mean),
 //! and losses and marks are counted by tier.
 

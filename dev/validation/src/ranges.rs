@@ -21,7 +21,7 @@ pub const JITTER: &str = "20 ns";
 /// Reverie's flows start from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// Slowdown above which a late web-search flow counts as one with a timeout.
+/// Slowdown above which a late web-search flow is assumed to have had a timeout.
 /// This value is inferred: with it, the column `ws_rto` of two recorded runs is reproduced exactly.
 const SLOW: f64 = 4.0;
 

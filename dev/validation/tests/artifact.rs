@@ -50,7 +50,7 @@ fn medians_of_every_size_agree_or_are_explained_and_every_explanation_is_needed(
 
 #[test]
 fn without_drops_p50_and_mean_agree_within_three_percent_and_with_drops_losses_and_p99_within_a_quarter() {
-    // This agreement is required even if the list of explanations changes.
+    // The required agreement does not depend on the list of explanations.
     let with_drops = ["drops, leaf to host", "incast slowdown, p99"];
     let without_drops = ["incast slowdown, p50", "incast slowdown, mean"];
     for comparison in
@@ -85,7 +85,7 @@ fn unloaded_flows_of_every_transport_agree_within_five_percent() {
 
 #[test]
 fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifteen_percent() {
-    // This agreement is required even if the list of explanations changes.
+    // The required agreement does not depend on the list of explanations.
     let spreads = ranges::spreads().expect("the artifact's ranges can be read");
     let lossless: Vec<_> = COMPARISONS.iter().filter(|comparison| comparison.case.is_lossless()).collect();
     assert_eq!(lossless.len(), 12);

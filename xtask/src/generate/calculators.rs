@@ -201,10 +201,12 @@ fn section(info: &CalculatorInfo) -> String {
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
         // The text after "such as" is an example and repeats the default.
         let values = values.split(" such as ").next().unwrap_or_default();
+        let values = values.trim_start_matches("a ").replace(" of at least ", " ≥ ");
         let option = info.option(param.name);
-        let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(values));
+        let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(&values));
     }
-    for example in info.examples {
+    // The help of the command has all examples.
+    if let Some(example) = info.examples.last() {
         let quoted = |text: &str| if text.contains(' ') { format!("\"{text}\"") } else { text.to_owned() };
         let options = example.iter().map(|(name, text)| format!(" --{} {}", info.option(name), quoted(text)));
         let options: String = options.collect();

@@ -77,7 +77,7 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
 }
 
 /// Converts a mutant's name `file:line:column: what` to a key without line and column.
-/// The key has the text of the line instead.
+/// The key contains the text of the line.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
@@ -104,7 +104,7 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// Selects `count` mutants, or all.
+/// Selects `count` mutants, or all mutants.
 /// The selection depends only on the seed and the keys, so changes of other lines do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));

@@ -96,7 +96,7 @@ impl Tool {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
         // In version 27.1, mutants that delete a field of a struct pass every `--re`.
-        // So exclude at least the mutants of other files.
+        // Therefore exclude at least the mutants of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);

@@ -55,14 +55,17 @@ impl Passage {
                     }
                     sentence.push_str(word);
                 }
-                is_new = word.ends_with(['.', '?', '!']) && !ABBREVIATIONS.contains(&word);
+                let bare = word.trim_start_matches(['(', '[', '"']);
+                is_new = word.ends_with(['.', '?', '!']) && !ABBREVIATIONS.contains(&bare);
             }
         }
         sentences
     }
 }
 
-const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "No.", "vs.", "etc."];
+/// Words whose full stop does not end a sentence.
+const ABBREVIATIONS: &[&str] =
+    &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "Eqs.", "Sec.", "Alg.", "App.", "al.", "No.", "vs.", "etc."];
 
 /// Comments or paragraphs of a file.
 /// Generated pages have no passages, because the sources of these pages have them.
@@ -120,7 +123,10 @@ fn joined<'t>(
     passages
 }
 
+/// Comments and docstrings of a Python file.
+/// Other strings of several lines are not texts for people.
 fn python(file: &str, text: &str) -> Vec<Passage> {
+    let text = &without_constants(text);
     let mut passages = joined(file, text, &|line| Some((Kind::Comment, line.strip_prefix('#')?)));
     let mut open: Option<Passage> = None;
     for (index, whole) in text.lines().enumerate() {
@@ -128,7 +134,7 @@ fn python(file: &str, text: &str) -> Vec<Passage> {
         let line = |text: &str| Line {
             number: index + 1,
             columns: whole.chars().count(),
-            text: text.trim().to_owned(),
+            text: if is_example(text.trim()) { String::new() } else { text.trim().to_owned() },
         };
         match &mut open {
             Some(passage) => {
@@ -150,6 +156,41 @@ fn python(file: &str, text: &str) -> Vec<Passage> {
     passages
 }
 
+/// Whether a line of a docstring is code of an example.
+fn is_example(line: &str) -> bool {
+    line.starts_with(">>> ") || line.starts_with("... ")
+}
+
+/// A Python file with empty lines in place of string constants of several lines.
+/// Docstrings remain: they begin a line, and no expression is open before them.
+fn without_constants(text: &str) -> String {
+    let (mut kept, mut closing, mut in_docstring, mut last) = (String::new(), None, false, "");
+    for line in text.lines() {
+        let said = line.trim();
+        let is_inside = closing.is_some();
+        if let Some(quotes) = closing {
+            closing = Some(quotes).filter(|quotes| !said.contains(quotes));
+        } else if !said.starts_with('#') {
+            let marks = ["\"\"\"", "'''"].into_iter();
+            let first = marks.filter_map(|marks| Some((said.find(marks)?, marks))).min();
+            closing = first.filter(|(_, marks)| said.matches(marks).count() % 2 == 1).map(|(_, marks)| marks);
+            in_docstring = first.is_some_and(|(at, _)| at == 0) && !last.ends_with(['(', ',', '=']);
+        }
+        let is_constant = (is_inside || closing.is_some()) && !in_docstring;
+        kept.push_str(if is_constant { "" } else { line });
+        kept.push('\n');
+        last = if said.is_empty() { last } else { said };
+    }
+    kept
+}
+
+/// Whether a line begins an item of a list or a quotation. Emphasis and numbers do not.
+fn begins_item(line: &str) -> bool {
+    let (first, _) = line.split_once(' ').unwrap_or((line, ""));
+    let number = first.strip_suffix('.').unwrap_or_default();
+    matches!(first, "*" | "-" | ">") || (!number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
+}
+
 /// Paragraphs of a page, without headings, code, tables and lists of links.
 fn page(file: &str, text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
@@ -162,9 +203,9 @@ fn page(file: &str, text: &str) -> Vec<Passage> {
             is_open = false;
             continue;
         }
-        let begins = said.starts_with(['*', '-', '>']) || said.starts_with(|c: char| c.is_ascii_digit());
-        let text = said.trim_start_matches(['*', '-', '>', ' ']).to_owned();
-        let line = Line { number: index + 1, columns: whole.chars().count(), text };
+        let begins = begins_item(said);
+        let text = if begins { said.trim_start_matches(|c| "*->".contains(c)).trim_start() } else { said };
+        let line = Line { number: index + 1, columns: whole.chars().count(), text: text.to_owned() };
         match passages.last_mut().filter(|_| is_open && !begins) {
             Some(passage) => passage.lines.push(line),
             None => {
@@ -198,8 +239,7 @@ mod tests {
 
     #[test]
     fn docstrings_and_comments_of_python_are_found() {
-        let text =
-            "\"\"\"A module.\"\"\"\ndef f():\n    \"\"\"First.\n\n    Second.\n    \"\"\"\n    # Why.\n";
+        let text = "\"\"\"A module.\"\"\"\ndef f():\n    \"\"\"First.\n\n    Second.\n    >>> f()\n    \"\"\"\n    # Why.\n";
         let found = said("a.py", text);
         let docs: Vec<_> = found.iter().map(|(kind, text)| (*kind, text.trim())).collect();
         let wanted = [(Kind::Comment, "Why."), (Kind::Doc, "A module."), (Kind::Doc, "First.  Second.")];
@@ -207,10 +247,34 @@ mod tests {
     }
 
     #[test]
+    fn string_constants_of_python_are_no_docstrings() {
+        let constants = [
+            "A = \"\"\"duration = 1\n# ms\n\"\"\"\n",
+            "A = f'''\n\"\"\"A module.\"\"\"\n# ms\n'''\n",
+            "f(\n    \"\"\"duration = 1\n    # ms\n    \"\"\"\n)\n",
+            "A = \"\"\"duration = 1\"\"\"\n",
+        ];
+        for constant in constants {
+            let text = format!("{constant}\ndef f():\n    \"\"\"First.\n\n    Second.\"\"\"\n    # Why.\n");
+            let found = said("a.py", &text);
+            assert!(found.contains(&(Kind::Comment, "Why.".to_owned())), "{constant}: {found:?}");
+            assert!(found.contains(&(Kind::Doc, "First.  Second.".to_owned())), "{constant}: {found:?}");
+            assert!(!found.iter().any(|(_, text)| text.contains("ms")), "{constant}: {found:?}");
+            let docs: Vec<_> = found.iter().filter(|(kind, _)| *kind == Kind::Doc).collect();
+            assert_eq!(docs.len(), 1, "{constant}");
+        }
+        let lines = passages("a.py", "A = \"\"\"\nx\n\"\"\"\n# Why.\n");
+        assert_eq!(lines[0].lines[0].number, 4, "a constant leaves the numbers of the lines");
+    }
+
+    #[test]
     fn pages_are_paragraphs_without_code_and_tables() {
         let text = "# Title\n\nOne\ntwo.\n\n* item\n* other\n\n```\ncode\n```\n| a | b |\n";
         let found: Vec<_> = said("a.md", text).into_iter().map(|(_, text)| text).collect();
         assert_eq!(found, ["One two.", "item", "other"]);
+        let text = "1. Number\n*emphasis* of\n25 words\n* **strong** item\n";
+        assert_eq!(passages("a.md", text)[0].text(), "1. Number *emphasis* of 25 words");
+        assert_eq!(passages("a.md", text)[1].text(), "**strong** item");
         assert!(passages("a.md", "# Title\n<!-- generated by x -->\nOne.\n").is_empty());
     }
 
@@ -219,5 +283,8 @@ mod tests {
         let passage = &passages("a.md", "One, see Fig. 3. Two\nthree? Four")[0];
         let found: Vec<_> = passage.sentences().into_iter().map(|(_, text)| text).collect();
         assert_eq!(found, ["One, see Fig. 3.", "Two three?", "Four"]);
+        for text in ["By Eqs. 1 and 2.", "By Sec. 3.", "As in Wu et al. (Sec. 3, Alg. 1)."] {
+            assert_eq!(passages("a.md", text)[0].sentences().len(), 1, "{text}");
+        }
     }
 }

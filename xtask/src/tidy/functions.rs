@@ -26,7 +26,7 @@ pub(super) struct Long {
 pub(super) const LONG: &[Long] = &[];
 
 /// Functions in the files of `sources` (path and text) that are too long and not in `listed`.
-/// Also entries of `listed` that are not too long.
+/// The result also lists entries of `listed` that are not too long.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; listed.len()];

@@ -1,5 +1,5 @@
-//! The border: wrong arguments, panics, callbacks that call back, pauses.
-// Calls of the exported functions, as C makes them.
+//! Tests of the C border: wrong arguments, panics, callbacks that call back, pauses.
+// Calls of the exported functions, with the arguments that C would pass.
 #![allow(unsafe_code, clippy::multiple_unsafe_ops_per_block)]
 
 use bufferlab_capi::{
@@ -93,7 +93,7 @@ fn a_whole_scenario_is_read_as_the_simulator_reads_it() {
     // SAFETY: the handle is valid. The scenario has 400 KB and alpha = 0.5 by default.
     let code = unsafe { bufferlab_threshold(handle, 7, 0, 0, &raw mut bytes) };
     assert_eq!((code, bytes), (0, 200_000));
-    // SAFETY: the handle is valid, and freed once.
+    // SAFETY: the handle is valid and is freed once.
     unsafe { bufferlab_free(handle) };
 }
 
@@ -132,7 +132,7 @@ fn wrong_arguments_are_refused_and_change_nothing() {
     assert_eq!(arrive(handle, 5, &packet(1)).0, 0);
     assert_eq!(arrive(handle, 4, &packet(2)).0, invalid);
     assert_eq!(last_error(), "time goes back from 5 ps to 4 ps");
-    // SAFETY: the handle is valid, and freed once; null is ignored.
+    // SAFETY: the handle is valid and is freed once; null is ignored.
     unsafe {
         assert_eq!(bufferlab_timer(handle, 4), invalid);
         bufferlab_free(handle);
@@ -172,7 +172,7 @@ fn a_panic_becomes_a_code_and_the_switch_can_only_be_freed() {
     assert_eq!(arrive(handle, 0, &packet(3)).0, panic);
     assert_eq!(last_error(), "an earlier call panicked: free the switch");
     let mut word = 0;
-    // SAFETY: the handle is valid, and freed once.
+    // SAFETY: the handle is valid and is freed once.
     unsafe {
         assert_eq!(bufferlab_occupancy(handle, -1, -1, &raw mut word), panic);
         bufferlab_free(handle);
@@ -190,7 +190,7 @@ const PLAIN: PolicyInfo = PolicyInfo {
     build: &|_, _| Ok(Box::new(Panics::default())),
 };
 
-/// Receives events and asks the switch for its occupancy meanwhile.
+/// Receives events, and asks the switch for its occupancy during the callback.
 struct Receiver {
     handle: *mut Handle,
     events: Vec<Event>,
@@ -217,7 +217,7 @@ unsafe extern "C" fn receive(user: *mut c_void, event: *const Event) {
 fn a_callback_may_use_the_switch_and_even_free_it() {
     let handle = build(c"lqd", &[]).expect("a switch");
     let mut receiver = Receiver { handle, events: Vec::new(), occupancies: Vec::new(), frees: false };
-    // SAFETY: the receiver outlives the switch.
+    // SAFETY: the receiver of events outlives the switch.
     unsafe { assert_eq!(bufferlab_observe(handle, Some(receive), (&raw mut receiver).cast()), 0) };
     for id in 0..30 {
         assert_eq!(arrive(handle, 0, &packet(id)).0, 0);
@@ -246,7 +246,7 @@ fn pauses_reach_the_callback_and_pause_frames_stop_a_queue() {
         policy = { name = \"sonic-dt\", headroom = \"20 KB\" }\npfc = { priorities = [1] }\n";
     let handle = from_toml(text).unwrap_or_else(|error| panic!("{error:?}"));
     let mut receiver = Receiver { handle, events: Vec::new(), occupancies: Vec::new(), frees: false };
-    // SAFETY: the receiver outlives the switch.
+    // SAFETY: the receiver of events outlives the switch.
     unsafe { assert_eq!(bufferlab_observe(handle, Some(receive), (&raw mut receiver).cast()), 0) };
     let lossless = Packet { ingress_port: 2, priority: 1, tags: 16, ..packet(0) };
     let mut stored = 0;
@@ -265,7 +265,7 @@ fn pauses_reach_the_callback_and_pause_frames_stop_a_queue() {
         while bufferlab_depart(handle, 2, 0, &raw mut departure) == 0 {}
     }
     assert_eq!(receiver.events.last().expect("events").event, event_code(PacketEvent::Resumed));
-    // SAFETY: the handle is valid, and freed once.
+    // SAFETY: the handle is valid and is freed once.
     unsafe {
         assert_eq!(bufferlab_verify(handle), 0);
         bufferlab_free(handle);

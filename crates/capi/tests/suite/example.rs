@@ -79,7 +79,7 @@ fn the_sanitizers_find_nothing_in_the_example_and_notice_a_switch_that_is_never_
     let _ = stdout(&compile(&[&example()], &sanitize, &program));
     assert_eq!(stdout(&Command::new(&program).output().expect("the example starts")), OUTPUT);
 
-    // A leak, which the sanitizer reports at the end.
+    // A memory leak, which the sanitizer reports at the end.
     let text = std::fs::read_to_string(example()).expect("the example");
     let leaks = text.replace("bufferlab_free(sw);", "sw = NULL;");
     assert_ne!(leaks, text);

@@ -1,4 +1,4 @@
-//! The header against the Rust side: symbols, codes and layouts.
+//! Compares the C header with the Rust side: symbols, codes and layouts.
 
 use crate::support::{compile, crate_folder, has, libraries, stdout};
 use bufferlab_capi::{

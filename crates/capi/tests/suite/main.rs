@@ -1,4 +1,5 @@
-//! The C interface: its header, its border, and its answers against the core's.
+//! Tests of the C interface: its header, its border, and its answers compared with the core's
+//! answers.
 
 mod border;
 mod example;

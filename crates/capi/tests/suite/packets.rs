@@ -205,7 +205,7 @@ fn c_line(folder: &Path, list: &Path, arguments: &[&str]) -> String {
     stdout(&run(&folder.join("replay"), folder, &all))
 }
 
-/// The line of the C program for a scenario with these keys of `[switch]`.
+/// Runs the C program for a scenario with `keys` in `[switch]`, and returns its output line.
 fn from_scenario(folder: &Path, list: &Path, keys: &str) -> String {
     let text = format!(
         "seed = {SEED}\n[switch]\nbuffer = \"{CAPACITY} B\"\nqueues_per_port = {QUEUES}\n{keys}\n\

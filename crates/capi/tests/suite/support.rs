@@ -1,4 +1,4 @@
-//! A C compiler, the built libraries, and skipped tests.
+//! Finds a C compiler and the built libraries, and reports skipped tests.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(crate) fn libraries() -> PathBuf {
     known.next().expect("cargo builds the shared library with the tests").to_owned()
 }
 
-/// Says that a test did not run.
+/// Prints that a test did not run.
 pub(crate) fn skip(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
 }
@@ -41,7 +41,7 @@ pub(crate) fn compile(sources: &[&Path], more: &[&str], program: &Path) -> Outpu
 
 /// Arguments that link the shared library, and find it when the program starts.
 pub(crate) fn shared() -> Vec<String> {
-    // The file name in `deps` has no version, which the program asks for.
+    // The file in `deps` has no version in its name, but the program loads a name with the version.
     vec![format!("{}/libbufferlab_capi.so", libraries().display())]
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(program: &Path, folder: &Path, args: &[&str]) -> Output {
     command.args(args).env("LD_LIBRARY_PATH", folder).output().expect("the program starts")
 }
 
-/// Standard output of a program that succeeded.
+/// Standard output of a program that must succeed.
 pub(crate) fn stdout(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", output.status);

@@ -23,13 +23,13 @@ pub(crate) struct PortTitle {
 /// Effect of the key q in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quit {
-    /// The key ends the switch.
+    /// The key stops the switch and ends the program.
     Switch,
     /// The key leaves the view, and the switch continues to run.
     View,
 }
 
-/// Constant part of the live view.
+/// Part of the live view that never changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     /// Text about the observed switch, its policy and its seed.
@@ -70,7 +70,7 @@ pub(crate) enum Key {
 pub(crate) struct QueueLine {
     /// Index of the queue in a snapshot.
     pub(crate) queue: usize,
-    /// Whether the line is the first one of its port in the table.
+    /// Whether the line is the first line of its port in the table.
     pub(crate) is_first: bool,
 }
 
@@ -195,7 +195,7 @@ impl Board {
         self.history[queue].iter().copied()
     }
 
-    /// Queue whose history is shown: the queue with the highest peak in the history.
+    /// Queue whose history the view shows: the queue with the highest peak in the history.
     pub(crate) fn fullest(&self) -> Option<usize> {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())

@@ -28,7 +28,7 @@ pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
         return;
     };
     let losses = losses(board, latest);
-    // Losses have a line for each reason, and the table needs some lines, too.
+    // Each reason for losses needs a line, and the table also needs some lines.
     let details = (losses.len() as u16 + 3).clamp(6, (area.height / 3).max(7));
     let [head, table, details, help] = Layout::vertical([
         Constraint::Length(4),
@@ -384,7 +384,7 @@ fn help_line(board: &Board) -> Line<'static> {
     Line::styled(text, Paint(board.title.colour).quiet())
 }
 
-/// Shortens `text` to at most `width` characters.
+/// Shortens `text` to `width` characters if it is longer.
 fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

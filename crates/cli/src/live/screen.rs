@@ -14,10 +14,10 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Reason why the view cannot be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoTerminal {
-    /// The output of the program is redirected.
+    /// The program's output is redirected, so it is not a terminal.
     #[error("standard output is no terminal")]
     Output,
-    /// The input of the program is redirected.
+    /// The program's input is redirected, so it is not a terminal.
     #[error("standard input is no terminal")]
     Input,
     /// The terminal cannot move its cursor.

@@ -141,7 +141,7 @@ fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
                 let _ = line(&shown, &format!("> p{port} "));
                 board.press(Key::Next);
             }
-            // The selection continues at the other end of the table.
+            // At the end of the table, the selection continues at the other end.
             let _ = line(&lines(&board, width, height), "> p0 ");
         }
         board.press(Key::Last);

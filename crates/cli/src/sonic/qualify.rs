@@ -8,6 +8,7 @@ use bufferlab_operator::probe::Executor;
 use bufferlab_operator::{Model, Qualification, Sender, Vectors, vectors};
 use bufferlab_report::format::readable;
 use bufferlab_sonic::Config;
+use bufferlab_sonic::silicon::predict;
 use miette::miette;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -34,6 +35,32 @@ pub(super) fn vectors(
             VectorFormat::Text => print(&readable(&format!("{}{}", headline(&name), vectors::text(&found))))?,
             VectorFormat::Yaml => print(&vectors::yaml(&found))?,
             VectorFormat::Json => all.push(found),
+        }
+    }
+    if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
+}
+
+/// Judges the expectations of a qualification file.
+pub(super) fn expect(
+    files: &SonicFiles,
+    packet: u64,
+    format: VectorFormat,
+    path: &Path,
+    topology: Option<&str>,
+) -> miette::Result<()> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        miette!(help = "name a file with qos_params", "cannot read {}: {error}", path.display())
+    })?;
+    let mut all = Vec::new();
+    for (name, config) in load(files)? {
+        warn(&config);
+        let chip = files.chip().resolve(&config).map_err(unknown)?;
+        let vectors = Vectors::new(&config, chip, packet).map_err(wrong)?;
+        let prediction = predict(&config, chip, packet).map_err(unknown)?;
+        let found = vectors::expectations(&text, &vectors, &prediction, topology).map_err(wrong)?;
+        match format {
+            VectorFormat::Json => all.extend(found),
+            _ => print(&format!("{}{}", headline(&name), vectors::expectations_text(&found)))?,
         }
     }
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }

@@ -48,7 +48,7 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
     let start = Instant::now();
     let watched = watch(args, &mut daemon, start, &ending);
     let failed = daemon.must_end();
-    // The configured values are restored at any end of the loop.
+    // The daemon restores the configured values when the loop ends for any reason.
     let reverted = put_back(&mut daemon, &ending);
     let said = events(&reverted, start.elapsed().as_secs_f64(), args.json);
     if !daemon.is_restored() {

@@ -67,7 +67,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let plan = WhatIf::new("what-if", (&config, &model), against, &traffic).map_err(wrong)?;
     let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("sonic-what-if"));
     let path = out.join(SCENARIO_NAME);
-    // All checks are done before the first write.
+    // All checks are complete before the command's first write.
     check_scenario(&out, &plan.scenario, args.replace).map_err(wrong)?;
     let _claim = Claim::folder(&out).map_err(error::results)?;
     let planned = if args.only_write { None } else { Some(compared(args, &plan, &path, &out.join(RUNS))?) };

@@ -46,7 +46,7 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     };
     Cache::open_in(&real).and_then(|cache| cache.forget(late)).map_err(error::reproduce)?;
     let mut todo = missing(&plans, &real).map_err(error::reproduce)?;
-    // The command reports mistakes before it sets up anything.
+    // The command reports all mistakes before it creates hosts.
     for one in &todo {
         let _ = plan(one.job.loaded.clone())?;
     }

@@ -23,7 +23,7 @@ pub(super) fn shell(args: &TestbedShellArgs) -> miette::Result<()> {
     Err(miette!("cannot start `nsenter`: {}", testbed.enter(&args.host, &words)))
 }
 
-/// The testbed with the ID `wanted`, or the only testbed.
+/// The running testbed with the ID `wanted`, or the only running testbed.
 fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standing> {
     let list = || {
         let one = |testbed: &Standing| {

@@ -217,7 +217,7 @@ impl Change {
         }
     }
 
-    /// Makes the change, and returns the arguments to add to the command line.
+    /// Makes the change in the folder, and returns the arguments to add to the command line.
     fn make(&self, desk: &Desk, out: &str) -> &'static [&'static str] {
         match self {
             Self::Argument(more) => return more,
@@ -236,7 +236,7 @@ impl Change {
                     let older = format!("{before}\"bufferlab_version\": \"0.0.9\"{after}");
                     fs::write(&path, older).expect("writable");
                 }
-                // The test changes the folder into that of an earlier version.
+                // The test changes the folder into a folder of an earlier version.
                 for name in desk.files(out).keys().filter(|name| name.ends_with("SHA256SUMS")) {
                     fs::remove_file(desk.path(&format!("{out}/{name}"))).expect("removable");
                 }
@@ -293,7 +293,7 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let output = desk.output(&again);
     desk.succeed(&into(command.fewer, more, "fresh"));
     let what = again.join(" ");
-    // The test joins wrapped lines of the message.
+    // The test joins the wrapped lines of an error message.
     let said = text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ");
     let is_single = command.fewer == ["run", "mixed.toml"];
     if command.by_content || matches!(change, Change::Version) && is_single {

@@ -4,7 +4,7 @@
 use crate::support::Desk;
 use std::collections::BTreeMap;
 
-/// All files of a folder, except the file with the elapsed time.
+/// All files of a folder except the file with the elapsed times.
 fn results(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json"));

@@ -64,7 +64,7 @@ fn a_mistyped_key_of_a_sweep_is_shown_before_anything_is_written() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!("sweep_mistyped_key", desk.terminal(&args));
     });
-    // A second, valid key makes no difference, and an earlier sweep stays unchanged.
+    // A second key, which is valid, makes no difference, and an earlier sweep stays unchanged.
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=50 KB", "--out", "grid"]);
     let before = desk.files("grid");
     let output = desk.output(&[
@@ -136,7 +136,7 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
             child.wait().expect("it ends");
             let after: Vec<&str> =
                 after.iter().map(|word| if *word == "slow.toml" { "tiny.toml" } else { word }).collect();
-            // Any command may use a folder without complete results.
+            // All commands may use a folder without complete results.
             desk.succeed(&[&after[..], &["--out", &out]].concat());
         }
     }

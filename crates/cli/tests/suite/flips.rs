@@ -30,7 +30,7 @@ fn tree() -> Desk {
 /// The bits of a file that the test flips: the first and the last bit, and other bits between them.
 fn bits(length: usize) -> impl Iterator<Item = usize> {
     let bits = 8 * length;
-    // A prime step visits every bit of a byte.
+    // The step is prime, so the test visits every bit of a byte.
     (0..POSITIONS).map(move |at| at * (bits - 1) / (POSITIONS - 1)).map(move |bit| (bit + bit / 8 % 3) % bits)
 }
 

@@ -112,7 +112,7 @@ fn files_and_lists_steer_nothing() {
             assert!(output.status.code() == Some(1) && said.contains("hidden character, U+"), "{said}");
         }
     }
-    // The names are columns, names of files, values and keys of a scenario.
+    // The tested names are columns, names of files, values and keys of a scenario.
     desk.write("flows.csv", &format!("src,dst,size_bytes,start_ns,{RAW}\n0,1,1000,1,a\n"));
     check(&desk, &["run", "list.toml"]);
     check(&desk, &["report", "results"]);
@@ -133,7 +133,7 @@ fn files_and_lists_steer_nothing() {
         check(&desk, &["check", "hostile.toml"]);
         check(&desk, &["run", "hostile.toml"]);
     }
-    // The program shows a comment beside a mistake.
+    // The program displays a TOML comment that is beside a mistake.
     desk.write("hostile.toml", &TINY.replace("kind = \"incast\"", "kind = \"incst\" # \u{202e}\u{2066}"));
     check(&desk, &["check", "hostile.toml"]);
     check(&desk, &["--color", "never", "run", "hostile.toml"]);

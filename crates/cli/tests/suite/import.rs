@@ -142,9 +142,110 @@ fn real_schedules_of_other_simulators_run_to_their_end() {
         assert!(run.status.success() && shown.contains("iteration time"), "{name}: {shown}\n{told}");
         assert!(!shown.contains("was not done") && !told.contains("was not done"), "{name}: {shown}\n{told}");
     }
-    // A run of this one takes minutes without optimisation.
+    // A run of this scenario takes minutes without optimisation.
     let desk = Desk::new();
     desk.succeed(&["import", &path("aicb/workload_gpt13b_128g.txt"), "--name", "gpt"]);
     let checked = desk.succeed(&["check", "gpt.toml"]);
     assert!(checked.contains("servers of 8 ranks at 2.4 Tb/s"), "{checked}");
+}
+
+/// Four hosts on a switch of HPCC's simulator. Three of them send to the first.
+const INCAST_TOPOLOGY: &str =
+    "5 1 4\n4\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n3 4 100Gbps 1us 0\n";
+const INCAST: &str = "3\n1 0 3 100 1000000 0.001\n2 0 3 100 1000000 0.001\n3 0 3 100 1000000 0.001\n";
+
+#[test]
+fn a_lossless_run_without_pauses_names_the_threshold_that_no_queue_reached() {
+    let desk = Desk::new();
+    desk.write("topology.txt", INCAST_TOPOLOGY);
+    desk.write("flow.txt", INCAST);
+    let run = desk.succeed(&["import", "topology.txt", "flow.txt", "--name", "mix", "--run"]);
+    // Lines of findings are wrapped.
+    let told = run.split_whitespace().collect::<Vec<_>>().join(" ");
+    let finding = "No pause: the fullest ingress queue (port ";
+    assert!(
+        told.contains(finding)
+            && told.contains(" of s4, priority 3) reached ")
+            && told.contains(" its switch pauses ("),
+        "{run}"
+    );
+    let explained = desk.output(&["explain", "mix.toml", "--event", "pause"]);
+    assert_eq!(explained.status.code(), Some(1));
+    let told = text(&explained.stderr);
+    assert!(told.contains("No pause: the fullest ingress queue"), "{told}");
+}
+
+#[test]
+fn a_run_writes_the_result_files_of_hpcc_which_import_reads() {
+    let desk = Desk::new();
+    desk.write("topology.txt", INCAST_TOPOLOGY);
+    desk.write("flow.txt", INCAST);
+    desk.write("config.txt", "CC_MODE 1\nBUFFER_SIZE 1\nENABLE_QCN 1\n");
+    let run = desk.succeed(&["import", "topology.txt", "flow.txt", "config.txt", "--name", "mix", "--run"]);
+    assert!(!run.contains("No pause"), "{run}");
+    desk.succeed(&["report", "results/mix", "--hpcc", "out"]);
+    let fct = std::fs::read_to_string(desk.path("out/fct.txt")).expect("it is written");
+    let first: Vec<_> = fct.lines().next().expect("a flow").split(' ').collect();
+    assert!(first[0].starts_with("0b000") && first[1] == "0b000001", "{fct}");
+    assert_eq!(first[2..6], ["10000", "100", "1000000", "1000000"], "{fct}");
+    let pfc = std::fs::read_to_string(desk.path("out/pfc.txt")).expect("it is written");
+    // The paused nodes are the hosts 1 to 3, whose only port has the number 1.
+    let first: Vec<_> = pfc.lines().next().expect("a pause").split(' ').collect();
+    assert!(["1", "2", "3"].contains(&first[1]) && first[2..] == ["0", "1", "1"], "{pfc}");
+    let read = desk.succeed(&["import", "out/fct.txt", "--dry-run"]);
+    assert!(read.contains("completion times of 3 flows"), "{read}");
+    let read = desk.succeed(&["import", "out/pfc.txt", "--dry-run"]);
+    let pauses = pfc.lines().filter(|line| line.ends_with(" 1")).count();
+    assert!(read.contains(&format!("{pauses} pauses and {pauses} ends of pauses")), "{read}");
+}
+
+#[test]
+fn scenarios_name_files_of_other_simulators_directly() {
+    let desk = Desk::new();
+    let scenario = |workload: &str| {
+        format!(
+            "name = \"own\"\nduration = \"2 ms\"\ndrain = \"20 ms\"\n[topology]\nkind = \"single_switch\"\nhosts = 4\n\
+             rate = \"100 Gb/s\"\ndelay = \"1 us\"\n[switch]\nbuffer = \"4 MB\"\npolicy = \"dt\"\n[[transport]]\n\
+             congestion_control = \"dctcp\"\n[[workload]]\n{workload}\n"
+        )
+    };
+    desk.write("own.cm", MATRIX);
+    desk.write("dependent.cm", DEPENDENT);
+    desk.write(
+        "own.goal",
+        "num_ranks 2\nrank 0 {\nl1: send 100b to 1\n}\nrank 1 {\nl1: recv 100b from 0\n}\n",
+    );
+    desk.write("flow.txt", "1\n3 1 3 100 2000 0.001\n");
+    for (kind, file, flows) in [
+        ("flow_list", "own.cm", "2 flows of own.cm"),
+        ("flow_list", "flow.txt", "1 flow of flow.txt"),
+        ("schedule", "dependent.cm", "2 nodes of dependent.cm"),
+        ("schedule", "own.goal", "2 nodes of own.goal"),
+    ] {
+        desk.write("own.toml", &scenario(&format!("kind = \"{kind}\"\nfile = \"{file}\"")));
+        let checked = desk.output(&["check", "own.toml"]);
+        let (shown, told) = (text(&checked.stdout), text(&checked.stderr));
+        assert!(checked.status.success() && shown.contains(flows), "{file}: {shown}\n{told}");
+        assert!(told.contains(&format!("{file} is read as a file of the format")), "{file}: {told}");
+    }
+    // The results have the file, so they run again.
+    desk.succeed(&["run", "own.toml", "--out", "run"]);
+    desk.succeed(&["check", "run/scenario.toml"]);
+    for (kind, file, advice) in
+        [("schedule", "own.cm", "kind = \"flow_list\""), ("flow_list", "own.goal", "kind = \"schedule\"")]
+    {
+        desk.write("own.toml", &scenario(&format!("kind = \"{kind}\"\nfile = \"{file}\"")));
+        let refused = desk.output(&["check", "own.toml"]);
+        let told = text(&refused.stderr);
+        assert!(refused.status.code() == Some(1) && told.contains(advice), "{file}: {told}");
+    }
+}
+
+#[test]
+fn nothing_to_run_is_an_error() {
+    let desk = Desk::new();
+    desk.write("own.topo", FAT_TREE);
+    let output = desk.output(&["import", "own.topo", "--run"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no file describes traffic"), "{}", text(&output.stderr));
 }

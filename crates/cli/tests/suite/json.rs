@@ -23,7 +23,7 @@ pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(value["format_version"], version);
-    // A schema that accepts any value would check nothing.
+    // If the schema accepted every value, the test would check nothing.
     assert!(!validator.is_valid(&Value::Array(Vec::new())));
     value
 }

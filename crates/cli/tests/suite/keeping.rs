@@ -79,7 +79,7 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
     assert!(said.contains("2 runs are there already"), "{said}");
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
-    // Only a run checks invariants, and the program does not reuse results of another version.
+    // The program does not reuse results of another version, and only a run checks invariants.
     assert!(!compare(&["--seeds", "1", "--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =
@@ -116,7 +116,7 @@ fn a_run_with_several_seeds_runs_only_those_that_are_missing() {
     fs::write(desk.path("all/seed-2/flows.parquet"), "other bytes").expect("writable");
     assert!(run(&["--seeds", "3"]).contains("2 runs are there already"), "what is damaged runs again");
     desk.succeed(&["verify", "all"]);
-    // Only a run checks invariants.
+    // Finished runs are not reused with `--verify`, because only a run checks invariants.
     assert!(!run(&["--seeds", "3", "--verify"]).contains("already"));
 }
 

@@ -75,7 +75,7 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt", "--out", "all"]);
     let before = desk.files("all/dt");
     let policies = ["--policies", "cs", "--out", "all"];
-    // A longer duration is a different scenario, so this run is slow and has another folder.
+    // A longer duration makes a different scenario, so the slow run has a separate folder.
     desk.write("long.toml", &TINY.replace("\"10 ms\"", "\"1000 s\""));
     let args = [&["compare", "long.toml"], &policies[..]].concat();
     assert!(!desk.output(&args).status.success(), "a longer run is not compared with a shorter one");

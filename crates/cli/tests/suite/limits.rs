@@ -11,7 +11,8 @@ use std::path::Path;
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// Another test, by file and name. It is used if the input is too large or the command line
+    /// Another test, by file and name. The other test is used if the input is too large or the
+    /// command line
     /// does not reach the limit.
     Test(&'static str, &'static str),
 }
@@ -91,7 +92,9 @@ fn above(limit: Limit) -> Above {
         }
         "switches of a kind" => network(131_073, 1, 1, "131072"),
         "ports of a switch" => set(&[("topology.hosts", "65536")], "65535"),
-        "hosts, or cables in the fabric, of a leaf-spine network" => network(5, 60_000, 1, "262144"),
+        "hosts, or cables in the fabric, of a leaf-spine network, rails, planes or Dragonfly" => {
+            network(5, 60_000, 1, "262144")
+        }
         "queues of a port" => set(&[("switch.queues_per_port", "33")], "32"),
         "entries of a table of flows" => {
             set(&[("switch.policy", "{ name = \"fab\", flow_entries = 16777217 }")], "16777216")
@@ -234,6 +237,7 @@ const OTHERS: &[&str] = &[
     "INTERNED_MAX",
     "CORRELATION_MAX",
     "AT_MOST",
+    "RATE_MAX",
     // Limits of searches in results and of trials of theory.
     "DEPTH_MAX",
     "PACKETS_MAX",

@@ -201,7 +201,7 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(comparison["seeds"].as_array().map(Vec::len), Some(2));
     desk.succeed(&["verify", "all"]);
-    // With `--replace`, a different scenario replaces the first scenario.
+    // With `--replace`, a run of a different scenario replaces the first run.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
 }
@@ -329,7 +329,7 @@ fn an_option_of_another_command_or_program_is_answered_with_the_one_that_is_mean
         let shown = desk.terminal(args);
         assert!(!shown.contains("similar") && !shown.contains("--verify"), "one tip is enough:\n{shown}");
     }
-    // Clap's own guess stays where it is right.
+    // Clap's suggestion is kept where it is right.
     names(&desk, 2, &["run", "tiny.toml", "--output", "x"], &["similar argument exists: '--out'"]);
     let far = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,foo"]);
     assert!(far.contains("invalid value 'foo'") && !far.contains("similar"), "{far}");

@@ -224,6 +224,56 @@ fn a_chip_answers_probes_until_its_input_ends() {
     assert_eq!(answers[2], "{\"success\":true,\"detected\":true}");
 }
 
+/// Runs the adapter for sonic-mgmt's probing framework against the program. The framework itself
+/// runs where `BUFFERLAB_SONIC_MGMT` names a checkout of sonic-mgmt.
+#[test]
+fn the_adapter_for_sonic_mgmt_finds_the_thresholds_of_the_chip() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/sonic-mgmt/test_framework.py");
+    let mut python = std::process::Command::new("python3");
+    python.args(["-B", script, env!("CARGO_BIN_EXE_bufferlab"), SWITCH, "trident3"]);
+    let Ok(output) = python.output() else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED the adapter for sonic-mgmt: there is no python3");
+        return;
+    };
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}\n{errors}");
+    // The numbers of `sonic vectors`, and the headroom of four groups of two profiles.
+    assert!(said.contains("pause 4117, first loss 4470, resume after 14"), "{said}");
+    assert!(said.contains("headroom of four groups 1955"), "{said}");
+    match std::env::var_os("BUFFERLAB_SONIC_MGMT") {
+        Some(_) => assert!(said.contains("HeadroomPoolProbing: "), "{said}"),
+        None => {
+            assert!(said.contains("skipped: the framework of sonic-mgmt"), "{said}");
+            let why = "BUFFERLAB_SONIC_MGMT is not set";
+            let _ = writeln!(std::io::stderr(), "SKIPPED the probing framework of sonic-mgmt: {why}");
+        }
+    }
+}
+
+#[test]
+fn expectations_of_testers_are_met_or_have_the_term_of_their_difference() {
+    let desk = desk("", "");
+    let vectors = ["sonic", "vectors", "switch", "--chip", "trident3"];
+    let own = desk.succeed(&[&vectors[..], &["--format", "yaml"]].concat());
+    desk.write("qos_params.yaml", &own.replace("pkts_num_trig_pfc: 4117", "pkts_num_trig_pfc: 6172"));
+    let found = desk.succeed(&[&vectors[..], &["--expect", "qos_params.yaml"]].concat());
+    assert!(found.contains("6172 (model 4117): dynamic_th 0; pg_lossless"), "{found}");
+    let refused = desk.output(&[&vectors[..], &["--expect", "qos_params.yaml", "--topology", "t9"]].concat());
+    assert!(text(&refused.stderr).contains("no expectation of td3"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn files_of_other_vendors_are_explained_and_checked() {
+    let desk = Desk::new();
+    let vendors = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/vendors");
+    for vendor in ["devlink/sb.json", "cumulus", "junos", "eos"] {
+        let files = format!("{vendors}/{vendor}");
+        assert!(!desk.succeed(&["sonic", "explain", &files]).is_empty());
+        let lint = desk.output(&["sonic", "lint", &files]);
+        assert!(text(&lint.stdout).contains("defaults of its own"), "{vendor}: {}", text(&lint.stderr));
+    }
+}
+
 #[test]
 fn a_switch_that_does_not_answer_is_named_and_nothing_waits() {
     let desk = Desk::new();

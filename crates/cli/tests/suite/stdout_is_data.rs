@@ -119,7 +119,7 @@ fn a_reader_that_has_gone_is_no_error() {
         }
     }
     assert!(desk.path("results/tiny/report.html").is_file(), "the run was completed");
-    // The error is still an error and does not become a panic.
+    // The reader's error is still an error and does not become a panic.
     assert_eq!(run_without_readers(&desk, &["run", "absent.toml"], true, true).code(), Some(1));
 }
 
@@ -143,7 +143,7 @@ fn errors_have_colours_where_they_are_asked_for_and_nowhere_else() {
     let escape = |args: &[&str]| text(&desk.output(args).stderr).contains('\u{1b}');
     assert!(escape(&["--color", "always", "run", "nosuch.toml"]));
     assert!(!escape(&["--color", "never", "run", "nosuch.toml"]));
-    // There is no terminal in a test.
+    // A test has no terminal.
     assert!(!escape(&["run", "nosuch.toml"]));
 }
 

@@ -214,7 +214,7 @@ fn unfinished_checksums_are_finished_and_counted() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // The buffer has no space for more datagrams at once.
+    // The buffer has no space for more datagrams at one time.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);
@@ -247,7 +247,8 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     };
     let text = late("");
     assert!(text.contains("\nINCONCLUSIVE: p99.9 is above 1 ms"), "{text}");
-    // Both packets were stored for some time, so their peak and stay are above zero.
+    // Both packets were stored for some time, so the peak and the time in the buffer are above
+    // zero.
     assert!(text.contains("buffer 20.0 KB, at most "), "{text}");
     assert!(!text.contains(" ns, p99.9"), "figures have units that suit them: {text}");
     let summary: serde_json::Value = serde_json::from_str(&late("--json")).expect("JSON");

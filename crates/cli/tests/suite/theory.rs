@@ -28,7 +28,7 @@ fn every_calculator_shows_its_derivation_and_then_the_answer() {
 }
 
 /// The calculated buffer, and a buffer that is smaller by a few percent, in whole simulations of an
-/// incast: the first one loses nothing, the second one does.
+/// incast: the first variant loses nothing, the second variant does.
 #[test]
 fn the_buffer_for_a_burst_is_what_a_simulated_incast_needs() {
     let desk = Desk::new();

@@ -75,7 +75,7 @@ fn started_at(desk: &Desk, address: &str) -> (Child, String) {
     let mut line = String::new();
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     lines.read_line(&mut line).expect("it says something");
-    // The thread reads on, because the daemon keeps writing into the pipe.
+    // The thread continues to read, because the daemon keeps writing into the pipe.
     std::thread::spawn(move || lines.lines().for_each(drop));
     (child, line)
 }

@@ -11,7 +11,7 @@ pub struct Accounting {
     /// consecutive ingress ports. An ingress queue has its pool and its headroom in one part.
     /// An egress queue has an account in each part.
     pub slices: u16,
-    /// Occupancy at which a paused ingress queue resumes.
+    /// Occupancy at which a paused ingress queue lets its sender resume.
     pub resume_below: ResumeBelow,
     /// Pool that the minimums of egress queues are taken from.
     pub queue_minimums: QueueMinimums,

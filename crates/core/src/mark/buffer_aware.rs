@@ -61,10 +61,10 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 ///
 /// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, the switch notifies
 /// senders before the queue reaches its threshold, even if little of the buffer is free.
-/// Without this condition, a step is tuned for an empty buffer.
+/// Without the condition on the free buffer, a step is tuned for an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step. It also selects the length that the condition on the buffer compares.
+    /// The step marking rule. It also selects the length that the condition on the buffer compares.
     pub step: Step,
     /// Length up to which the condition on the buffer does not mark (bytes). It keeps the link busy
     /// when the buffer is nearly full.

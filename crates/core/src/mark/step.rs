@@ -59,7 +59,7 @@ pub struct Step {
     /// Threshold K: length up to which the step marks no packet (bytes).
     pub threshold: u64,
     /// Threshold K of each priority, if the priorities differ, as in LossPass's selective marking.
-    /// The last entry repeats. Empty: `threshold` applies to all priorities.
+    /// The last threshold repeats. If the list is empty, `threshold` applies to all priorities.
     pub by_priority: Vec<u64>,
 }
 

@@ -5,7 +5,7 @@
 //! So the schemes of most runs are variants of an enum, and all other schemes are boxed.
 
 use super::interface::{
-    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict,
+    Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, Tags, Verdict,
 };
 use super::schemes::{DynamicThreshold, SonicDt};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
@@ -22,7 +22,7 @@ pub enum Dispatched {
     DynamicThreshold(DynamicThreshold),
     /// Dynamic Thresholds on SONiC, with headroom.
     SonicDt(Box<SonicDt>),
-    /// Any other policy.
+    /// Policy that has no separate variant here.
     Boxed(Box<dyn Policy>),
 }
 
@@ -47,9 +47,32 @@ impl Dispatched {
     pub fn is_timeless(&self) -> bool {
         matches!(self, Self::DynamicThreshold(_) | Self::SonicDt(_))
     }
+
+    /// A copy of the policy with its state. `None` if the policy cannot be copied
+    /// ([`Policy::boxed_clone`]).
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        Some(match self {
+            Self::DynamicThreshold(policy) => Self::DynamicThreshold(policy.clone()),
+            Self::SonicDt(policy) => Self::SonicDt(policy.clone()),
+            Self::Boxed(policy) => Self::Boxed(policy.boxed_clone()?),
+        })
+    }
+
+    /// The boxed policy, if it has this type.
+    #[must_use]
+    pub fn downcast_mut<P: Policy>(&mut self) -> Option<&mut P> {
+        match self {
+            Self::Boxed(policy) => {
+                let known: &mut dyn Any = &mut **policy;
+                known.downcast_mut()
+            }
+            Self::DynamicThreshold(_) | Self::SonicDt(_) => None,
+        }
+    }
 }
 
-/// Makes one call on the policy of the present variant.
+/// Calls a method of the policy inside the current variant.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {
@@ -173,6 +196,9 @@ impl Policy for Dispatched {
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         each!(self, policy => policy.threshold(queue, tags, buffer))
     }
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        each!(self, policy => policy.pause_level(ingress, buffer))
+    }
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         each!(self, policy => policy.bound(arrival, reason, buffer))
     }
@@ -181,6 +207,9 @@ impl Policy for Dispatched {
     }
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         each!(self, policy => policy.probe(queue, buffer, sink));
+    }
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        each!(self, policy => policy.boxed_clone())
     }
 }
 

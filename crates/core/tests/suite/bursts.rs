@@ -292,7 +292,7 @@ fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored(
         (0, 0.0),
         "three departures in a row end absorption"
     );
-    // The overloaded ports never stop sending.
+    // The senders to overloaded ports never stop sending.
     let sent_at_line_rate = Time::from_ms(200).0 / LINE.serialization(MTU).0;
     assert!(bench.departed[0] >= sent_at_line_rate && bench.departed[1] >= sent_at_line_rate);
 }
@@ -310,7 +310,7 @@ fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_
 
 #[test]
 fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
-    // The printed rule is wrong: see erratum E-TDT-1.
+    // The rule as the paper prints it is wrong: see erratum E-TDT-1.
     let literal = [("literal_dec", ParamValue::Flag(true))];
     let mut bench = Bench::new("tdt", &literal, &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);

@@ -255,7 +255,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
             } else {
                 let _ = switch.handle_arrival(Time(step), &packet(0, 0, 0), &mut ());
             }
-            // Lengths are in units of 16^-8 bytes.
+            // Lengths of the test are in units of 16^-8 bytes.
             let length = u128::from(switch.buffer().queue_bytes(QueueId(0))) << 32;
             expected = (numerator * expected + (16 - numerator) * length) / 16;
             let found = switch.policy().filtered_lossy(QueueId(0));
@@ -274,7 +274,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
         }
         expected = 0.999 * expected + 0.001 * switch.buffer().queue_bytes(QueueId(0)) as f64;
         let found = switch.policy().filtered_lossy(QueueId(0));
-        // The factor is rounded to 2^-32, and 1 / (1 - gamma) amplifies this error.
+        // The factor is rounded to 2^-32, and 1 / (1 - gamma) amplifies the rounding error.
         assert!((found - expected).abs() <= 1e-6 * expected, "step {step}: {found} for {expected}");
     }
     assert!(expected > 0.0);
@@ -541,7 +541,7 @@ fn eight_priorities(mode: &str, capacity: u64, headroom: u64) -> Result<Switch<B
 #[test]
 fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_without_a_pause() {
     let headroom = 10 * MTU;
-    // The headroom of 32 queues needs 320 packets, that of 4 ports needs 40.
+    // The headroom of 32 queues needs 320 packets, the headroom of 4 ports needs 40 packets.
     assert!(eight_priorities("static", 320 * MTU, headroom).is_err());
     let burst = |mode: &str| {
         let mut switch = eight_priorities(mode, 400 * MTU, headroom).expect("it fits");

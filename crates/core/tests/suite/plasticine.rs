@@ -114,7 +114,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected}");
 }
 
-/// Policies under test. Both agree if every priority has one queue.
+/// Policies under test. Both policies give equal results if every priority has one queue.
 const BOTH: [(&str, bool); 2] = [("dt", false), ("plasticine", true)];
 
 fn build(policy: (&str, bool), ports: usize, queues: usize) -> Figure {
@@ -300,7 +300,7 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         let packets = ((1.0 + sum) / smallest).ceil() as u64;
         let params = [alphas(&all), prompt(), ("high_priorities", ParamValue::Count(high))];
         let mut figure = Figure::new("plasticine", &params, packets, ports, queues);
-        // Each queue receives at least twice its service rate.
+        // Arrivals for each queue are at least twice as fast as its service.
         figure.load = congested.iter().map(|q| (q.queue, 2)).collect();
         figure.run(2 * packets + 20);
         for (q, weight) in congested.iter().zip(&weights) {

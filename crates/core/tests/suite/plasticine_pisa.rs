@@ -12,7 +12,7 @@ const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// Limit B / (2 x queues) that the policy derives.
+/// Default limit of the policy: B / (2 x queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 
 fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
@@ -235,7 +235,8 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     let prompt = burst(Time::from_ns(10), "dequeue");
     assert!((1.0..1.1).contains(&prompt), "{prompt}");
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
-    // A round takes 24 queues x 10 us. In this time 4 x 200 packets arrive, which fill the buffer.
+    // A round takes 24 queues x 10 us. During a round, 4 x 200 packets arrive, which fill the
+    // buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
     // The departing packet arrived when the queue had a fifth of its present length,
     // because arrivals are five times departures.

@@ -121,7 +121,7 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
     // The number k of packets meets k <= 8 (9,243,811 / 1248 - (k - 1)).
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 0)), (6_584, 0, DropReason::OverThreshold));
-    // The other lossy priorities still have alpha = 1, so half of the pool.
+    // The other lossy priorities still have alpha = 1, so they get half of the pool.
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 1)), (3_703, 0, DropReason::OverThreshold));
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Capture files without their final names. Dropping this value removes the files: an incomplete
+/// Capture files that have only temporary names. Dropping the value removes the files: an
+/// incomplete
 /// file, for instance after a full disk, would only waste space.
 #[derive(Debug, Default)]
 pub(super) struct Names {

@@ -35,7 +35,8 @@ struct Waiting {
 struct FrameOrder {
     at_ns: u64,
     came_in: bool,
-    /// The switch's number of an arrival, or the thread's number of any other event.
+    /// Sequence number: counted by the switch for arrivals, by the writing thread for all other
+    /// events.
     number: u64,
 }
 
@@ -189,7 +190,7 @@ impl<W: Write> Files<W> {
         Ok(report)
     }
 
-    /// Keeps the right to rename the files; see [`Names::keep`].
+    /// Keeps the right to rename the capture files; see [`Names::keep`].
     #[cfg(target_os = "linux")]
     pub(super) fn keep_names(&mut self) -> io::Result<()> {
         self.names.keep()

@@ -95,8 +95,8 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     Ok(rows)
 }
 
-/// Returns the time until which an incomplete record with this number of lines has all packets. For
-/// a truncated record without a progress file, this time is unknown. A record without truncation
+/// Returns the time until which an incomplete record with `lines` lines has all packets. For
+/// a truncated record without a progress file, the time is unknown. A record without truncation
 /// counts as complete.
 fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
     if !progress.exists() {

@@ -22,7 +22,7 @@ pub(super) const COLUMNS: [&str; 12] = [
     "at_ps",
 ];
 
-/// Writes a row of a switch whose ports have these names.
+/// Writes a row of a switch whose ports have the names `ports`.
 ///
 /// # Errors
 /// If `line` cannot be written.
@@ -47,7 +47,7 @@ pub(super) fn write(line: &mut Vec<u8>, row: &Recorded, names: &[String]) -> io:
     }
 }
 
-/// Reads a row of a switch whose ports have these names.
+/// Reads a row of a switch whose ports have the names `ports`.
 ///
 /// # Errors
 /// The number of the wrong column, and the expected content.

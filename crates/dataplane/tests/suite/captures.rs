@@ -157,7 +157,7 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
     );
 }
 
-/// Later frames of the file wait for the fate of a frame, but not forever.
+/// Later frames of a capture wait a limited time until the fate of an earlier frame is known.
 #[test]
 fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_same() {
     let folder = tempfile::tempdir().expect("a folder");

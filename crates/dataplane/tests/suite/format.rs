@@ -1,4 +1,4 @@
-//! Valid files of a switch, and error messages for invalid ones.
+//! Valid files of a switch, and error messages for invalid files.
 
 use bufferlab_dataplane::load_text;
 use std::path::Path;

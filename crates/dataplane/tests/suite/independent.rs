@@ -79,7 +79,8 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
             assert_eq!(seen.comment.starts_with("dropped"), !is_stored, "alpha {alpha}: {seen:?}");
             drops += usize::from(!is_stored);
             if is_stored {
-                // Step marking compares the length of the queue before the packet.
+                // The step marking rule compares the length of the queue before the packet is
+                // added.
                 let is_marked = seen.data[15] & 3 != 0 && queue > STEP;
                 let line = &mut lines[usize::from(seen.data[5]) - 2];
                 let starts = now.max(line.free_at);

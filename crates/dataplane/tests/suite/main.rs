@@ -21,7 +21,7 @@ fn switch(ports: usize, rest: &str) -> SwitchFile {
     load_text(Path::new("switch.toml"), &text).unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// Builds an IPv4 frame between hosts with this second byte of its header. The header's checksum is
+/// Builds an IPv4 frame between hosts with `class` as the second byte. The header's checksum is
 /// zero, because no test reads it.
 fn frame(from: u8, to: u8, class: u8, bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes];

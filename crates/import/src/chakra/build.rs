@@ -243,6 +243,10 @@ impl Build<'_> {
         notices: &mut Notices,
     ) -> Result<(), ImportError> {
         let mut transfers = 0_u64;
+        if self.collectives.values().any(|parts| parts.len() == 1) {
+            notices
+                .assume("collectives of a single rank send nothing: import the traces of all ranks together");
+        }
         for ((group, _), parts) in std::mem::take(&mut self.collectives) {
             let Some(first) = parts.first() else { continue };
             if let Some(known) = groups.get(&group).filter(|known| known.len() != parts.len()) {

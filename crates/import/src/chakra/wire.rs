@@ -1,4 +1,4 @@
-//! Decodes protocol buffers, as far as Chakra traces use them.
+//! Decodes those parts of protocol buffers that Chakra traces use.
 
 /// Value of a field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use crate::source::Source;
 use crate::{ImportError, Imported};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
+use std::collections::BTreeSet;
 
 /// Size (bytes) from which a flow never ends in practice: 22 hours at 100 Gb/s. Lists often use it.
 const ENDLESS: u64 = 1_000_000_000_000;
@@ -21,12 +22,13 @@ pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), Im
     let count = words.next().ok_or_else(incomplete)?.whole("the number of flows", FLOWS.most)?;
     let mut next = || words.next().ok_or_else(incomplete);
     let mut flows: Vec<FlowSpec> = Vec::new();
+    let mut groups = BTreeSet::new();
     let (mut endless, mut descends, mut bytes, mut hosts) = (0_u64, false, 0_u128, 0);
     for _ in 0..count {
         let first = next()?;
         let src = first.whole("a source node", NODES.most)? as u32;
         let dst = next()?.whole("a destination node", NODES.most)? as u32;
-        next()?.whole("a priority group", 255)?;
+        groups.insert(next()?.whole("a priority group", 255)? as u8);
         next()?.whole("a port", u64::from(u32::MAX))?;
         let size_word = next()?;
         let size = match size_word.text.parse::<u64>() {
@@ -71,7 +73,11 @@ pub(crate) fn read(source: Source<'_>, imported: &mut Imported) -> Result<(), Im
     if descends {
         imported.notices.assume("starts do not ascend, which the parser requires; they are sorted");
     }
-    imported.notices.ignore("priority groups and ports: set priorities in [[transport]]");
+    if groups.len() > 1 {
+        imported.notices.ignore("priority groups, which differ: all flows have priority 3");
+    }
+    imported.notices.ignore("ports of the flows");
+    imported.group = groups.pop_first().filter(|_| groups.is_empty());
     flows.sort_by_key(|flow| flow.start);
     imported.hosts = hosts;
     imported.traffic = Some(Traffic::Flows { flows, classes: vec![CLASS.to_owned()] });

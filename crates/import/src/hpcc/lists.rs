@@ -1,5 +1,6 @@
 //! Reads other files of HPCC: traced nodes, configurations, results, size tables and alphas.
 
+use super::rdma;
 use crate::imported::Setting;
 use crate::limits::NODES;
 use crate::source::{Source, Word};
@@ -67,37 +68,17 @@ pub(crate) fn read_config(source: Source<'_>, imported: &mut Imported) -> Result
         settings.push(Setting { key: key.text.to_owned(), values });
     }
     imported.notices.understand(format!("{} settings", settings.len()));
+    let mode = settings.iter().find(|setting| setting.key == "CC_MODE");
+    let mode = mode.and_then(|setting| setting.values.first()).cloned().unwrap_or_default();
     for setting in &settings {
-        match meaning(setting) {
+        let value = setting.values.first().map(String::as_str).unwrap_or_default();
+        match rdma::meaning(&mode, &setting.key, value) {
             Some(meaning) => imported.notices.understand(format!("{}: {meaning}", setting.key)),
             None => imported.notices.ignore(format!("{} {}", setting.key, setting.values.join(" "))),
         }
     }
     imported.settings.append(&mut settings);
     Ok(())
-}
-
-/// Describes a setting of HPCC that has a counterpart in a scenario.
-fn meaning(setting: &Setting) -> Option<String> {
-    let value = setting.values.first().map(String::as_str).unwrap_or_default();
-    Some(match setting.key.as_str() {
-        "CC_MODE" => format!("congestion control {}", congestion_control(value).unwrap_or("unknown")),
-        "BUFFER_SIZE" => format!("buffer of {value} MB per switch"),
-        "PACKET_PAYLOAD_SIZE" => format!("segments of {value} B"),
-        _ => return None,
-    })
-}
-
-/// Congestion control that a `CC_MODE` of HPCC selects.
-pub(crate) fn congestion_control(mode: &str) -> Option<&'static str> {
-    Some(match mode {
-        "1" => "DCQCN",
-        "3" => "HPCC",
-        "7" => "TIMELY",
-        "8" => "DCTCP",
-        "10" => "HPCC-PINT",
-        _ => return None,
-    })
 }
 
 /// Reads `fct.txt`, with `sip dip sport dport bytes start_ns fct_ns ideal_ns` per line.

@@ -35,7 +35,7 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Refuses a connection that does not have exactly one start, or that goes to its own source.
+    /// Refuses a connection that does not have exactly one start, or whose start is its own source.
     fn check(&self, ends: Word<'_>) -> Result<(), ImportError> {
         let one = self;
         if one.start.is_some() == one.trigger.is_some() {
@@ -61,7 +61,7 @@ enum Kind {
     Barrier(u64),
 }
 
-/// Counts in the header of a matrix.
+/// Counts of connections, triggers and nodes in the header of a connection matrix.
 #[derive(Default)]
 struct Header<'a> {
     counts: BTreeMap<&'static str, (u64, Option<Line<'a>>)>,
@@ -259,7 +259,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Compares the header's counts with the content, and finds unknown triggers and nodes.
+    /// Compares the header's counts with the matrix, and finds unknown triggers and nodes.
     fn check(&self, source: Source<'_>, notices: &mut Notices) -> Result<(), ImportError> {
         let nodes = self.nodes();
         if nodes > HOSTS.most {
@@ -314,7 +314,8 @@ impl<'a> Matrix<'a> {
         flows
     }
 
-    /// Turns connections into transfers. A connection waits for those that fire its trigger.
+    /// Turns connections into transfers. A connection waits for the connections that fire its
+    /// trigger.
     fn schedule(&self, source: Source<'_>, notices: &mut Notices) -> Result<Schedule, ImportError> {
         let refuse = |cause: bufferlab_schedule::ScheduleError| {
             source.error(cause.to_string(), "correct the triggers")

@@ -308,3 +308,121 @@ fn ranks_of_layers_share_servers_that_do_not_count_in_the_least_time() {
     // 1 us of computation, and two steps of 1.25 MB at 2.4 Tb/s.
     assert!(scenario.contains("duration = \"9.334 us\""), "{scenario}");
 }
+
+#[test]
+fn files_of_hpcc_become_a_lossless_scenario_with_the_switch_of_its_simulator() {
+    let network = "4 1 3\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n3 2 100Gbps 1us 0\n";
+    let imported = read(&[("topology.txt", network.as_bytes()), ("flow.txt", FLOWS.as_bytes())])
+        .expect("they are right");
+    let scenario = scenario_text(&imported, "own", "own.csv").expect("it has traffic");
+    for words in [
+        "buffer = \"16.777216 MB\"",
+        "alpha = 0.125, headroom = \"37.5 KB\", reserved = \"4.096 KB\", xon_offset = \"3.072 KB\"",
+        "pfc = { priorities = [3] }",
+        "kmin = \"400 KB\", kmax = \"1.6 MB\", pmax = 0.2",
+        "kind = \"rdma\"\ncongestion_control = \"dcqcn\"\ndata_priority = 3\n",
+    ] {
+        assert!(scenario.contains(words), "{words}: {scenario}");
+    }
+    assert!(says(&imported, "no config.txt"), "{:?}", imported.notices);
+}
+
+#[test]
+fn a_congestion_control_of_hpcc_without_a_counterpart_is_named() {
+    let scenario = |mode: u32| {
+        let config = format!(
+            "ENABLE_QCN 1\nCC_MODE {mode}\nBUFFER_SIZE 32\nU_TARGET 0.9\nRATE_AI 50Mb/s\nRP_TIMER 900\n\
+             KMIN_MAP 2 25000000000 100 100000000000 300\nHAS_WIN 1\n"
+        );
+        let files = [("flow.txt", FLOWS.as_bytes()), ("config.txt", config.as_bytes())];
+        let imported = read(&files).expect("they are right");
+        let text = scenario_text(&imported, "own", "own.csv").expect("it has traffic");
+        (text, imported)
+    };
+    for (mode, control, notice) in [
+        (
+            1,
+            "{ name = \"dcqcn\", reaction = \"timer\", increase_interval = \"900 us\", additive_increase = \"50 Mb/s\" }",
+            "HAS_WIN 1",
+        ),
+        (3, "{ name = \"hpcc\", utilisation = 0.9 }", "utilisation of hpcc: 0.9"),
+        (7, "{ name = \"timely\", increment = \"50 Mb/s\" }", "congestion control TIMELY"),
+        (8, "\"dctcp\"", "CC_MODE 8 (DCTCP): as TCP"),
+        (10, "{ name = \"hpcc\", utilisation = 0.9 }", "HPCC-PINT) has no counterpart"),
+        (99, "\"dcqcn\"", "CC_MODE 99 has no counterpart"),
+    ] {
+        let (text, imported) = scenario(mode);
+        assert!(text.contains(control), "{mode}: {text}");
+        assert!(text.contains("buffer = \"33.554432 MB\""), "{text}");
+        assert_eq!(text.contains("kmin = \"300 KB\""), ![3, 7, 10].contains(&mode), "{mode}: {text}");
+        assert_eq!(text.contains("kind = \"rdma\""), mode != 8, "{mode}: {text}");
+        assert!(says(&imported, notice), "{mode}: {:?}", imported.notices);
+    }
+}
+
+pub(crate) const MSCCLANG: &str = "\
+<algo name=\"own\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"2\" ngpus=\"2\" coll=\"allreduce\" inplace=\"1\">
+  <gpu id=\"0\" i_chunks=\"2\" o_chunks=\"0\" s_chunks=\"0\">
+    <tb id=\"0\" send=\"1\" recv=\"1\" chan=\"0\">
+      <step s=\"0\" type=\"s\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>
+      <step s=\"1\" type=\"rrcs\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>
+      <step s=\"2\" type=\"r\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>
+    </tb>
+  </gpu>
+  <gpu id=\"1\" i_chunks=\"2\" o_chunks=\"0\" s_chunks=\"0\"><tb id=\"0\" send=\"0\" recv=\"0\" chan=\"0\"><step s=\"0\" type=\"s\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>
+      <step s=\"1\" type=\"rrc\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"1\"/>
+    </tb>
+    <tb id=\"1\" send=\"0\" recv=\"-1\" chan=\"1\"><step s=\"0\" type=\"nop\" cnt=\"1\" depid=\"0\" deps=\"1\" hasdep=\"0\"/></tb>
+    <tb id=\"2\" send=\"-1\" recv=\"0\" chan=\"0\"><step s=\"0\" type=\"r\" cnt=\"1\" depid=\"1\" deps=\"0\" hasdep=\"0\"/></tb>
+    <tb id=\"3\" send=\"0\" recv=\"-1\" chan=\"0\"><step s=\"0\" type=\"s\" cnt=\"2\" depid=\"1\" deps=\"0\" hasdep=\"0\"/></tb>
+  </gpu>
+</algo>
+";
+
+#[test]
+fn steps_of_an_msccl_algorithm_become_transfers() {
+    let options = ImportOptions { collective_bytes: 1_000, ..ImportOptions::default() };
+    let imported = read_with(&[("own.xml", MSCCLANG.as_bytes())], &options).expect("it is right");
+    assert_eq!(format(&imported), Format::Mscclang);
+    let schedule = schedule(&imported);
+    let found: Vec<_> = transfers(schedule).iter().map(|one| (one.src, one.dst, one.bytes)).collect();
+    assert_eq!(found, [(0, 1, 500), (0, 1, 500), (1, 0, 500), (1, 0, 1_000)]);
+    assert!(says(&imported, "allreduce on 2 GPUs: 5 thread blocks, 8 steps, 4 transfers"));
+    assert!(says(&imported, "1000 B in 2 chunks"));
+}
+
+/// A tar archive with these files.
+pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, content) in files {
+        let mut header = [0_u8; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+        header[156] = b'0';
+        header[257..262].copy_from_slice(b"ustar");
+        bytes.extend(header);
+        bytes.extend(*content);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.extend([0; 1_024]);
+    bytes
+}
+
+#[test]
+fn traces_in_an_archive_are_read_together() {
+    let (first, second) = (trace(0), trace(1));
+    let content = archive(&[("x/own.0.et", &first), ("x/._own.0.et", b"macOS"), ("x/own.1.et", &second)]);
+    for content in [content.clone(), flate2_of(&content)] {
+        let imported = read(&[("own.tar.gz", &content)]).expect("they are right");
+        assert!(says(&imported, "2 ranks, 6 nodes"), "{:?}", imported.notices);
+    }
+    let cut = read(&[("own.tar", &content[..700])]).expect_err("it is cut").to_string();
+    assert!(cut.contains("damaged tar archive"), "{cut}");
+    let same = archive(&[("a.0.et", &first), ("b.0.et", &first)]);
+    assert!(
+        read(&[("own.tar", &same)])
+            .expect_err("two of rank 0")
+            .to_string()
+            .contains("second trace of rank 0")
+    );
+}

@@ -96,7 +96,7 @@ fn real_fat_trees_give_their_sizes() {
                 );
                 assert_eq!(topology.problems(), [], "{name}");
             }
-            // The speeds in this file contradict the radix, so htsim refuses the file, too.
+            // The speeds in the test's file contradict the radix, so htsim refuses this file, too.
             Err(error) => assert!(name == "test.topo" && error.to_string().contains(" = "), "{error}"),
         }
     }

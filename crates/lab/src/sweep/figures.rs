@@ -115,7 +115,7 @@ fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
     first.iter().map(|row| &row.metric).collect()
 }
 
-/// The metrics with these names, or the headline metrics without names.
+/// The metrics called `names`, or the headline metrics if no names are given.
 fn requested<'a>(
     names: &[String],
     compared: &'a [(&Point, Comparison)],

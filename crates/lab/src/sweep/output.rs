@@ -20,7 +20,7 @@ pub(super) struct Notes {
     /// If a fact differs between points, its text mentions this.
     pub facts: Vec<(String, String)>,
     /// Caveats and the points that have them, one entry per kind.
-    /// The text is that of the first point with the caveat.
+    /// The text is from the first point with the caveat.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
@@ -136,11 +136,11 @@ struct SweepFile<'a> {
     finding: Vec<Sentence>,
     /// Caveats of the sweep, to check before trusting its numbers.
     caveats: Vec<SweepCaveat<'a>>,
-    /// Points of the grid that have results.
+    /// Points of the sweep's grid that have results.
     points: Vec<SweepPoint<'a>>,
 }
 
-/// One point of the grid.
+/// A point of the sweep's grid.
 #[derive(Serialize, JsonSchema)]
 struct SweepPoint<'a> {
     /// Value of every varied key at the point, as written by the user.

@@ -1,4 +1,4 @@
-//! Tests that a defect in one run ends this run and no other run.
+//! Tests that a defect in one run ends only this run.
 
 use crate::{STAR, loaded};
 use bufferlab_core::{

@@ -3,7 +3,7 @@
 use redis::{ConnectionAddr, IntoConnectionInfo};
 use std::path::PathBuf;
 
-/// Endpoint that connections go to.
+/// Endpoint to which connections are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The endpoint is a host and a port.

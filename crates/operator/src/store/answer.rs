@@ -1,4 +1,4 @@
-//! Receives one answer of a server, with limits of its bytes, elements, nesting and time.
+//! Receives one answer of a server, with limits of the answer's bytes, elements, nesting and time.
 //!
 //! This module reads only the frame of an answer (RESP2: `+ - : $ *`). The library parses answers
 //! that are complete and within the limits.

@@ -10,10 +10,10 @@ use super::connection::StoreConnection;
 use super::{ATTEMPTS, Database, Store, StoreError};
 use redis::{Value, cmd};
 
-/// Outcome of a conditional write.
+/// Outcome of a write that happens only under a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
-    /// The field has the new value.
+    /// The server has written the new value.
     Written,
     /// The field did not have the expected value, so no value was written. Contains the actual
     /// value, or an empty string if the field does not exist.

@@ -27,7 +27,7 @@ pub enum DaemonEvent {
         /// Whether the change was written to the switch.
         applied: bool,
     },
-    /// A profile has its configured alpha again.
+    /// The daemon has restored the configured alpha of a profile.
     Reverted {
         /// Name of the reverted profile.
         profile: String,
@@ -69,12 +69,12 @@ impl Faults {
 pub struct Daemon {
     store: Store,
     tuner: Tuner,
-    /// Keeper of the journal; `None` in a dry run.
+    /// Storage of the journal; `None` in a dry run.
     keeper: Option<Box<dyn Keeper>>,
-    /// Journal that the keeper has, or should have. The journal lists the profiles that were
+    /// Current journal, which may not be stored yet. The journal lists the profiles that were
     /// changed, and the profiles that a write without an answer may have changed.
     journal: Option<Journal>,
-    /// Whether the keeper certainly has the journal.
+    /// Whether the journal is certainly stored.
     is_finished: bool,
     faults: Faults,
     /// Values of each profile that may have been written, because the write had no answer.
@@ -86,7 +86,7 @@ pub struct Daemon {
 impl Daemon {
     /// Creates a daemon, which writes to the switch if it has a keeper. Before the first change,
     /// the keeper stores the configured values, so that the values outlive the process. Run
-    /// [`recover`](super::recover) before, because the keeper may already have a journal.
+    /// [`recover`](super::recover) before, because a journal may already be stored.
     ///
     /// # Errors
     /// If no profile can be tuned.
@@ -189,7 +189,8 @@ impl Daemon {
                 continue;
             };
             match there {
-                // Other writes may still take effect, so their values still count as the daemon's.
+                // Writes may still take effect later, so the daemon still treats their values as
+                // its own.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }
@@ -197,7 +198,7 @@ impl Daemon {
         Ok(events)
     }
 
-    /// Returns the values of a profile that this daemon wrote, or may have written.
+    /// Returns the values of a profile that the daemon wrote, or may have written.
     fn ours(&self, profile: &str) -> BTreeSet<i8> {
         let tracked = self.tuner.tracked.iter().find(|tracked| tracked.profile == profile);
         let uncertain = self.uncertain.get(profile).into_iter().flatten().copied();
@@ -217,7 +218,7 @@ impl Daemon {
         let to = decision.to.to_string();
         match self.store.swap(Database::Config, &key(profile), "dynamic_th", &expected, &to) {
             Ok(Swap::Written) => {
-                // This write makes all earlier, possibly delayed writes void.
+                // A confirmed write makes all earlier, possibly delayed writes void.
                 self.uncertain.remove(profile);
                 self.tuner.applied(decision);
                 Ok(Some(DaemonEvent::Change { decision: decision.clone(), applied: true }))
@@ -259,7 +260,7 @@ impl Daemon {
         }
         let kept = journal.bytes().and_then(|bytes| keeper.write(&bytes));
         self.is_finished = kept.is_ok();
-        // Even after an error, the keeper may have the journal.
+        // Even after an error, the keeper may have stored the journal.
         self.journal = Some(journal);
         kept.map_err(|error| format!("{}: {error}", keeper.name()))
     }

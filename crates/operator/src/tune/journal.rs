@@ -44,7 +44,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Identifies the switch behind a store.
+    /// Identifies the switch whose databases the store contains.
     ///
     /// # Errors
     /// If the server gives no answer.
@@ -206,7 +206,7 @@ impl Keeper for JournalFile {
             fs::rename(&partial, &self.path)
         });
         if let Err(error) = written {
-            // The incomplete file is useless; the caller reports the error.
+            // The incomplete file is useless, and the caller reports the write error.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }

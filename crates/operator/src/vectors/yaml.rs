@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const MARGIN: u64 = 4;
 
 /// Short name of a chip family in qualification: `td3`, `th2`.
-fn family(name: &str) -> String {
+pub(super) fn family(name: &str) -> String {
     let short = |long: &str, short: &str| name.strip_prefix(long).map(|rest| format!("{short}{rest}"));
     let found = [("tomahawk", "th"), ("trident", "td"), ("jericho", "jr"), ("spectrum", "spc")];
     found

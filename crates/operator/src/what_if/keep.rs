@@ -39,7 +39,7 @@ pub fn check_scenario(folder: &Path, scenario: &str, replace: bool) -> Result<()
     ))
 }
 
-/// Writes the scenario file into `folder`, with its checksum.
+/// Writes the scenario file into `folder`, with a checksum of the file.
 ///
 /// # Errors
 /// If the file cannot be written.

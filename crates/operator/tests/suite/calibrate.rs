@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 
-/// The small switch with these exponents of lossless groups and lossy queues.
+/// The small switch with the given exponents of alpha for lossless groups and lossy queues.
 fn with_alphas(lossless: i64, lossy: i64) -> Config {
     switch(|name, text| match name {
         "buffers.json" => {
@@ -109,13 +109,20 @@ fn calibrated(config: &Config, dumps: &[Vec<u8>]) -> Calibration {
 }
 
 #[test]
-fn alpha_is_exact_in_97_of_100_cases_in_which_a_limit_was_reached() {
-    let mut stream = RandomStream::new(43, "calibrate", 0);
+fn alpha_is_exact_in_99_of_100_cases_in_which_a_limit_was_reached() {
+    let counts = [43, 44, 45, 46, 47, 48, 49, 50].map(exact_cases);
+    let [exact, cases] = [0, 1].map(|at| counts.iter().map(|count| count[at]).sum::<usize>());
+    assert!(exact * 100 >= cases * 99, "{exact} of {cases}: {counts:?}");
+}
+
+/// Numbers of exact alphas and of cases with random alphas and fillings of a seed.
+fn exact_cases(seed: u64) -> [usize; 2] {
+    let mut stream = RandomStream::new(seed, "calibrate", 0);
     let configured = with_alphas(-3, -1);
-    let (mut cases, mut exact, mut wrong) = (0, 0, Vec::new());
+    let (mut cases, mut exact) = (0, 0);
     while cases < 200 {
         let (lossless, lossy) = (stream.below(9) as i64 - 6, stream.below(9) as i64 - 5);
-        // The switch has other alphas than the files say.
+        // The switch has alphas that differ from the alphas in the files.
         let found = calibrated(&configured, &dumps(&with_alphas(lossless, lossy), &mut stream));
         for one in found.profiles.iter().filter(|one| one.readings > 0) {
             let (truth, own) = if one.pool.starts_with("ingress") { (lossless, -3) } else { (lossy, -1) };
@@ -123,7 +130,7 @@ fn alpha_is_exact_in_97_of_100_cases_in_which_a_limit_was_reached() {
             if one.best.map(i64::from) == Some(truth) {
                 exact += 1
             } else {
-                wrong.push((one.clone(), truth))
+                println!("truth {truth}: {one:?}");
             }
             let is_named = found.departures.iter().any(|text| text.starts_with(&one.profile));
             if one.exponents.len() == 1 {
@@ -131,7 +138,7 @@ fn alpha_is_exact_in_97_of_100_cases_in_which_a_limit_was_reached() {
             }
         }
     }
-    assert!(exact * 100 >= cases * 97, "{exact} of {cases}: {wrong:#?}");
+    [exact, cases]
 }
 
 #[test]

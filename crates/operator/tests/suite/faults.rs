@@ -33,11 +33,11 @@ enum Failure {
     CutAnswer,
     /// The request reaches the server this many seconds late, after the client has given up.
     LateRequest(u64),
-    /// The server refuses only this request.
+    /// The server refuses only one request.
     Error(&'static str),
-    /// The server refuses this request and all later requests.
+    /// The server refuses one request and all later requests.
     ErrorsFromNow(&'static str),
-    /// The server has ended, and connections are refused.
+    /// The server has ended, so the system refuses connections.
     Gone,
     /// The server sends no more answers, but accepts connections.
     Silent,

@@ -26,7 +26,7 @@ const PRECISE: u64 = 100;
 enum End {
     /// Sum of drop points minus pause points, over the groups that filled the pool.
     Found { sum: u64, groups: usize },
-    /// The flows ended before the pool was full, or a flow had no threshold.
+    /// The flows ended before the headroom pool was full, or a flow had no threshold.
     Incomplete { sum: u64, why: String },
 }
 
@@ -180,7 +180,7 @@ fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     for (value, lost) in [(3_363, false), (3_364, true)] {
         assert_eq!(framework.check("ingress_drop", (1, 3), value, 1, true), lost, "{value}");
     }
-    // A chip repeats its pauses, also after one more packet into a paused group.
+    // A chip repeats its pauses, even after one more packet for a paused group.
     assert!(
         framework.check("pfc_xoff", (1, 3), 3_364, 1, true)
             && framework.check("pfc_xoff", (1, 3), 1, 1, false)

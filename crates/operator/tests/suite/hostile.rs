@@ -22,7 +22,7 @@ fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + '
         for mut stream in listener.incoming().flatten() {
             let then = Arc::clone(&then);
             std::thread::spawn(move || -> std::io::Result<()> {
-                // A client that stops reading has ended its question.
+                // If a client stops reading, its question has ended.
                 stream.set_write_timeout(Some(Duration::from_secs(20)))?;
                 question(&mut stream)?;
                 stream.write_all(b"+OK\r\n")?;
@@ -125,7 +125,7 @@ fn a_drip_and_silence_end_after_the_time_of_an_answer() {
         std::thread::sleep(Duration::from_secs(20));
         Ok(())
     });
-    // Each element arrives in time, but the time limit is for the whole answer.
+    // Each element of the answer arrives in time, but the time limit is for the whole answer.
     let list = server(|stream| {
         stream.write_all(b"*1000\r\n")?;
         loop {
@@ -152,7 +152,7 @@ fn a_scan_that_never_ends_is_ended() {
     let mut store = Store::new(&circle).with_limits(Limits { steps: 500, ..QUICK });
     let error = store.keys(Database::Config, "*", &|_| true).expect_err("no end");
     assert!(error.message.contains("no end within 500 steps"), "{error}");
-    // The limit of steps is far, so the time limit ends the scan.
+    // The scan is far below the limit of steps, so the time limit ends the scan.
     let count = AtomicUsize::new(1);
     let slow = server(move |stream| {
         std::thread::sleep(Duration::from_millis(100));

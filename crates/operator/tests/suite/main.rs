@@ -1,6 +1,7 @@
 //! Tests of the crate `bufferlab-operator`.
 
 mod calibrate;
+mod expectations;
 mod faults;
 mod hostile;
 mod one_headroom;

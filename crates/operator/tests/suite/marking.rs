@@ -12,7 +12,7 @@ fn plan(edit: impl Fn(String) -> String) -> WhatIf {
     WhatIf::new("what-if", (&config, &model), None, &traffic).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether a note with this text is below the table and in the file.
+/// Whether a note with the given text is below the table and in the file.
 fn says(plan: &WhatIf, text: &str) -> bool {
     let below = plan.notes.iter().find(|note| note.contains(text));
     below.is_some_and(|note| plan.scenario.contains(&format!("# {note}")))
@@ -67,7 +67,9 @@ fn colours_and_ports_that_differ_are_named() {
     });
     let profile = "{ ports = [1, 2, 3], priorities = [3, 4], kmin = \"200000 B\"";
     assert!(ports.scenario.contains(profile), "{}", ports.scenario);
-    assert!(says(&ports, "Schedulers differ on 1 of 4 ports"), "{:#?}", ports.notes);
+    let effect = "the scheduler of Ethernet0; the scheduler of most ports replaces it. Share of a port with all \
+        queues busy, simulated: ";
+    assert!(says(&ports, effect), "{:#?}", ports.notes);
 }
 
 #[test]
@@ -94,7 +96,16 @@ fn schedulers_by_packets_by_bytes_and_strict_ones_are_kept() {
         "{:#?}",
         refused.notes
     );
-    assert!(says(&refused, "the rates of scheduler.1 (pir 1250000000)"), "{:#?}", refused.notes);
+    let rate =
+        "peak rate of scheduler.1 (pir, 10.000000 Gb/s, 10.000 % of the port) on queues {3, 4} of 4 ports";
+    assert!(says(&refused, rate), "{:#?}", refused.notes);
+    let (packets, _) = groups(&|text| {
+        text.replace(
+            "\"weight\": \"15\"",
+            "\"meter_type\": \"packets\", \"weight\": \"15\", \"cir\": \"9000\"",
+        )
+    });
+    assert!(says(&packets, "guaranteed rate of scheduler.1 (cir, 9000 packets/s)"), "{:#?}", packets.notes);
 }
 
 #[test]

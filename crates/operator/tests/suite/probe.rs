@@ -207,7 +207,7 @@ fn counters_and_watermarks_are_those_of_the_packets_that_were_sent() {
     let counters = ask(&mut executor, &json!({"op": "counters", "port": 0}))["counters"].clone();
     assert_eq!(counters["stored"][3], stored);
     assert_eq!(counters["group_drops"][3], 20_000 - stored);
-    // One pause, and one more because the group is still paused.
+    // The group has paused once, and pauses a second time because it is still paused.
     assert_eq!(counters["pauses"], json!([0, 0, 0, 2, 0, 0, 0, 0]));
     let full = bytes(&mut executor, "watermarks", 0);
     assert_eq!(full, bytes(&mut executor, "occupancy", 0));

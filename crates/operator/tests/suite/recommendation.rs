@@ -33,7 +33,12 @@ fn comparison(plan: &WhatIf, rows: &[MetricValues<'_>]) -> Comparison {
         metric.headline = true;
         MetricComparison { metric, cells: cells.collect() }
     });
-    Comparison { metrics: metrics.collect(), seeds: (1..=SEEDS as u64).collect(), policies }
+    Comparison {
+        metrics: metrics.collect(),
+        seeds: (1..=SEEDS as u64).collect(),
+        policies,
+        nearest_pause: None,
+    }
 }
 
 fn plan() -> WhatIf {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Ports of the small switch, and the two whose queues are full.
+/// Ports of the small switch, and the two ports whose queues are full.
 const PORTS: [&str; 4] = ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"];
 const LOADED: [usize; 2] = [0, 2];
 /// Queues with traffic, and the sizes of their packets: whole cells of 256 B.
@@ -43,7 +43,7 @@ struct Qos {
 }
 
 impl Qos {
-    /// Duration of an overload and the idle time after it.
+    /// Duration of an overload of a port, and of the idle time after it.
     fn period_ps(&self) -> u64 {
         self.overload * GAP_PS * 26 / 10
     }
@@ -114,7 +114,8 @@ fn tables(text: &str, qos: &Qos) -> String {
             queues.insert(format!("{name}|{queue}"), setting);
         }
     }
-    // Queues without traffic are strict, so that they are not among those that share.
+    // Queues without traffic have strict priority, so that they do not share rounds with the tested
+    // queues.
     schedulers.insert("rest".to_owned(), json!({ "type": "STRICT" }));
     for (name, queue) in PORTS.iter().flat_map(|name| [2, 5, 6, 7].map(|queue| (name, queue))) {
         queues.insert(format!("{name}|{queue}"), json!({ "scheduler": "rest" }));
@@ -125,7 +126,7 @@ fn tables(text: &str, qos: &Qos) -> String {
     serde_json::to_string(&all).expect("a table")
 }
 
-/// A departure: queue, bytes, and whether the packet was marked.
+/// A departure: the packet's queue and bytes, and whether the packet was marked.
 type Sent = (usize, u64, bool);
 
 trait Device {
@@ -191,7 +192,7 @@ impl<'a> Sai<'a> {
         Self { qos, stored, bytes, virtual_time, clock: [0.0; 4], random: 0x9e37_79b9_7f4a_7c15 }
     }
 
-    /// Whether WRED chooses a packet at this length of the queue.
+    /// Whether WRED chooses a packet at the given length of the queue.
     fn chooses(&mut self, wred: Wred, length: u64) -> bool {
         let (min, max) = wred.thresholds;
         if !wred.enabled || length <= min {

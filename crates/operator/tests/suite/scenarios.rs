@@ -161,7 +161,7 @@ fn real_configurations_become_scenarios_that_load() {
         }
         let model = match Model::new(&config, chip) {
             Ok(model) => model,
-            // No port of this configuration has groups or queues.
+            // No port of the configuration has groups or queues.
             Err(error) if name.contains("no-config") && error.message.contains("fewer than two ports") => {
                 continue;
             }

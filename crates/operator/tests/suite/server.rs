@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A server that ends with the test.
+/// A simulated server that ends with the test.
 pub(crate) struct Server {
     address: String,
     child: Option<Child>,

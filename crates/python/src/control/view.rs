@@ -198,7 +198,7 @@ impl Ack {
     }
 
     /// Reports of the switches on the path, in the order of the path.
-    /// Empty unless the class sets `wants_telemetry`.
+    /// The list is empty unless the class sets `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
         self.telemetry.iter().copied().map(Hop).collect()

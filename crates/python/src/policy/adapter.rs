@@ -46,6 +46,9 @@ const THRESHOLD: usize = 9;
 /// An instance of a policy class in Python.
 pub(super) struct PythonPolicy {
     name: &'static str,
+    object: Py<PyAny>,
+    /// Optional methods that the class defines.
+    defined: Vec<String>,
     /// Bound method `admit`. All bound methods are looked up once.
     admit: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
@@ -104,6 +107,8 @@ impl PythonPolicy {
         }
         Ok(Self {
             name,
+            object: object.clone().unbind(),
+            defined: defined.to_vec(),
             admit: object.getattr("admit")?.unbind(),
             hooks,
             wanted,
@@ -279,6 +284,19 @@ impl Policy for PythonPolicy {
         let queues_per_port = self.queues_per_port;
         let classifier = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
         Some(Classifier::custom(Box::new(classifier), self.queues_per_port))
+    }
+
+    /// A policy with `classify` shares its object with the classifier, so it has no copy.
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        if self.defined.iter().any(|name| name == "classify") || self.state.has_failed() {
+            return None;
+        }
+        Python::attach(|py| {
+            let copy = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.object,)));
+            let made = copy.and_then(|copy| Self::new(self.name, &copy, &self.defined, self.queues_per_port));
+            let made = Self { now: self.now.clone(), ..made.ok()? };
+            Some(Box::new(made) as Box<dyn Policy>)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ const LOOK_EVERY: u64 = 1 << 16;
 
 /// Runs the policy `name` on `arrivals` packets.
 /// Returns a byte per arrival (0: stored; otherwise the number of the drop reason plus 1).
-/// Also returns the CPU time (s), including the work of the switch.
+/// Returns the CPU time (s), too, including the work of the switch.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,
@@ -45,7 +45,7 @@ pub(crate) fn run_trial<'py>(
                 break;
             }
         }
-        // Half of the packets go to two of the ports, so only these two ports
+        // Half of the packets go to two of the ports, so only the buffers of these two ports
         // reach their thresholds.
         let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
         let (size, flow) = (64 + stream.below(1_437) as u32, stream.below(64) as u32);

@@ -158,7 +158,7 @@ packet_class! {
 }
 
 /// The shared buffer as policies see it, without reserved buffer of queues and ports.
-/// Readable only during the call that received this object.
+/// Readable only during the call of the policy's method that received the object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
@@ -277,7 +277,8 @@ impl Buffer {
         read(|buffer| buffer.queue_ids().map(|queue| buffer.shared_queue_bytes(queue)).collect())
     }
 
-    /// The longest egress queue and its length (bytes). Of equally long queues, returns the first.
+    /// The longest egress queue and its length (bytes). If several queues are equally long, the
+    /// first of these queues.
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));

@@ -6,7 +6,7 @@ use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 use crate::statistics::Change;
 
-/// Up to this number of schemes, each scheme has separate sentences; more schemes are grouped.
+/// Up to this number of schemes, each scheme has separate sentences; more schemes share sentences.
 const SINGLY: usize = 3;
 /// Maximum number of names of schemes in a sentence.
 const NAMES: usize = 6;
@@ -55,7 +55,7 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
                 .iter()
                 .filter(move |look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
         };
-        // Sentences about improvements come first.
+        // Sentences about improvements precede sentences about deteriorations.
         for side in [good, -good] {
             let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
@@ -393,9 +393,11 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     ];
     for (id, some, none) in pauses {
         if let Some(row) = row(id) {
-            list.push(
-                levels(comparison, row).map_or_else(|| none.to_owned(), |levels| format!("{some}: {levels}")),
-            );
+            let nothing = || match (id, super::no_pause(comparison)) {
+                (PAUSED, Some(text)) => text.trim_end_matches('.').to_owned(),
+                _ => none.to_owned(),
+            };
+            list.push(levels(comparison, row).map_or_else(nothing, |levels| format!("{some}: {levels}")));
         }
     }
     if row(PAUSED).is_none() {

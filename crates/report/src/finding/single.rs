@@ -5,6 +5,7 @@ use super::{Sentence, SentenceKind, judged};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{BUFFER_P99, LOST_PERCENT, PAUSED, Subject, UNFINISHED, Unit, Wording};
+use bufferlab_results::QueueNearPause;
 
 /// Formats facts about the runs of one scheme. The result is empty if the comparison
 /// has several schemes.
@@ -20,11 +21,32 @@ pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     list.extend(unfinished(comparison).map(fact));
     if let Some(paused) = known(comparison, PAUSED) {
         list.push(fact(match paused.0 {
-            0.0 => "Nothing was paused.".to_owned(),
+            0.0 => no_pause(comparison).unwrap_or_else(|| "Nothing was paused.".to_owned()),
             _ => format!("Links were paused for {} in all.", shown(paused.1)),
         }));
     }
     list
+}
+
+/// Formats the queue that was nearest to a pause: "No pause: the fullest ingress queue (port 3 of
+/// s0, priority 1) reached 52.1 KB of the 1,200 KB at which its switch pauses (4.34 %)."
+pub(crate) fn no_pause(comparison: &Comparison) -> Option<String> {
+    comparison.nearest_pause.as_ref().map(nearest_pause_text)
+}
+
+/// Formats the lossless ingress queue that was nearest to a pause in a run without pauses.
+#[must_use]
+pub fn nearest_pause_text(nearest: &QueueNearPause) -> String {
+    let QueueNearPause { switch, port, priority, held_bytes, threshold_bytes } = nearest;
+    let percent = 100.0 * *held_bytes as f64 / (*threshold_bytes).max(1) as f64;
+    let kilobytes = |bytes: u64| format::number(bytes as f64 / 1e3);
+    format!(
+        "No pause: the fullest ingress queue (port {port} of {switch}, priority {priority}) reached {} KB of the {} KB \
+         at which its switch pauses ({} %).",
+        kilobytes(*held_bytes),
+        kilobytes(*threshold_bytes),
+        format::number(percent)
+    )
 }
 
 /// Formats the most important outcome except losses: "mean QCT of incast queries: 10.3 ms."

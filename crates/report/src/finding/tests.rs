@@ -29,7 +29,7 @@ fn losses(values: &[&[f64]]) -> MetricComparison {
 fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
     let policies = metrics[0].cells.iter().map(|cell| cell.policy.clone()).collect();
     let seeds = (1..=metrics[0].cells[0].values.len() as u64).collect();
-    Comparison { policies, seeds, metrics }
+    Comparison { policies, seeds, metrics, nearest_pause: None }
 }
 
 fn texts(comparison: &Comparison, kind: SentenceKind) -> Vec<String> {
@@ -68,7 +68,7 @@ fn what_only_holds_without_the_correction_is_open() {
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
     assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
-    // If these numbers are the only test, they need no correction and are a finding.
+    // If the queries are the only test, they need no correction and are a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
 }
@@ -291,7 +291,7 @@ fn one_scheme_is_told_of_by_what_it_did() {
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
     // With s = 1, the half-width of the interval is 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
-    // Compared schemes have a separate finding.
+    // If schemes were compared with each other, each has a separate finding.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
@@ -345,7 +345,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
         of_grid(&points[3..], SentenceKind::Difference),
         ["p1 answers web queries 2.4 times as fast as p0 at 1 of 2 points (buffer = 4 KB)."]
     );
-    // One seed is no evidence about other seeds.
+    // With one seed, the runs are no evidence about other seeds.
     let once = grid(1);
     assert!(of_grid(&once, SentenceKind::Difference).is_empty());
     assert!(of_grid(&once, SentenceKind::Open)[0].starts_with("One seed"));

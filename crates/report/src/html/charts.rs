@@ -171,7 +171,8 @@ pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
     (!charts.is_empty()).then(|| Body::new(charts.len(), markup))
 }
 
-/// Draws the distribution of the slowdown of some flows; `None` if no policy finished such flows.
+/// Draws the distribution of the slowdown of selected flows; `None` if no policy finished such
+/// flows.
 fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> bool) -> Option<Chart> {
     let series = by_policy(report, |policy| {
         let runs = report.runs_of(policy);
@@ -229,7 +230,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
 
 pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
-    // A page of a single policy has no comparison.
+    // A page of a single policy contains no comparison.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {

@@ -54,7 +54,7 @@ pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
         left -= u128::from(time);
         let fraction = left as f64 / total as f64;
         let y = fraction.max(FRACTION_MIN);
-        // Bins that are much finer than a pixel need no separate points.
+        // If bins are much finer than a pixel, not every bin needs a point.
         match points.last_mut() {
             Some(last) if percent - last.x < 0.2 => last.y = y,
             _ => points.push(Point::from((percent, y))),

@@ -27,7 +27,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if parts.is_empty() {
         return Ok(None);
     }
-    // Every part of the section has a timeline.
+    // Every subsection of flow control has a timeline.
     Ok(Some(Body::wide(parts.len(), html! { @for part in &parts { (part) } })))
 }
 

@@ -1,5 +1,5 @@
 //! Section on the sampled queues over time, their limits and the policy's state of their ports.
-//! Every policy has a chart.
+//! Every policy has a separate chart.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -22,7 +22,7 @@ type Queue = (u16, u8);
 
 /// Draws the longest of the sampled queues of every policy; `None` without samples.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // Each entry has the label, the registry name of the policy, and the samples.
+    // Each entry has the variant's label, the registry name of its policy, and its samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
         // The first seeds of all policies are drawn: with common random numbers they have

@@ -75,8 +75,9 @@ fn unit(metric: &Metric) -> String {
 /// Formats the findings as sentences; `None` without a comparison.
 fn finding_part(report: &Report) -> Option<Markup> {
     let alone = facts_of_one(&report.comparison);
-    let (found, judgement) =
+    let (mut found, judgement) =
         if alone.is_empty() { (finding(&report.comparison), Some(JUDGEMENT)) } else { (alone, None) };
+    found.extend(report.schedule_findings());
     (!found.is_empty()).then(|| sentences(&found, judgement))
 }
 

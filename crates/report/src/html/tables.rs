@@ -41,7 +41,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
     }
 }
 
-/// Formats a row per policy, the best first. This suits more policies than columns fit on a page.
+/// Formats a row per policy, the best policy first, for more policies than columns fit on a page.
 fn policy_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
     let policies = &report.comparison.policies;
     let order = Ranking::of(&report.comparison)

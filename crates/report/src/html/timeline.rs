@@ -121,7 +121,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// Chooses the sampled switch that lost most packets in these runs. If no switch lost
+    /// Chooses the sampled switch that lost most packets in the runs. If no switch lost
     /// packets, the switch with the highest occupancy is chosen. Of several equal switches,
     /// the first is chosen.
     fn among(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
@@ -345,9 +345,9 @@ impl Steps {
         };
     }
 
-    /// Sets the value from some instant in this column on. Columns never decrease.
+    /// Sets the value of the step function from an instant in `column` on. Columns never decrease.
     fn set(&mut self, column: usize, value: Option<u64>) {
-        // The previous value is still valid at the start of this column.
+        // The previous value is still valid at the start of the column.
         while self.reached < column {
             self.reached += 1;
             self.merge(self.reached, self.held);

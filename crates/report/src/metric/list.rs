@@ -24,7 +24,8 @@ impl RunSummary {
             list.add(QUERIES, &Subject::Queries(queries.class.clone()), queries, &[]);
         }
         for schedule in &self.schedules {
-            list.add(SCHEDULES, &Subject::Schedule(schedule.schedule.to_string()), schedule, &[]);
+            let subject = Subject::Schedule(schedule.schedule.to_string(), schedule.short_name());
+            list.add(SCHEDULES, &subject, schedule, &[]);
         }
         list.bursts();
         list.switches();

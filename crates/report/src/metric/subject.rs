@@ -7,7 +7,7 @@ use crate::format;
 /// Subject of a metric: flows, queries, switches …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// The subject is all flows.
+    /// All flows together are the subject of the metric.
     All,
     /// The subject is flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
@@ -15,19 +15,19 @@ pub(crate) enum Subject {
     Flows(String),
     /// The subject is the queries of a class.
     Queries(String),
-    /// Executions of the schedule with this number.
-    Schedule(String),
+    /// Executions of the schedule with this number, and the name of its workload, if it is known.
+    Schedule(String, Option<String>),
     /// Traffic of a class without congestion control.
     OpenLoop(String),
     /// The subject is the packets of a class.
     Packets(String),
     /// The subject is all ports of the switches.
     Ports,
-    /// The subject is all switches.
+    /// All switches together are the subject of the metric.
     Switches,
     /// The subject is one switch, given by its name.
     Switch(String),
-    /// The subject is all links.
+    /// All links together are the subject of the metric.
     Links,
     /// The subject is flow control by pauses.
     Pauses,
@@ -40,7 +40,7 @@ impl Subject {
             Self::All => "all",
             Self::Short(_) => "short",
             Self::Flows(_) | Self::Queries(_) | Self::OpenLoop(_) | Self::Packets(_) => "class.{}",
-            Self::Schedule(_) => "schedule.{}",
+            Self::Schedule(..) => "schedule.{}",
             Self::Ports => "ports",
             Self::Switches => "switches",
             Self::Switch(_) => "switch.{}",
@@ -55,7 +55,7 @@ impl Subject {
             Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
                 Some(name)
             }
-            Self::Switch(name) | Self::Schedule(name) => Some(name),
+            Self::Switch(name) | Self::Schedule(name, _) => Some(name),
             _ => None,
         }
     }
@@ -85,7 +85,7 @@ impl Subject {
             Self::Queries(class) => format::queries_of(class),
             Self::OpenLoop(class) => class.clone(),
             Self::Packets(class) => format!("{class} packets"),
-            Self::Schedule(number) => format!("schedule {number}"),
+            Self::Schedule(number, name) => name.clone().unwrap_or_else(|| format!("schedule {number}")),
             Self::Switch(switch) => switch.clone(),
             Self::Ports | Self::Switches | Self::Links | Self::Pauses => self.prefix(),
         }
@@ -94,7 +94,7 @@ impl Subject {
     /// Short name of the subject after a quantity that already names flows, queries or packets.
     pub(super) fn short_name(&self) -> String {
         match self {
-            Self::Schedule(_) => self.name(),
+            Self::Schedule(..) => self.name(),
             _ => self.part().map_or_else(|| self.name(), str::to_owned),
         }
     }
@@ -112,7 +112,7 @@ impl Scope {
         match self {
             Self::Flows => vec![Subject::All, Subject::Short(None), Subject::Flows(name)],
             Self::Queries => vec![Subject::Queries(name)],
-            Self::Schedules => vec![Subject::Schedule(name)],
+            Self::Schedules => vec![Subject::Schedule(name, None)],
             Self::Bursts | Self::BurstBins | Self::BurstPackets => vec![Subject::OpenLoop(name)],
             Self::Delays => vec![Subject::Packets(name)],
             Self::Ports => vec![Subject::Ports],

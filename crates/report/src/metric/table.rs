@@ -51,6 +51,8 @@ metrics! {
         "iteration_p99_ms": "iteration time" P99, Milliseconds, Lower => |all| Some(ms(all.iteration_ns?.p99));
         "exposed_mean_ms": "exposed communication" Mean, Milliseconds, Lower, shown always => |all| Some(ms(all.exposed_ns?.mean));
         "rank_gbps": "bandwidth of the busiest rank", Gbps, Higher, shown always => |all| Some(all.rank_bps?.mean * 1e-9);
+        "bus_gbps": "bus bandwidth of collectives" Mean, Gbps, Higher, shown always => |all| Some(all.bus_bps?.mean * 1e-9);
+        "spread_mean_us": "spread of the ends of ranks" Mean, Microseconds, Lower, shown always => |all| Some(us(all.spread_ns?.mean));
         "iterations": "complete iterations", Count, Neither => |all| Some(all.iterations as f64);
         "unfinished_nodes": "unfinished nodes", Count, Lower => |all| Some(all.unfinished as f64);
     }

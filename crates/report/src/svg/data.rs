@@ -1,4 +1,4 @@
-//! Numbers of a chart as CSV, for readers who save them. The page contains these numbers in an
+//! Numbers of a chart as CSV, for readers who save them. The page contains the CSV text in an
 //! invisible `template`.
 
 use super::{Series, Strip, TimelineRow};

@@ -147,7 +147,7 @@ mod tests {
         }
         assert_eq!(page.matches("class=\"heat\"").count(), 3, "{page}");
         assert!(page.contains(">–<") && page.contains("light 1.00, dark 5.00"), "{page}");
-        // Dark cells have light numbers.
+        // Dark cells of the heat map have light numbers.
         assert!(page.contains("class=\"middle inverse\"") && page.contains(">5.00</text>"), "{page}");
     }
 

@@ -15,7 +15,7 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
     &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],
     &[(0.0, -4.5), (4.0, 2.5), (-4.0, 2.5)],
     &[(0.0, -4.2), (4.2, 0.0), (0.0, 4.2), (-4.2, 0.0)],
-    // The outline is an upright cross.
+    // The marker's outline is an upright cross.
     &[
         (-1.1, -4.0),
         (1.1, -4.0),
@@ -30,11 +30,11 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
         (-4.0, -1.1),
         (-1.1, -1.1),
     ],
-    // The outline is a triangle with its tip down.
+    // The marker's outline is a triangle with its tip down.
     &[(0.0, 4.5), (4.0, -2.5), (-4.0, -2.5)],
-    // The outline is an hourglass.
+    // The marker's outline is an hourglass.
     &[(-3.4, -4.0), (3.4, -4.0), (-3.4, 4.0), (3.4, 4.0)],
-    // The outline is a diagonal cross.
+    // The marker's outline is a diagonal cross.
     &[
         (-3.6, -2.1),
         (-2.1, -3.6),

@@ -77,6 +77,7 @@ pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
             classes: vec!["websearch".into(), "incast".into()],
             switches: [names("leaf-", 2), names("spine-", 2)].concat(),
             hosts: names("h", 16),
+            schedules: Vec::new(),
         },
     }
 }
@@ -115,6 +116,7 @@ pub(crate) fn write_run(dir: &Path, policy: Behaviour, seed: u64, flows: u64) {
         flows_finished: finished,
         peak_packets: 4_000,
         peak_flows: 300,
+        nearest_pause: None,
     };
     writer.finish(&totals, Vec::new(), None).unwrap();
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Metrics that an experiment names.
 pub(super) struct Named {
-    /// All declared names, including those of invalid metrics.
+    /// All declared names, including names of invalid metrics.
     pub(super) names: Vec<String>,
     pub(super) metrics: BTreeMap<String, Metric>,
 }

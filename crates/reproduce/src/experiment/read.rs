@@ -346,7 +346,7 @@ pub(crate) fn metric_from(text: &str) -> Result<crate::Metric, String> {
     part(&format!("[metrics]\nm = {text}"), |root| metrics::named(root).metrics.remove("m"))
 }
 
-/// Reads a course from the TOML text of its table.
+/// Reads a chart over time (a course) from the TOML text of its table.
 #[cfg(test)]
 pub(crate) fn course_from(text: &str) -> Result<Course, String> {
     part(&format!("[[course]]\n{text}"), |root| course(root.tables("course").remove(0)))

@@ -69,7 +69,7 @@ pub struct Claim {
     pub scheme_and_baseline: String,
     /// Metric that the statement is about.
     pub metric: String,
-    /// Result in the paper.
+    /// Result that the paper states.
     pub paper_value: String,
     /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
@@ -134,7 +134,7 @@ pub struct TestEvidence {
     pub test: String,
 }
 
-/// A recorded verdict that runs gave.
+/// A recorded verdict that runs gave on a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// Number of the statement, such as `ABM-F6c-1`.

@@ -156,7 +156,7 @@ mod tests {
         let long = "bursts without loss, 2 ms and longer (%)";
         let long = both(long, &format!("{long}, overload"));
         assert_eq!(summary("class.overload.lossless_percent.2000us_up"), long);
-        // This id of a metric is from earlier versions.
+        // The id of the metric is from earlier versions.
         assert_eq!(summary("class.overload.lossless_percent.2000_upus"), long);
         let small = Statistic { below_bytes: Some(100_001), ..statistic(Quantity::TimeMs, Take::Mean) };
         let large = Statistic { from_bytes: 10_000_001, ..small.clone() };

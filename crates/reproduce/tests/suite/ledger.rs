@@ -93,7 +93,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
             sources(&entry.expect("readable").path().join("tests"), &mut files);
         }
     }
-    // The program runs these tests, too.
+    // The command `reproduce` runs these tests, too.
     sources(&root.join("crates/theory/src/statements"), &mut files);
     // Sort by crate, whichever folder has it: the evidence of a row is in this order.
     files.sort_by_key(|file| file.iter().skip(root.iter().count() + 1).collect::<PathBuf>());

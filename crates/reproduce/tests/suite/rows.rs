@@ -115,7 +115,7 @@ fn recorded_values_are_those_of_todays_experiments() {
     assert!(found >= 30, "{found} experiments have recorded values");
 }
 
-/// The package of a version is always the same, and a changed byte in it is noticed.
+/// The package of a version is always identical, and readers notice a changed byte.
 #[test]
 fn the_data_package_is_complete_and_checked() {
     let folder = tempfile::tempdir().expect("a folder");

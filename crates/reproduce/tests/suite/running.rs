@@ -313,7 +313,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let answer = found.answer(&[]);
     assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
-    // The table keeps rows of other ablations, and a later record of this ablation replaces it.
+    // The table keeps rows of other ablations. A later record of an ablation replaces its rows.
     let table = folder.path().join("why.csv");
     let rows = || {
         let text = fs::read_to_string(&table).expect("written");

@@ -97,13 +97,13 @@ fn a_folder_of_runs_is_inspected_as_a_whole() {
     }
     let planned = ["dt/seed-1", "dt/seed-2", "abm/seed-1", "abm/seed-2"].map(str::to_owned);
     Group::new(planned.to_vec()).write(folder.path()).unwrap();
-    // Neither another program's folder nor an unfinished run counts as a result.
+    // The folder of another program and an unfinished run are not results.
     fs::create_dir(place(".dt.partial")).unwrap();
     fs::create_dir(place("notes")).unwrap();
     fs::write(place("notes/manifest.json"), "{ \"format\": \"of somebody\", \"format_version\": 1 }")
         .unwrap();
     let found = inspect(folder.path()).unwrap();
-    assert_eq!((found.runs, found.files), (3, 3 * 17 + 1));
+    assert_eq!((found.runs, found.files), (3, 3 * 20 + 1));
     assert_eq!(found.problems, [(folder.path().to_path_buf(), "abm/seed-2 has no result".to_owned())]);
     flip_a_bit(&place("dt/seed-2/drops.parquet"));
     fs::write(place("dt/seed-1/manifest.json"), "{").unwrap();

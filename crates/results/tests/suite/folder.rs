@@ -39,7 +39,7 @@ fn head(seed: u64) -> RunHeader {
 }
 
 fn totals() -> RunTotals {
-    let NameTables { classes, switches, hosts } = names();
+    let NameTables { classes, switches, hosts, .. } = names();
     RunTotals {
         classes,
         switches,
@@ -52,6 +52,7 @@ fn totals() -> RunTotals {
         flows_finished: 19_999,
         peak_packets: 77,
         peak_flows: 12,
+        nearest_pause: None,
     }
 }
 
@@ -170,7 +171,7 @@ fn a_folder_of_somebody_with_the_name_of_a_hidden_one_is_never_touched() {
     assert!(matches!(error, ResultsError::InTheWay { .. }), "{error}");
     assert_eq!(remove_leftovers(temp.path()), 0);
     assert_eq!(fs::read_to_string(mine.join("flows.parquet")).unwrap(), "mine");
-    // An empty hidden folder may be reused.
+    // A run may reuse an empty hidden folder.
     fs::remove_file(mine.join("flows.parquet")).unwrap();
     write(&temp.path().join("run"), 1);
     assert_eq!(listing(temp.path()), ["run"]);

@@ -2,9 +2,9 @@
 //! so that a new column needs no change.
 
 use bufferlab_metrics::{
-    CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
-    PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Record, ScheduleRow,
-    SeriesRow, TableRow, WatchdogRow,
+    CellFault, CellReader, CollectiveRow, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow,
+    LinkRow, PacketRow, PathRow, PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow,
+    QueueRow, RankRow, Record, ScheduleRow, SeriesRow, TableRow, WatchdogRow,
 };
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
@@ -22,6 +22,7 @@ pub(crate) fn names() -> NameTables {
         classes: words(&["websearch", "incast"]),
         switches: words(&["leaf-0", "leaf-1"]),
         hosts: words(&["h0", "h1", "h2", "h3"]),
+        schedules: Vec::new(),
     }
 }
 
@@ -62,6 +63,9 @@ pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<WatchdogRow>();
     each.table::<PacketRow>();
     each.table::<ScheduleRow>();
+    each.table::<CollectiveRow>();
+    each.table::<RankRow>();
+    each.table::<PathRow>();
 }
 
 /// Generates the cells of one row.
@@ -121,7 +125,7 @@ impl CellReader for Filler {
     }
     fn name(&mut self) -> Result<u32, CellFault> {
         let (column, number) = self.turn();
-        let NameTables { classes, switches, hosts } = names();
+        let NameTables { classes, switches, hosts, .. } = names();
         let names = match column.kind {
             ColumnKind::Class => classes,
             ColumnKind::Switch => switches,

@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! A key has these parts, in this order:
+//! A key has the following parts, in this order:
 //!
 //! - its name in the file,
 //! - its field and the field's type,

@@ -6,7 +6,8 @@ use crate::format::RouteKeys;
 use crate::model::{Node, RouteSpec, Topology};
 use crate::reader::Reader;
 
-/// Reads `topology.route`. Without a network, the names in it cannot be judged.
+/// Reads `topology.route`. Without a valid network, this function cannot check the names in the
+/// route.
 pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec<RouteSpec> {
     let (mut routes, mut resolved) = (Vec::new(), Vec::new());
     for mut route in topology.tables("route") {

@@ -335,7 +335,7 @@ impl Group {
         parts.into_iter().map(|(switches, resolved, _)| (switches, resolved)).collect()
     }
 
-    /// Returns the buffer size of a switch whose ports were built with these rates (bytes).
+    /// Returns the buffer size of a switch whose ports were built with `built_rates` (bytes).
     fn buffer_bytes(&self, built_rates: &[BitRate]) -> Option<u64> {
         self.keys.buffer.or_else(|| {
             let total_bps: u128 = built_rates.iter().map(|rate| u128::from(rate.0)).sum();

@@ -14,7 +14,7 @@ use bufferlab_topology::TOPOLOGIES;
 
 /// The network before and after `topology.change`.
 pub(crate) struct Networks {
-    /// Network as the generator built it: buffers and loads follow from this network.
+    /// Network as the generator built it; buffers and loads are fractions of its rates.
     pub(crate) as_built: Topology,
     /// Network after the changes: cables may be slower, longer or failing.
     pub(crate) as_it_runs: Topology,
@@ -25,7 +25,11 @@ pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> 
     let multipath = TopologyKeys::read(&mut reader).multipath.unwrap_or(Multipath::EcmpFlow);
     let built = build(&mut reader, profile, inputs);
     let routes = routes(&mut reader, built.as_ref());
-    let as_built = built.map(|built| Topology { multipath, routes, ..built });
+    // Routes of the scenario override those of the generator.
+    let as_built = built.map(|mut built| {
+        built.routes.extend(routes);
+        Topology { multipath, ..built }
+    });
     let as_it_runs = changed(&mut reader, as_built.clone());
     let resolved = reader.finish();
     root.put("topology", resolved);

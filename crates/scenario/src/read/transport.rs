@@ -20,7 +20,8 @@ const DEFAULT_WINDOW: u32 = 10;
 /// All entries of `[[transport]]`, including invalid entries.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
-    /// Whether two transports have equal names; the context already has this error.
+    /// Whether two transports have equal names; the context already has the error about equal
+    /// names.
     ambiguous: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Reads `[[workload]]`: the traffic. The registry of workloads has the keys of a kind.
 
 use super::files::Inputs;
+use super::foreign::Importer;
 use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::Complaint;
@@ -44,6 +45,7 @@ pub(crate) fn read(
         let transport = transports.index_for(&mut reader, keys.carrier.as_deref());
         let context = WorkloadContext::new(&class.0, &carriers, transport, reader.has("transport"))
             .in_time(facts.seed, facts.duration)
+            .with_foreign_files(&Importer)
             .in_network(facts.networks.map(|networks| &networks.as_built), switches.as_deref());
         let built = params_of_kind(&reader, facts.profile, inputs).and_then(|mut params| {
             let info = WORKLOADS.find(reader.kind()).expect("the reader accepts registered kinds only");

@@ -39,7 +39,7 @@ fn flow_control_and_its_watchdog_are_switched_off_by_one_key_each() {
     let off = shipped_with("lossless.toml", &[("switch.pfc.enabled", "false")]);
     assert_round_trip(&off);
     assert_eq!((off.scenario.switches[0].pfc.clone(), off.scenario.switches[0].lossless()), (None, 0));
-    // Without PFC, any policy is valid.
+    // Without PFC, every policy is valid.
     let other = [("switch.pfc.enabled", "false"), ("switch.policy", "dt")];
     assert_eq!(shipped_with("lossless.toml", &other).scenario.switches[0].policy, "dt");
 }

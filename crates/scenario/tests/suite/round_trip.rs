@@ -300,7 +300,7 @@ fn what_one_switch_has_and_another_has_not_survives_the_round_trip() {
                 POLICIES_SAID[of_switch % 3],
                 if of_override % 2 == 0 { "" } else { POLICIES_SAID[of_override % 4] },
             );
-            // Only one of the two keys for the buffer is valid.
+            // A scenario may have only one of the two keys for the buffer.
             let buffer = switch.replace("buffer_per_port_per_gbps = \"40 KB\"", "");
             let text =
                 overridden(&format!("{switch_policy}\n{buffer}"), of, &format!("{override_policy}\n{over}"));

@@ -38,7 +38,7 @@ pub(super) fn expand(
 }
 
 /// Adds exchanges between pairs of positions. In the first step, a message waits for its sender's
-/// list in `received`. In later steps, it waits for the message of the previous step.
+/// list in `received`. In later steps, a message waits for the message of the previous step.
 ///
 /// A message also waits until the sender's previous message has started.
 /// So it waits for all messages that the sender received before that start.

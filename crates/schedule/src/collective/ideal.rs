@@ -18,7 +18,7 @@ pub struct Network {
 pub struct Networks {
     /// Network inside a server.
     pub inside: Network,
-    /// Network between servers. Other algorithms use only this network.
+    /// Network between servers. Algorithms without a hierarchy use only this network.
     pub across: Network,
 }
 

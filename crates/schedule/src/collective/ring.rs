@@ -9,7 +9,7 @@ use crate::{Condition, NodeId, ScheduleError};
 /// * All-reduce: 2(n − 1) steps. In each step, every rank sends S/n bytes to the next rank:
 ///   first partial sums, then results.
 ///   A message waits for the message that its sender received one step earlier.
-/// * All-gather and reduce-scatter: n − 1 steps like those of the all-reduce.
+/// * All-gather and reduce-scatter: n − 1 steps like the steps of the all-reduce.
 /// * Broadcast and pipeline: a chain from the first to the last position, chunk by chunk.
 /// * All-to-all: n − 1 rotations. In rotation k, every rank sends S/n bytes to the rank k positions
 ///   ahead. Before that, it has sent and received the messages of the previous rotation.

@@ -18,7 +18,7 @@ impl Tree {
     /// Creates NCCL's binary tree with root 0. `position` renames the nodes of the tree.
     ///
     /// The lowest set bit of a node is the node's height: odd nodes are leaves.
-    /// The parent of a node is one bit higher.
+    /// The number of the parent node is one bit higher.
     /// If n is a power of two, the tree below the root's only child is complete.
     fn new(n: u32, position: impl Fn(u32) -> u32) -> Self {
         let mut parent = vec![None; n as usize];

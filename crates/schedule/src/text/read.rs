@@ -2,7 +2,9 @@
 
 use super::{COLUMNS, DEFAULT_CLASS, ScheduleTextError};
 use crate::limits::RANKS_MAX;
-use crate::{Condition, Edge, NodeId, Schedule, ScheduleBuilder, ScheduleError, Transfer, Work};
+use crate::{
+    Condition, Edge, NodeId, Schedule, ScheduleBuilder, ScheduleError, ScheduledCollective, Transfer, Work,
+};
 use bufferlab_units::Time;
 use csv::StringRecord;
 use std::collections::BTreeMap;
@@ -40,8 +42,11 @@ pub fn parse_schedule(
         None => count_ranks(&rows)?,
     };
     let mut builder = ScheduleBuilder::new(ranks);
+    let mut collectives = BTreeMap::new();
     for row in &rows {
         let work = row.work(&mut builder)?;
+        let collective = row.collective(&mut collectives, &mut builder)?;
+        builder.assign(collective);
         let node = builder.node(work).map_err(|cause| row.refuse(cause))?;
         if row.name()? != node.0.to_string() {
             builder.name(node, row.name()?);
@@ -180,6 +185,29 @@ impl Row<'_> {
                 Err(self.cell("kind", problem))
             }
         }
+    }
+
+    /// Reads the collective of the row, and adds it to the builder if it is new.
+    fn collective<'a>(
+        &'a self,
+        known: &mut BTreeMap<&'a str, u32>,
+        builder: &mut ScheduleBuilder,
+    ) -> Result<Option<u32>, ScheduleTextError> {
+        let text = self.get("collective");
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if let Some(number) = known.get(text) {
+            return Ok(Some(*number));
+        }
+        let collective = text
+            .split_once(':')
+            .and_then(|(number, rest)| number.parse::<u32>().ok().and(ScheduledCollective::parse(rest)));
+        let problem =
+            || format!("\"{text}\" is no collective; expected one such as 0:all_reduce:ring:65536:8");
+        let number = builder.collective(collective.ok_or_else(|| self.cell("collective", problem()))?);
+        known.insert(text, number);
+        Ok(Some(number))
     }
 
     /// Reads an edge in the form `NODE[:CONDITION][+NANOSECONDS]`.

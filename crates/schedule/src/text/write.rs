@@ -6,13 +6,15 @@ use bufferlab_units::Time;
 use std::io::{self, Write};
 
 /// Writes `schedule` to `out` in the format of [`crate::parse_schedule`].
-/// Equal schedules give equal bytes.
+/// Equal schedules give equal files.
 ///
 /// # Errors
 /// Returns the errors of writing to `out`.
 pub fn write_schedule(out: impl Write, schedule: &Schedule) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(COLUMNS)?;
+    // The last column is empty without collectives.
+    let columns = if schedule.collectives().is_empty() { COLUMNS.len() - 1 } else { COLUMNS.len() };
+    writer.write_record(&COLUMNS[..columns])?;
     let parents = schedule.parents();
     for node in schedule.nodes() {
         let mut row: [String; COLUMNS.len()] = Default::default();
@@ -37,7 +39,10 @@ pub fn write_schedule(out: impl Write, schedule: &Schedule) -> io::Result<()> {
         }
         let words: Vec<_> = parents.of_node(node).map(|edge| word(schedule, edge)).collect();
         row[9] = words.join(" ");
-        writer.write_record(&row)?;
+        if let Some(number) = schedule.collective(node) {
+            row[10] = format!("{number}:{}", schedule.collectives()[number as usize]);
+        }
+        writer.write_record(&row[..columns])?;
     }
     writer.flush()
 }

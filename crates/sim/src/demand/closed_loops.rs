@@ -10,7 +10,7 @@ use bufferlab_workload::{FlowSpec, LoopTraffic};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A thread of a closed-loop client.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Thread {
     /// Index of the thread's workload (`of`), and number of the thread within the workload.
     of: usize,
@@ -53,12 +53,22 @@ impl ClosedLoops {
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
     }
 
+    /// A copy with the state of every loop. `None` if a loop cannot be copied.
+    pub(super) fn try_clone(&self) -> Option<Self> {
+        Some(Self {
+            loops: self.loops.iter().map(LoopTraffic::try_clone).collect::<Option<_>>()?,
+            threads: self.threads.clone(),
+            queries: self.queries.clone(),
+            active: self.active,
+        })
+    }
+
     /// Whether the run has any closed loop.
     pub(super) fn exist(&self) -> bool {
         !self.loops.is_empty()
     }
 
-    /// Whether every thread is finished.
+    /// Whether every thread of the closed loop is finished.
     pub(super) fn are_over(&self) -> bool {
         self.active == 0
     }

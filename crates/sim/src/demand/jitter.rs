@@ -11,22 +11,22 @@ pub(crate) const WAITING_MAX: usize = 1 << 20;
 
 /// Delays the start of every flow by a draw from [0, bound], and returns flows in the order
 /// of their new starts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Jitter {
     bound: Time,
     draws: RandomStream,
-    /// Next flow of the source, with its start before the delay.
+    /// Next flow of the source, with its start time before the random delay.
     head: Option<FlowSpec>,
     /// Flows that have drawn a random start time but have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
     /// Whether more than [`WAITING_MAX`] flows would have had to wait.
-    /// After that, the source returns no further flow.
+    /// If so, the source returns no further flow.
     is_overfull: bool,
 }
 
 /// A flow with its new start, and the number of earlier draws, which decides ties.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Waiting(FlowSpec, u64);
 
 impl Waiting {

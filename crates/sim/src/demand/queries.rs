@@ -33,7 +33,7 @@ impl Query {
 }
 
 /// All queries of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Queries {
     /// Number of flows per query of the flow lists.
     /// The flows of a query of a flow list need not start together.

@@ -1,35 +1,47 @@
 //! Execution of schedules: a node starts when the events that it waits for have happened.
 
+use super::rank_times::{Collectives, Ranks};
+use super::trail::{Cause, PathStep, Trail};
 use crate::world::World;
 use crate::world::timers::{Timer, Timers};
-use bufferlab_metrics::{NodeKind, ScheduleRow};
+use bufferlab_metrics::{CollectiveRow, NodeKind, PathRow, RankRow, RunSink, ScheduleRow, WaitedFor};
 use bufferlab_schedule::{Condition, NodeId, Transfer, Work};
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSpec, ScaleUp, ScheduleTraffic};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::io;
 use std::sync::Arc;
 
 /// All schedules of a run. Their nodes are numbered in one sequence.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
     /// Nodes that are ready or in progress.
     live: BTreeMap<u32, Live>,
     /// Events that take effect after a delay: the time, the node that waits, and the node whose
     /// event it was (in its schedule).
-    delayed: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Rows that are not written yet.
-    rows: Vec<ScheduleRow>,
+    delayed: BinaryHeap<Reverse<(Time, u32, Option<u32>)>>,
+    rows: Rows,
 }
 
-/// A node that waits for no other event.
+/// Rows that are not written yet.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    nodes: Vec<ScheduleRow>,
+    collectives: Vec<CollectiveRow>,
+    ranks: Vec<RankRow>,
+    path: Vec<PathRow>,
+}
+
+/// The node does not wait for another event.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Node of the same schedule whose event was the last that this node waited for.
+    /// Transfer or computation of the same schedule whose event was the last that this node waited
+    /// for, also through barriers.
     after: Option<u32>,
     flow: Option<u64>,
 }
@@ -37,7 +49,7 @@ struct Live {
 /// Step of a live node, which ends with its next timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// The node waits for its start.
+    /// The node has no unfinished parents and waits for its start time.
     Ready,
     /// A computation, or a transfer inside a server whose last byte was sent at the start of this
     /// step.
@@ -49,36 +61,43 @@ enum Step {
 }
 
 /// A schedule in execution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Running {
     traffic: ScheduleTraffic,
     /// Number of the first node in the sequence of all nodes.
     base: u32,
     iteration: u32,
-    /// Start of the current execution.
+    /// Start time of the schedule's current execution.
     origin: Time,
-    /// Events that each node waits for.
-    waits: Vec<u32>,
+    /// Events that nodes still wait for, of nodes for which some but not all events have happened.
+    waits: BTreeMap<u32, u32>,
     /// Number of nodes that are not done.
     left: usize,
     /// Busy processors by rank and lane, with the computations that wait.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
-    /// Times at which each rank's network inside its server can send, and receive, again.
-    cards: Vec<[Time; 2]>,
+    /// Times at which each rank's network inside its server can send, and receive, again, with the
+    /// node that uses it until then.
+    cards: Vec<[(Time, u32); 2]>,
+    trail: Trail,
+    ranks: Ranks,
+    collectives: Collectives,
 }
 
 impl Running {
     fn new(traffic: ScheduleTraffic, base: u32) -> Self {
         let ranks = if traffic.scale_up.is_some() { traffic.schedule.ranks() as usize } else { 0 };
         Self {
-            traffic,
             base,
             iteration: 0,
             origin: Time::ZERO,
-            waits: Vec::new(),
+            waits: BTreeMap::new(),
             left: 0,
             processors: BTreeMap::new(),
-            cards: vec![[Time::ZERO; 2]; ranks],
+            cards: vec![[(Time::ZERO, 0); 2]; ranks],
+            trail: Trail::default(),
+            ranks: Ranks::default(),
+            collectives: Collectives::new(&traffic.schedule),
+            traffic,
         }
     }
 
@@ -87,7 +106,7 @@ impl Running {
         let schedule = &self.traffic.schedule;
         self.left = schedule.len();
         self.origin = now;
-        self.waits = schedule.nodes().map(|node| schedule.waits(node)).collect();
+        self.ranks.begin(schedule.ranks(), now);
         let roots = schedule.nodes().filter(|&node| schedule.waits(node) == 0);
         roots.map(|node| (node, now + schedule.start(node))).collect()
     }
@@ -103,13 +122,58 @@ impl Running {
     /// transmission, and the end of the reception. Every rank sends and receives one transfer at a
     /// time. The latency is the same for all, so that transfers are received in the order of their
     /// starts.
-    fn reserve(&mut self, inside: ScaleUp, transfer: Transfer, now: Time) -> [Time; 3] {
+    fn reserve(&mut self, inside: ScaleUp, (node, transfer): (u32, Transfer), now: Time) -> [Time; 3] {
         let length = inside.rate.serialization(transfer.bytes);
-        let start = now.max(self.cards[transfer.src as usize][0]);
-        self.cards[transfer.src as usize][0] = start + length;
-        let received = (start + inside.latency).max(self.cards[transfer.dst as usize][1]) + length;
-        self.cards[transfer.dst as usize][1] = received;
+        let event = WaitedFor::ScaleUp;
+        let (free, sender) = self.cards[transfer.src as usize][0];
+        let start = now.max(free);
+        if free > now {
+            self.trail.delay(node, Cause { node: Some(sender), event, at: free });
+        }
+        self.cards[transfer.src as usize][0] = (start + length, node);
+        let (free, receiver) = self.cards[transfer.dst as usize][1];
+        if free > start + inside.latency {
+            self.trail.delay(node, Cause { node: Some(receiver), event, at: free });
+        }
+        let received = (start + inside.latency).max(free) + length;
+        self.cards[transfer.dst as usize][1] = (received, node);
         [start, start + length, received]
+    }
+
+    /// Work of a node with this number in the sequence of all nodes.
+    fn work(&self, number: u32) -> Work {
+        self.traffic.schedule.work(NodeId(number - self.base))
+    }
+
+    /// Rows of the critical path of the execution that has ended.
+    fn take_path(&mut self, index: u32) -> Vec<PathRow> {
+        let path = self.trail.take_path();
+        let starts = path.iter().skip(1).map(|(_, step)| step.cause.at);
+        let until: Vec<Time> = starts.chain(path.last().map(|(_, step)| step.end)).collect();
+        let schedule = &self.traffic.schedule;
+        let row = |((place, (node, step)), until): ((u32, &(u32, PathStep)), Time)| {
+            let (kind, rank, peer_rank) = match schedule.work(NodeId(*node)) {
+                Work::Transfer(Transfer { src, dst, .. }) => (NodeKind::Transfer, src, Some(dst)),
+                Work::Compute { rank, .. } => (NodeKind::Compute, rank, None),
+                Work::Barrier => unreachable!("a barrier has no step"),
+            };
+            PathRow {
+                schedule: index,
+                iteration: self.iteration,
+                step: place,
+                node: *node,
+                kind,
+                rank,
+                peer_rank,
+                collective: schedule.collective(NodeId(*node)),
+                flow_id: step.flow,
+                waited_for: step.cause.event,
+                start_ps: step.cause.at.0,
+                end_ps: step.end.0,
+                critical_ps: until.0.saturating_sub(step.cause.at.0),
+            }
+        };
+        (0..).zip(&path).zip(until).map(row).collect()
     }
 
     /// Row of a node; `None` for a barrier.
@@ -176,7 +240,7 @@ impl Schedules {
         let roots = running.begin(now);
         let base = running.base;
         for (node, at) in roots {
-            self.make_ready(timers, base + node.0, at, None);
+            self.make_ready(timers, base + node.0, at, (None, WaitedFor::Start));
         }
         if self.running[index].left == 0 {
             // A schedule without nodes.
@@ -189,13 +253,34 @@ impl Schedules {
         self.running.partition_point(|one| one.base <= number) - 1
     }
 
-    fn make_ready(&mut self, timers: &mut Timers, number: u32, at: Time, after: Option<u32>) {
+    /// Adds a node that may start at `at`, after the event of a node.
+    fn make_ready(
+        &mut self,
+        timers: &mut Timers,
+        number: u32,
+        at: Time,
+        (after, event): (Option<u32>, WaitedFor),
+    ) {
+        let index = self.schedule_of(number);
+        let running = &mut self.running[index];
+        if running.work(number) == Work::Barrier {
+            running.trail.retain(after);
+        } else {
+            let node = if event == WaitedFor::Start { None } else { after };
+            let ready = NodeId(number - running.base);
+            running.trail.add(ready.0, Cause { node, event, at });
+            // The sender of a flow may be done after the receiver has the last byte.
+            let mut children = running.traffic.schedule.children(ready);
+            if children.any(|edge| edge.condition == Condition::Sent) {
+                running.trail.retain(Some(ready.0));
+            }
+        }
         let live = Live { step: Step::Ready, ready: at, start: None, after, flow: None };
         self.live.insert(number, live);
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Lets events take effect whose delay is over.
+    /// Lets events take effect whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()
@@ -203,6 +288,8 @@ impl Schedules {
         {
             self.delayed.pop();
             self.release(world.timers(), child, now, cause);
+            let index = self.schedule_of(child);
+            self.running[index].trail.release(cause);
         }
     }
 
@@ -222,7 +309,7 @@ impl Schedules {
             Step::Sending(received) => {
                 self.set_step(number, Step::Last);
                 timers.push(received, Timer::ScheduleStep(number));
-                self.tell(timers, index, number, Condition::Sent, (now, now));
+                self.tell(timers, (index, number), Condition::Sent, (now, now));
             }
             Step::Flow => unreachable!("a flow has no timer"),
         }
@@ -267,7 +354,8 @@ impl Schedules {
                     self.start_node(timers, index, number, (now, now));
                     return Some(spec);
                 };
-                let [start, sent, received] = running.reserve(inside, transfer, now);
+                let node = number - running.base;
+                let [start, sent, received] = running.reserve(inside, (node, transfer), now);
                 self.set_step(number, Step::Sending(received));
                 self.start_node(timers, index, number, (now, start));
                 timers.push(sent, Timer::ScheduleStep(number));
@@ -291,16 +379,23 @@ impl Schedules {
     /// Records the start of a node: the time now, and the start, which may be later.
     fn start_node(&mut self, timers: &mut Timers, index: usize, number: u32, (now, start): (Time, Time)) {
         self.live.get_mut(&number).expect("the node is live").start = Some(start);
-        self.tell(timers, index, number, Condition::Started, (now, start));
+        let running = &mut self.running[index];
+        running.ranks.start(running.work(number), now);
+        self.tell(timers, (index, number), Condition::Started, (now, start));
     }
 
-    /// Ends a node that is no flow.
+    /// Ends a node that does not execute a flow.
     fn finish(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &mut self.running[index];
         if let Work::Compute { rank, lane, .. } = running.traffic.schedule.work(NodeId(number - running.base))
         {
             match running.processors.get_mut(&(rank, lane)).and_then(VecDeque::pop_front) {
-                Some(next) => self.compute(timers, index, next, now),
+                Some(next) => {
+                    let node = Some(number - running.base);
+                    let cause = Cause { node, event: WaitedFor::Processor, at: now };
+                    running.trail.delay(next - running.base, cause);
+                    self.compute(timers, index, next, now);
+                }
                 None => {
                     running.processors.remove(&(rank, lane));
                 }
@@ -315,7 +410,7 @@ impl Schedules {
         let (now, index) = (world.now(), self.schedule_of(number));
         match event {
             Condition::Finished => self.end(world.timers(), index, number, now),
-            other => self.tell(world.timers(), index, number, other, (now, now)),
+            other => self.tell(world.timers(), (index, number), other, (now, now)),
         }
     }
 
@@ -328,58 +423,103 @@ impl Schedules {
 
     /// Records the end of a node, and begins the next execution after the last node.
     fn end(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
+        self.tell(timers, (index, number), Condition::Finished, (now, now));
         let live = self.live.remove(&number).expect("a node ends once");
-        self.rows.extend(self.running[index].row(index, number, &live, Some(now)));
-        self.tell(timers, index, number, Condition::Finished, (now, now));
         let running = &mut self.running[index];
+        self.rows.nodes.extend(running.row(index, number, &live, Some(now)));
+        let (node, work) = (NodeId(number - running.base), running.work(number));
+        if work == Work::Barrier {
+            running.trail.release(live.after);
+        } else {
+            running.trail.end(node.0, now, live.flow);
+            running.ranks.end(work, now);
+        }
+        if matches!(work, Work::Transfer(_))
+            && let Some(row) = running.collectives.end(&running.traffic.schedule, node, (live.ready, now))
+        {
+            self.rows.collectives.push(CollectiveRow {
+                schedule: index as u32,
+                iteration: running.iteration,
+                ..row
+            });
+        }
         running.left -= 1;
         if running.left == 0 {
-            running.iteration += 1;
-            if running.iteration < running.traffic.iterations {
-                timers.push(now + running.traffic.pause, Timer::ScheduleBegin(index as u32));
-            }
+            self.end_execution(timers, index, now);
         }
     }
 
-    /// Tells the nodes that wait for `event` of a node: the time now, and the time of the event.
+    /// Ends an execution, and sets a timer for the next one.
+    fn end_execution(&mut self, timers: &mut Timers, index: usize, now: Time) {
+        let running = &mut self.running[index];
+        let (numbers, span) = ((index as u32, running.iteration), Time(now.0 - running.origin.0));
+        self.rows.ranks.extend(running.ranks.rows(numbers, &running.traffic.hosts, span));
+        self.rows.path.extend(running.take_path(index as u32));
+        running.iteration += 1;
+        if running.iteration < running.traffic.iterations {
+            timers.push(now + running.traffic.pause, Timer::ScheduleBegin(index as u32));
+        }
+    }
+
+    /// Tells the nodes that wait for `event` of a live node: the time now, and the time of the
+    /// event.
     fn tell(
         &mut self,
         timers: &mut Timers,
-        index: usize,
-        number: u32,
+        (index, number): (usize, u32),
         event: Condition,
         (now, at): (Time, Time),
     ) {
         let running = &self.running[index];
         let (schedule, base) = (Arc::clone(&running.traffic.schedule), running.base);
         let node = NodeId(number - base);
+        let is_barrier = schedule.work(node) == Work::Barrier;
+        // A barrier passes on the event that opened it.
+        let cause = if is_barrier { self.live[&number].after } else { Some(node.0) };
+        let mut has_children = false;
         for edge in schedule.children(node).filter(|edge| edge.condition == event) {
+            has_children = true;
             let (child, effect) = (base + edge.node.0, at + edge.delay);
             if effect > now {
-                self.delayed.push(Reverse((effect, child, node.0)));
+                self.running[index].trail.retain(cause);
+                self.delayed.push(Reverse((effect, child, cause)));
                 timers.push(effect, Timer::ScheduleRelease);
             } else {
-                self.release(timers, child, now, node.0);
+                self.release(timers, child, now, cause);
             }
+        }
+        if event == Condition::Sent && has_children {
+            self.running[index].trail.release(cause);
         }
     }
 
     /// Counts an event that `number` has waited for. After the last one, the node is ready.
-    fn release(&mut self, timers: &mut Timers, number: u32, now: Time, cause: u32) {
+    fn release(&mut self, timers: &mut Timers, number: u32, now: Time, cause: Option<u32>) {
         let index = self.schedule_of(number);
         let running = &mut self.running[index];
         let node = NodeId(number - running.base);
-        let waits = &mut running.waits[node.index()];
-        *waits -= 1;
-        if *waits == 0 {
-            let at = now.max(running.origin + running.traffic.schedule.start(node));
-            self.make_ready(timers, number, at, Some(cause));
+        let events = running.traffic.schedule.waits(node);
+        if events > 1 {
+            let left = running.waits.entry(node.0).or_insert(events);
+            *left -= 1;
+            if *left > 0 {
+                return;
+            }
+            running.waits.remove(&node.0);
         }
+        let at = now.max(running.origin + running.traffic.schedule.start(node));
+        let event = if at > now || cause.is_none() { WaitedFor::Start } else { WaitedFor::Node };
+        self.make_ready(timers, number, at, (cause, event));
     }
 
-    /// Removes and returns the rows of nodes that have ended since the previous call.
-    pub(super) fn take_rows(&mut self) -> impl Iterator<Item = ScheduleRow> + '_ {
-        self.rows.drain(..)
+    /// Writes the rows of nodes, collectives and executions that have ended since the previous
+    /// call.
+    pub(super) fn flush(&mut self, sink: &mut dyn RunSink) -> io::Result<()> {
+        let Rows { nodes, collectives, ranks, path } = &mut self.rows;
+        nodes.drain(..).try_for_each(|row| sink.schedule(&row))?;
+        collectives.drain(..).try_for_each(|row| sink.collective(&row))?;
+        ranks.drain(..).try_for_each(|row| sink.rank(&row))?;
+        path.drain(..).try_for_each(|row| sink.path(&row))
     }
 
     /// Rows of the nodes in progress.

@@ -10,7 +10,8 @@ use crate::ids::Id;
 use crate::limits::ALIVE_MAX;
 use crate::pfc::PauseView;
 use crate::switch::{QueuePlace, SwitchNode};
-use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_core::PauseLevel;
+use bufferlab_metrics::{NearestPause, RunSink, RunTotals};
 use bufferlab_units::Time;
 
 impl Simulation {
@@ -92,6 +93,7 @@ impl Simulation {
             flows_finished: self.records.flows_finished(),
             peak_packets: self.world.peak_packets() as u64,
             peak_flows: self.hosts.flows().peak() as u64,
+            nearest_pause: nearest_pause(self.switches.iter()),
             classes: self.records.classes,
         })
     }
@@ -142,6 +144,24 @@ impl Simulation {
         let (alive, found) = (self.world.packets().len(), stored + flying + self.hosts.waiting_packets());
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
     }
+}
+
+/// Lossless ingress queue that was nearest to a pause; `None` if a switch has paused a sender.
+fn nearest_pause<'a>(switches: impl Iterator<Item = &'a SwitchNode> + Clone) -> Option<NearestPause> {
+    if switches.clone().any(SwitchNode::has_paused) {
+        return None;
+    }
+    let mut nearest: Option<(PauseLevel, NearestPause)> = None;
+    for node in switches {
+        let Some((level, (port, priority))) = node.nearest_pause() else { continue };
+        if nearest.is_none_or(|(known, _)| level.exceeds(known)) {
+            let PauseLevel { held, limit } = level;
+            let switch = node.id.0;
+            let found = NearestPause { switch, port, priority, held_bytes: held, threshold_bytes: limit };
+            nearest = Some((level, found));
+        }
+    }
+    nearest.map(|(_, found)| found)
 }
 
 /// Checks the number of live packets against the limit.

@@ -51,7 +51,7 @@ impl Simulation {
         }
     }
 
-    /// Allows the sender of a link to send packets of a priority.
+    /// Allows the sender of a link to send packets of a priority again.
     fn release(&mut self, target: Target) {
         match self.world.links()[target.link].from {
             End::Switch(switch, port) => self.switches[switch].handle_pause(port, target.priority, false),

@@ -73,7 +73,7 @@ impl Simulation {
         if self.verify { self.verify_switch(switch) } else { Ok(()) }
     }
 
-    /// Records the packet events at a switch before any of these packets is freed.
+    /// Records the packet events at a switch before any packet of these events is freed.
     #[cold]
     fn note_packets(&mut self, switch: SwitchId, log: &[Logged]) {
         let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);

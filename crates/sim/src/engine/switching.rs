@@ -24,7 +24,7 @@ impl Simulation {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
-        // A packet that bypasses its queue has no other effects.
+        // If a packet bypasses its queue, the arrival has no other effects to settle.
         if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }
@@ -154,7 +154,7 @@ impl Simulation {
     /// Drops the packets on a link and the packets that a switch has queued for the link.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
         // The calendar contains the delivery of the link's first packet and must find that packet.
-        // So the first packet is lost at its arrival time.
+        // The first packet is therefore lost at its arrival time.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {

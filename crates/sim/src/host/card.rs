@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Queues of a host's uplink. Their memory is unlimited, as in the artifacts,
 /// in which hosts never dropped a packet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Card {
     /// Packets that already exist: ACKs and handshakes, and with FIFO queueing also data.
     pub(crate) queue: VecDeque<PacketId>,
@@ -22,14 +22,15 @@ pub(crate) struct Card {
     pub(super) turns: Option<Box<TurnOrder>>,
     /// State of a NIC that RDMA queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
-    /// Flows whose turn came while their priority was paused. These flows still count as ready.
+    /// Flows whose turn came while their priority was paused. These parked flows still count as
+    /// ready.
     parked: Vec<FlowSlot>,
     /// Whether the first flow in turn is in the middle of a burst, which must not be interrupted.
     pub(crate) in_burst: bool,
 }
 
 /// State of a NIC that RDMA queue pairs share with a queue of TCP's packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SharedCard {
     /// ACKs of queue pairs, which the NIC sends before all other packets.
     pub(crate) express: VecDeque<PacketId>,

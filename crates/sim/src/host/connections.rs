@@ -20,14 +20,14 @@ pub(crate) const COMMON: PoolId = PoolId(0);
 type Key = (TransportId, HostId, HostId, PoolId);
 
 /// An idle connection, with the paths of its packets and ACKs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Idle {
     connection: Connection,
     path: u32,
     ack_path: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pool {
     /// Idle connections. The most recently used connection is last.
     idle: Vec<Idle>,
@@ -36,10 +36,11 @@ struct Pool {
 }
 
 /// All connection pools that have been used.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
-    /// Messages that get a connection at this instant. Each message has a timer at this instant.
+    /// Messages that get a connection at the present instant. Each message has a timer at this
+    /// instant.
     due: VecDeque<(FlowSlot, Idle)>,
 }
 
@@ -140,7 +141,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // Data that waited until a burst is complete is sent now.
+            // Data that waited for a complete burst is sent now.
             self.offer(uplink, slot);
         }
     }

@@ -8,12 +8,13 @@
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, ShardId};
 use crate::shards::Shard;
+use crate::world::timers::{Moment, Timer};
 use bufferlab_units::Time;
 
 /// Note about a flow for the part of the flow's source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNote {
-    at: Time,
+    at: Moment,
     slot: FlowSlot,
     /// Number of packets created, minus number of packets that no longer exist.
     packets: i32,
@@ -22,30 +23,32 @@ pub(crate) struct FlowNote {
 }
 
 /// A flow that is over, as the part of its source knows it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Retired {
-    pub(crate) at: Time,
+    pub(crate) at: Moment,
     slot: FlowSlot,
     account: FlowAccount,
 }
 
 /// State that the hosts of one part keep for the other parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
     /// Notes for each part of the network.
     notes: Vec<Vec<FlowNote>>,
-    /// For each slot, time of the last change that the end of the slot's flow depends on.
-    changed: Vec<Time>,
+    /// For each slot, moment of the last change that the end of the slot's flow depends on.
+    changed: Vec<Moment>,
     /// Flows that have changed and whose sender is done. The list may contain duplicates.
     candidates: Vec<FlowSlot>,
+    /// Timer that expires now. `None` during a link event.
+    timer: Option<Timer>,
 }
 
 impl RemoteFlows {
-    fn touch(&mut self, slot: FlowSlot, at: Time) {
+    fn touch(&mut self, slot: FlowSlot, at: Moment) {
         let index = slot.index();
         if index >= self.changed.len() {
-            self.changed.resize(index + 1, Time::ZERO);
+            self.changed.resize(index + 1, Moment::ZERO);
         }
         self.changed[index] = self.changed[index].max(at);
         self.candidates.push(slot);
@@ -57,8 +60,15 @@ impl Hosts {
     pub(crate) fn set_shard(&mut self, shard: Shard) {
         let notes = vec![Vec::new(); shard.partition.parts];
         self.flows.keep_starts();
-        self.remote =
-            Some(Box::new(RemoteFlows { shard, notes, changed: Vec::new(), candidates: Vec::new() }));
+        let (changed, candidates, timer) = (Vec::new(), Vec::new(), None);
+        self.remote = Some(Box::new(RemoteFlows { shard, notes, changed, candidates, timer }));
+    }
+
+    /// Sets the timer that expires now. `None` if the next event is a link event.
+    pub(crate) fn set_timer(&mut self, timer: Option<Timer>) {
+        if let Some(apart) = &mut self.remote {
+            apart.timer = timer;
+        }
     }
 
     /// Whether `host` belongs to this part of the network.
@@ -78,6 +88,7 @@ impl Hosts {
         let source = self.flows.senders[slot].src;
         let Some(apart) = &mut self.remote else { return };
         let part = apart.shard.partition.hosts[source];
+        let at = Moment { at, timer: apart.timer };
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
@@ -87,6 +98,7 @@ impl Hosts {
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.remote else { return false };
         if self.flows.senders[slot].sender.is_done() {
+            let at = Moment { at, timer: apart.timer };
             apart.touch(slot, at);
         }
         true
@@ -103,8 +115,11 @@ impl Hosts {
         let flow = &mut self.flows.senders[slot];
         let left = flow.in_network.checked_add_signed(packets);
         flow.in_network = left.expect("a packet comes into being before it ceases to exist");
+        let is_done = flow.sender.is_done();
         self.flows.info_mut(slot).dropped_packets += dropped;
-        self.defer_end(at, slot);
+        if let Some(apart) = self.remote.as_mut().filter(|_| is_done) {
+            apart.touch(slot, at);
+        }
     }
 
     /// Appends the flows of this part that have ended since the previous call to `retired`.
@@ -118,7 +133,7 @@ impl Hosts {
             if !self.flows.is_live(slot) || !flow.sender.is_done() || flow.in_network > 0 || flow.is_ready {
                 continue;
             }
-            let at = self.remote.as_ref().map_or(Time::ZERO, |apart| apart.changed[slot.index()]);
+            let at = self.remote.as_ref().map_or(Moment::ZERO, |apart| apart.changed[slot.index()]);
             retired.push(Retired { at, slot, account: self.account(slot) });
             if let Some(failed) = self.failure_of(slot) {
                 self.failed.get_or_insert(failed);
@@ -134,7 +149,7 @@ impl Hosts {
     /// is in this part.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
-        self.flows.remove(slot, at);
+        self.flows.remove(slot, at.at);
         let receiver = &self.flows.receivers[slot];
         self.is_here(receiver.dst).then(|| {
             let completed = account.completed.into_iter().chain(receiver.completed()).min();

@@ -16,7 +16,7 @@ use bufferlab_workload::FlowSpec;
 
 /// The sending end of a flow. It is an enum, so that the hot path branches instead of calling
 /// through a pointer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
 pub(crate) enum FlowSender {
     Tcp(Sender),
@@ -113,7 +113,7 @@ impl FlowSender {
 }
 
 /// The receiving end of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Responder of a queue pair. It is boxed so that a TCP receiver stays small.
@@ -126,7 +126,7 @@ pub(crate) enum FlowReceiver {
 }
 
 /// State that the sending host reads or writes for every packet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
     /// Time of the flow's entry for the sender's timer in the timer heap.
@@ -152,7 +152,7 @@ pub(crate) struct SenderSlot {
 }
 
 /// State that the receiving host reads or writes for every packet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
@@ -186,7 +186,7 @@ impl ReceiverSlot {
 }
 
 /// Data of a flow that are needed at the end of the flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowInfo {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
@@ -203,7 +203,7 @@ impl FlowInfo {
 }
 
 /// The tables of all live flows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flows {
     pub(crate) senders: Table<FlowSlot, SenderSlot>,
     pub(crate) receivers: Table<FlowSlot, ReceiverSlot>,
@@ -213,12 +213,12 @@ pub(crate) struct Flows {
     started: u64,
     peak: usize,
     /// Start times of flows since the last known end of a flow.
-    /// Only a divided network stores starts, because it learns of ends later.
+    /// The table stores start times only in a divided network, which learns of ends later.
     starts: Option<Vec<Time>>,
 }
 
 impl Flows {
-    /// Number of live flows.
+    /// Number of flows that are not finished.
     pub(crate) fn live(&self) -> usize {
         self.senders.len() - self.free.len()
     }

@@ -2,7 +2,7 @@
 //! only that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet
-//! and without its drops. A flow that has just begun to wait has one turn first.
+//! and without its drops. A flow that begins to wait gets its first turn before all other flows.
 //! After its first turn, a flow shares the turns with all other flows. A flow without packets at
 //! the time of its next turn leaves the order. The ACKs of a flow are queued as a separate flow.
 
@@ -23,7 +23,7 @@ impl QueueKey {
 }
 
 /// Turn order of the flow queues of a NIC.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TurnOrder {
     /// Flows that have begun to wait since their last turn.
     new: VecDeque<QueueKey>,
@@ -44,7 +44,7 @@ struct Line {
 }
 
 /// Flow queues of all NICs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FlowQueues {
     lines: Vec<Option<Line>>,
     /// For each packet, the next packet in its queue.
@@ -116,7 +116,7 @@ impl FlowQueues {
             };
             let Some(packet) = line.first else {
                 list.remove(position);
-                // A flow that was just served must not count as a new flow again.
+                // The host must not treat a flow that it has just served as a new flow.
                 if from_new {
                     turns.old.push_back(key);
                 } else {

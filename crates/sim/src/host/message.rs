@@ -12,11 +12,11 @@ use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
 /// Random streams for the gaps between packets of open-loop flows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pacing {
     seed: u64,
     classes: Vec<String>,
-    /// Number of flows started per class. These numbers select the random streams.
+    /// Number of flows started per class. The numbers select the random streams.
     started: Vec<u64>,
 }
 

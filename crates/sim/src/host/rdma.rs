@@ -130,7 +130,7 @@ impl Hosts {
 
     /// Next packet of an idle NIC that queue pairs share with TCP. ACKs of queue pairs are first,
     /// then TCP's queue and queue pairs take turns, as in Reverie's public code.
-    /// The NIC skips paused packets.
+    /// The NIC skips packets of paused priorities.
     #[inline(never)]
     pub(super) fn next_shared(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];

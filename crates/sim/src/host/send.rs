@@ -163,7 +163,7 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // This check uses the priority of a flow's first data.
+            // The check uses the priority of a flow's first data.
             // The priority of a packet that PIAS has demoted is checked below.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);

@@ -4,7 +4,7 @@
 //! expire in the order of the slots. So a slot must not depend on which of two flows,
 //! perhaps in different parts of the network, ended first within a short time.
 //! All slots freed in an interval of simulated time become available together at its end.
-//! The order in which flows take them depends only on the set of these slots.
+//! The order in which flows take free slots depends only on the set of these slots.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
@@ -13,7 +13,7 @@ use bufferlab_units::Time;
 pub(crate) const INTERVAL: Time = Time::from_us(100);
 
 /// Free slots of the flow tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FreeSlots {
     /// Available slots. The next flow takes the last slot.
     free: Vec<FlowSlot>,
@@ -39,7 +39,7 @@ impl FreeSlots {
         self.free.pop()
     }
 
-    /// Frees the slot of a flow.
+    /// Frees the slot of a flow that is over.
     pub(super) fn leave(&mut self, now: Time, slot: FlowSlot) {
         self.advance(now);
         self.left.push(slot);

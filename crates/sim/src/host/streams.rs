@@ -6,7 +6,7 @@
 use bufferlab_units::RandomStream;
 
 /// The random streams of one host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HostStreams {
     /// Stream with one draw per flow: the paths of the flow's data and ACKs.
     pub(super) paths: RandomStream,
@@ -17,7 +17,7 @@ pub(super) struct HostStreams {
 }
 
 impl HostStreams {
-    /// Random streams of host number `host` in a run with this seed.
+    /// Random streams of host number `host` in a run with the seed `seed`.
     pub(super) fn new(seed: u64, host: u64) -> Self {
         let stream = |name| RandomStream::new(seed, name, host);
         Self { paths: stream("sim/paths"), queues: stream("sim/queues"), spray: stream("sim/spray") }

@@ -35,7 +35,7 @@ impl Control {
 }
 
 /// A transport of a scenario for the hosts of one line rate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,

@@ -88,7 +88,7 @@ impl ExplainRequest {
 }
 
 /// Collects the explanations of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Explainer {
     request: ExplainRequest,
     passed: u64,
@@ -116,7 +116,7 @@ impl Explainer {
     }
 
     /// Explains an event if it matches the request. The buffer must be in the state
-    /// of the decision. For an eviction it must be in the state after the eviction.
+    /// of the decision. For an eviction the buffer must be in the state after the eviction.
     /// `classes` has the names of the flow classes.
     #[cold]
     pub(crate) fn record_event(&mut self, view: View<'_>, classes: &[String], context: &EventContext) {
@@ -167,7 +167,7 @@ impl Explainer {
     }
 
     /// Whether an event at `port` matches the request and is not to be skipped.
-    /// The call counts matching events.
+    /// Each call counts an event that matches.
     fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(context.event)
@@ -208,7 +208,7 @@ fn limit(
     }
 }
 
-/// Comparison that refused an arrival. The shadow of the switch's own policy made this comparison
+/// Comparison that refused an arrival. The shadow of the switch's own policy made the comparison
 /// before any state changed.
 fn bound(slice: &Slice, context: &EventContext, opinions: &[Opinion], port: u16) -> Option<BoundText> {
     if context.event != ExplainedEvent::Drop {

@@ -11,7 +11,7 @@ use bufferlab_units::Time;
 /// A pause storm that is active.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
-    host: HostId,
+    pub(super) host: HostId,
     /// Link over which the switch sends to the host.
     downlink: LinkId,
     priorities: Vec<u8>,

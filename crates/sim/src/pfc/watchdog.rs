@@ -17,7 +17,7 @@ use bufferlab_units::Time;
 pub(super) struct Watch {
     state: QueueWatchdog,
     /// Current storm, if the queue is in a storm.
-    storm: Option<Storm>,
+    pub(super) storm: Option<Storm>,
 }
 
 impl Watch {
@@ -28,7 +28,7 @@ impl Watch {
 }
 
 #[derive(Clone, Debug)]
-struct Storm {
+pub(super) struct Storm {
     action: WatchdogAction,
     /// Row of the storm. Until the row is written, `sent_packets` is the queue's counter
     /// at the start.
@@ -82,7 +82,7 @@ impl Pfc {
         let core = &node.first.core;
         let is_waiting = core.buffer().queue_packets(place.queue) > 0;
         let sent_packets = core.counters(place.queue).departed;
-        let state = *self.state(place.target);
+        let state = self.states[self.at(place.target)];
         let sample = QueueSample {
             is_waiting,
             is_paused: state.paused.is_some(),
@@ -133,6 +133,7 @@ impl Pfc {
             lost_bytes: flushed.1,
             sent_packets: core.counters(queue).departed,
         };
+        self.note_storm(target);
         self.watch(target).storm = Some(Storm { action: spec.action, row });
         if !spec.action.overrides_pauses() {
             return None;
@@ -147,7 +148,8 @@ impl Pfc {
         if self.watches.is_empty() {
             return;
         }
-        let is_paused = self.state(target).paused.is_some();
+        self.note_storm(target);
+        let is_paused = self.states[self.at(target)].paused.is_some();
         let watch = self.watch(target);
         watch.state.reset();
         let Some(mut storm) = watch.storm.take() else { return };

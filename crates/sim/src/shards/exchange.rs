@@ -1,11 +1,12 @@
 //! The threads of a run meet at the end of each window and exchange data through this module.
 
 use super::patience::Patience;
-use super::samples::Sample;
+use super::rows::OrderedRow;
 use crate::host::{FlowAccount, FlowNote, Retired};
 use crate::ids::{LinkId, ShardId};
 use crate::world::packet::Packet;
 use crate::world::telemetry::Reports;
+use crate::world::timers::Timer;
 use bufferlab_units::Time;
 use std::hint;
 use std::num::NonZero;
@@ -29,12 +30,14 @@ pub(crate) struct Mail {
     /// Telemetry that switches have added to each packet. Empty if no transport needs telemetry.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
+    /// Timers that pause frames set, with the times at which they expire.
+    pub(crate) timers: Vec<(Time, Timer)>,
 }
 
 /// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Time of the earliest event of the part or of a packet that it sends to another part.
+    /// Time of the earliest event of the part, or of data that it sends to another part.
     next: AtomicU64,
     /// Whether the part has failed or was interrupted. Then all parts stop.
     stops: AtomicBool,
@@ -42,7 +45,7 @@ struct Notice {
     hops: AtomicU64,
 }
 
-/// Data shared by all parts of a run.
+/// Data that all parts of a divided run share.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
@@ -66,11 +69,11 @@ pub(super) struct Exchange {
     retired: Vec<Mutex<Vec<Retired>>>,
     /// Ended flows with the data of both ends, for the part that writes the results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
-    /// Samples in the order of time, all taken by one part, for the part that writes the results.
-    samples: Mutex<Vec<Sample>>,
+    /// Rows of all parts, for the part that writes the results.
+    rows: Mutex<Vec<OrderedRow>>,
 }
 
-/// A part has failed or was interrupted. That part reports the reason.
+/// A part has failed or was interrupted, and reports the reason itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
@@ -99,7 +102,7 @@ impl Exchange {
             notices: [notices(), notices()],
             retired: (0..parts).map(|_| Mutex::default()).collect(),
             accounts: Mutex::default(),
-            samples: Mutex::default(),
+            rows: Mutex::default(),
         }
     }
 
@@ -115,7 +118,7 @@ impl Exchange {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
             // The thread takes the lock first.
-            // Otherwise a thread could check before the change and sleep after the change.
+            // Without the lock, a thread could check before the change and sleep after the change.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {
@@ -165,7 +168,7 @@ impl Exchange {
     }
 
     /// Earliest event of all parts, and whether a part stops.
-    /// The values are valid after the meeting.
+    /// The returned values are valid after the meeting of all threads.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();
@@ -183,9 +186,9 @@ impl Exchange {
         locked(&self.retired[usize::from(part.0)])
     }
 
-    /// Samples of the run, for the part that writes the results.
-    pub(super) fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
-        locked(&self.samples)
+    /// Rows of all parts, for the part that writes the results.
+    pub(super) fn rows(&self) -> MutexGuard<'_, Vec<OrderedRow>> {
+        locked(&self.rows)
     }
 
     /// Ended flows of the run, for the part that writes the results.

@@ -19,6 +19,9 @@ impl Simulation {
             let links = self.world.links();
             links.ids().filter(|&id| partition.part(links[id].from) == part).collect()
         };
+        if let (Some(here), Some(there)) = (&mut self.pfc, &mut other.pfc) {
+            here.adopt((part, partition), self.world.links(), there);
+        }
         self.world.adopt(&mut other.world, &links);
         self.hosts.adopt(part, other.hosts);
         self.events += other.events;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A network that is divided into parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Partition {
     pub(crate) hosts: Table<HostId, ShardId>,
     pub(crate) switches: Table<SwitchId, ShardId>,

@@ -30,7 +30,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// The first budget. Threads that share cores sleep at once,
+    /// The initial spinning time. Threads that share cores sleep without spinning,
     /// and threads that each have a core spin.
     pub(super) const fn new(has_cores: bool) -> Self {
         let most = if has_cores { MOST } else { 0 };

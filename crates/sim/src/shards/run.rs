@@ -2,11 +2,12 @@
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{Partition, Shard};
-use super::samples::{Keep, Sample};
+use super::rows::{AnyRow, Keep, OrderedRow};
 use crate::host::connections::COMMON;
 use crate::host::slots::INTERVAL;
 use crate::ids::{HostId, Id, ShardId, SwitchId};
-use crate::world::timers::Timer;
+use crate::world::calendar::LinkPlace;
+use crate::world::timers::{Moment, Timer};
 use crate::{Progress, SimError, Simulation};
 use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_scenario::{Scenario, TieOrder};
@@ -19,9 +20,7 @@ use std::thread::{self, ScopedJoinHandle};
 /// Reason why a scenario needs one thread, if there is one:
 /// distant components change at one instant, or rows are written during the run.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
-    let switches = || scenario.switches.iter();
     let obstacles = [
-        (switches().any(|spec| spec.lossless() != 0), "flow control between neighbours"),
         (scenario.tie_order != TieOrder::Fair, "simultaneous events in the order of their insertion"),
         (scenario.topology.links.iter().any(|cable| !cable.down.is_empty()), "cables that go down"),
         (scenario.transports.iter().any(|spec| spec.persistent.is_some()), "persistent connections"),
@@ -34,7 +33,6 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
         ),
         (scenario.output.sample_flows && scenario.output.sample_interval > Time::ZERO, "samples of flows"),
         (scenario.output.explain_losses.is_some(), "explanations"),
-        (scenario.output.packets.is_some(), "records of packets"),
     ];
     obstacles.into_iter().find_map(|(is_there, name)| is_there.then_some(name))
 }
@@ -49,6 +47,8 @@ impl Simulation {
             (self.records.explainer.is_some(), "explanations"),
             (self.demand.has_closed_loops(), "closed loops"),
             (self.demand.has_schedules(), "schedules"),
+            (self.may_wait_in_circles(), "pauses that can wait for each other in a circle of switches"),
+            (self.is_stepped, "steps of the caller"),
         ];
         let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
         let too_small = || {
@@ -115,7 +115,7 @@ impl Simulation {
             self.records.note_end(at, account);
         }
         self.flush_rows(Time::MAX, sink)?;
-        exchange.samples().drain(..).try_for_each(|sample| sample.write(sink))?;
+        write_rows(&mut exchange.rows(), Time::MAX, sink)?;
         self.write_results(sink)
     }
 
@@ -124,61 +124,126 @@ impl Simulation {
         self.is_plain = !self.records.measures_delays();
         self.world.set_border(&shard);
         self.hosts.set_shard(shard.clone());
+        if let Some(pfc) = &mut self.pfc {
+            pfc.become_shard();
+        }
         self.part = Some(shard);
     }
 
-    /// Handles the events before `end`. `rare` receives the times of events that are
+    /// Whether paused links can wait for each other in a circle. Only a view of the whole network
+    /// at one instant finds such a circle.
+    fn may_wait_in_circles(&self) -> bool {
+        self.pfc.is_some() && self.world.routes().have_circles(self.world.links())
+    }
+
+    /// Handles the events before `end`. `rare` receives the moments of events that are
     /// not link events.
-    fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
+    fn run_window(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
+        let records_packets = self.records.output.packets.is_some();
         loop {
-            self.handle_link_events(end - Time(1), u64::MAX)?;
+            if records_packets {
+                self.handle_recorded_link_events(end, &mut rare.rows)?;
+            } else {
+                self.handle_link_events(end - Time(1), u64::MAX)?;
+            }
             let rare_event = self.next_rare_event();
             if rare_event >= end {
                 return Ok(());
             }
             self.world.advance_to(rare_event);
-            if let Some(is_sample) = self.handle_rare_event_of_part(&mut rare.samples)? {
+            if let Some(moment) = self.handle_rare_event_of_part(&mut rare.rows)? {
                 self.events += 1;
-                rare.events.push((rare_event, is_sample));
+                rare.events.push(moment);
             }
         }
     }
 
-    /// Handles a rare event like a run without parts, and returns whether it was a sample.
-    /// `None` if another part counts the event.
-    fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
-        let shard = self.part.clone().expect("only parts come here");
-        let is_first = shard.part == ShardId::FIRST;
-        if self.world.timers().next_time() > self.world.now() {
-            let flow = self.demand.take_flow();
-            let is_here = shard.has_host(HostId::new(flow.src));
-            self.start_flow(flow, COMMON)?;
-            return Ok(is_here.then_some(false));
+    /// Handles link events like [`Self::handle_link_events`], and adds the rows of their packets to
+    /// `rows`.
+    #[cold]
+    fn handle_recorded_link_events(&mut self, end: Time, rows: &mut Vec<OrderedRow>) -> Result<(), SimError> {
+        loop {
+            let (next, handled) = (self.world.next_link_event(), self.events);
+            let place = self.world.place_of(next);
+            self.handle_link_events(end - Time(1), handled + 1)?;
+            if self.events == handled {
+                return Ok(());
+            }
+            let moment = Moment { at: next.time, timer: None };
+            self.keep_packets(&mut Keep { moment, place, rows });
         }
-        let timer = self.world.timers().pop().expect("a timer is due");
-        let is_here = match timer {
+    }
+
+    /// Keeps the rows of packets that the current event has added.
+    fn keep_packets(&mut self, keep: &mut Keep<'_>) {
+        self.records.packets.drain(..).for_each(|row| keep.keep(AnyRow::Packet(Box::new(row))));
+    }
+
+    /// The part of the network that this simulation runs.
+    fn shard(&self) -> &Shard {
+        self.part.as_ref().expect("the network is divided")
+    }
+
+    /// Whether a timer that has expired concerns this part.
+    fn is_here(&self, timer: Timer) -> bool {
+        let shard = self.shard();
+        match timer {
             Timer::Policy(switch) => shard.has_switch(switch),
             Timer::Sample => shard.has_switch(SwitchId(self.records.output.sample_switch)),
+            Timer::Pause(timer) => self.pfc.as_ref().is_some_and(|pfc| pfc.is_in(shard, timer)),
             _ => true,
-        };
-        if !is_here {
+        }
+    }
+
+    /// Handles a rare event like a run without parts, and returns its moment.
+    /// `None` if another part counts the event.
+    fn handle_rare_event_of_part(&mut self, rows: &mut Vec<OrderedRow>) -> Result<Option<Moment>, SimError> {
+        let at = self.world.now();
+        if self.world.timers().next_time() > self.world.now() {
+            let flow = self.demand.take_flow();
+            let is_here = self.shard().has_host(HostId::new(flow.src));
+            self.start_flow(flow, COMMON)?;
+            return Ok(is_here.then_some(Moment { at, timer: None }));
+        }
+        let timer = self.world.timers().pop().expect("a timer is due");
+        if !self.is_here(timer) {
             return Ok(None);
         }
-        self.handle_timer(timer, &mut Keep { at: self.world.now(), samples })?;
-        let is_counted = timer != Timer::PhaseEnd || is_first;
-        Ok(is_counted.then_some(timer == Timer::Sample))
+        let moment = Moment { at, timer: Some(timer) };
+        let mut keep = Keep { moment, place: LinkPlace::default(), rows };
+        self.hosts.set_timer(Some(timer));
+        if let Some(pfc) = self.pfc.as_mut().filter(|_| matches!(timer, Timer::Pause(_) | Timer::Policy(_))) {
+            pfc.note_timer(moment);
+        }
+        self.handle_timer(timer, &mut keep)?;
+        self.hosts.set_timer(None);
+        if let Some(pfc) = self.pfc.as_mut().filter(|pfc| pfc.has_rows()) {
+            let (spans, storms) = pfc.take_rows();
+            spans.for_each(|row| keep.keep(AnyRow::PauseSpan(row)));
+            storms.for_each(|row| keep.keep(AnyRow::Watchdog(row)));
+        }
+        self.keep_packets(&mut keep);
+        let is_counted = timer != Timer::PhaseEnd || self.shard().part == ShardId::FIRST;
+        Ok(is_counted.then_some(moment))
     }
 }
 
-/// Rare events of an interval: all events except link events.
-#[derive(Debug, Default)]
-struct Rare {
-    /// Time of each rare event, and whether the event was a sample.
-    events: Vec<(Time, bool)>,
-    samples: Vec<Sample>,
+/// Writes the rows of events before `until`, in the order of the events.
+fn write_rows(rows: &mut Vec<OrderedRow>, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
+    rows.sort_by_key(|row| (row.moment, row.place));
+    let due = rows.partition_point(|row| row.moment.at < until);
+    rows.drain(..due).try_for_each(|row| row.write(sink))
 }
 
-/// Announces that this thread has stopped, when the thread ends for any reason.
+/// Events of an interval that other parts must know.
+#[derive(Debug, Default)]
+struct Rare {
+    /// Moments of rare events: all events except link events.
+    events: Vec<Moment>,
+    rows: Vec<OrderedRow>,
+}
+
+/// Announces that the thread has stopped, when the thread ends for any reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
@@ -207,7 +272,7 @@ struct Clerk<'a> {
 /// Outcome of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// The run ended at this time, because no work was left.
+    /// The run ended at the given time, because no work was left.
     Over(Time),
     /// The run has reached its time limit.
     Cut,
@@ -221,21 +286,21 @@ struct Part<'a> {
     exchange: &'a Exchange,
     shard: Shard,
     rare: Rare,
-    /// End time of the flow that ended last.
-    last_end: Time,
+    /// End of the flow that ended last.
+    last_end: Moment,
 }
 
 impl<'a> Part<'a> {
     fn new(simulation: &'a mut Simulation, exchange: &'a Exchange) -> Self {
         let shard = simulation.part.clone().expect("it has become a part");
-        Self { simulation, exchange, shard, rare: Rare::default(), last_end: Time::ZERO }
+        Self { simulation, exchange, shard, rare: Rare::default(), last_end: Moment::ZERO }
     }
 
     fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
         let (mut end, mut failure) = (Time::ZERO, None);
         for window in 0.. {
             if end > Time::ZERO
-                && let Err(error) = self.simulation.run_until(end, &mut self.rare)
+                && let Err(error) = self.simulation.run_window(end, &mut self.rare)
             {
                 failure.get_or_insert(error);
             }
@@ -280,7 +345,7 @@ impl<'a> Part<'a> {
         self.simulation.check_demand()?;
         self.simulation.check_marking()?;
         let packet_hops = self.exchange.hops(window.saturating_sub(1));
-        let progress = Progress { packet_hops, ..self.simulation.progress() };
+        let progress = Progress { packet_hops, ..self.simulation.progress_of_events() };
         if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
@@ -289,8 +354,9 @@ impl<'a> Part<'a> {
         let Self { simulation, exchange, .. } = self;
         for part in (0..self.shard.partition.parts).filter(|&part| part != self.shard.part.index()) {
             let mut mail = exchange.mail(window, self.shard.part, ShardId::from_index(part));
-            let Mail { packets, reports, notes } = &mut *mail;
+            let Mail { packets, reports, notes, timers } = &mut *mail;
             let out = simulation.world.out(part);
+            std::mem::swap(timers, &mut out.timers);
             std::mem::swap(packets, &mut out.packets);
             std::mem::swap(reports, &mut out.reports);
             std::mem::swap(notes, simulation.hosts.notes(part));
@@ -306,13 +372,16 @@ impl<'a> Part<'a> {
         let Self { simulation, exchange, shard, .. } = self;
         for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
             let mut mail = exchange.mail(window, ShardId::from_index(part), shard.part);
-            let Mail { packets, reports, notes } = &mut *mail;
+            let Mail { packets, reports, notes, timers } = &mut *mail;
             let mut reports = reports.drain(..);
             for crossing in packets.drain(..) {
                 simulation.world.accept(crossing, reports.next());
             }
             for note in notes.drain(..) {
                 simulation.hosts.take_note(&note);
+            }
+            for (at, timer) in timers.drain(..) {
+                simulation.world.timers().push(at, timer);
             }
         }
     }
@@ -332,40 +401,40 @@ impl<'a> Part<'a> {
         let mut ends = Vec::new();
         for part in (0..shard.partition.parts).map(ShardId::from_index) {
             for retired in exchange.retired(part).iter() {
-                ends.push(retired.at);
+                ends.push(retired.at.at);
+                self.last_end = self.last_end.max(retired.at);
                 if let Some(account) = simulation.hosts.end(retired) {
-                    exchange.accounts().push((retired.at, account));
+                    exchange.accounts().push((retired.at.at, account));
                 }
             }
         }
         simulation.hosts.note_peak(&mut ends);
-        self.last_end = ends.into_iter().fold(self.last_end, Time::max);
         let is_over = simulation.is_over();
         if let Some(clerk) = clerk {
             for (at, account) in exchange.accounts().drain(..) {
                 simulation.records.note_end(at, account);
             }
-            // Some flows that ended in this interval may not have arrived yet.
+            // Some flows that ended in the interval may not have arrived yet.
             simulation.flush_rows(start, clerk.sink)?;
-            let mut samples = exchange.samples();
-            let due = samples.partition_point(|sample| sample.at < start);
-            samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
+            write_rows(&mut exchange.rows(), start, clerk.sink)?;
         }
-        let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
-        // A run on one thread would not reach events after the end.
-        // At one instant link events are first and samples are last.
-        let is_early = |at: Time, is_sample: bool| {
-            if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
-        };
-        let Rare { events, samples } = &mut self.rare;
+        let end = self.last_end.max(Moment { at: simulation.plan.duration, timer: Some(Timer::PhaseEnd) });
+        let Rare { events, rows } = &mut self.rare;
         if is_over {
-            let late = events.iter().filter(|(at, is_sample)| !is_early(*at, *is_sample)).count();
-            self.simulation.events -= late as u64;
-            samples.retain(|sample| is_early(sample.at, true));
+            // A run on one thread would not reach events after the end.
+            let late = events.iter().filter(|moment| **moment > end).count();
+            simulation.events -= late as u64;
+            rows.retain(|row| row.moment <= end);
+        }
+        if let Some(pfc) = &mut simulation.pfc {
+            if is_over {
+                pfc.undo_after(end);
+            }
+            pfc.clear_journal();
         }
         events.clear();
-        self.exchange.samples().append(samples);
-        Ok(is_over.then_some(Ending::Over(last_end.max(duration))))
+        exchange.rows().append(rows);
+        Ok(is_over.then_some(Ending::Over(end.at)))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Evicted {
 }
 
 /// Effects of one event, so they contain at most one arrival.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,
     /// Arrival that the switch stored. Set only if the run explains events.

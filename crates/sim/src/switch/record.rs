@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Exact occupancy histograms and drops of one switch, and the effects of its events.
 ///
 /// The core knows the occupancy. The record only adds the time spent at each occupancy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyTimes,
     pub(crate) ports: Vec<OccupancyTimes>,
@@ -46,7 +46,7 @@ impl QueueRecord {
         self.byte_time += u128::from(bytes) * u128::from(stay.0);
     }
 
-    /// Mean length of the queue (bytes) over the recorded time.
+    /// Time-weighted mean length of the queue (bytes).
     pub(crate) fn mean(&self) -> f64 {
         let span = self.times.span();
         if span == 0 { 0.0 } else { self.byte_time as f64 / span as f64 }
@@ -69,7 +69,7 @@ impl SwitchRecord {
     /// Closes the records of the memory `core` at `place`, at the end of the run.
     pub(super) fn close<P: Policy>(&mut self, place: MemoryOffset, end: Time, core: &Switch<P>) {
         let buffer = core.buffer();
-        // Each memory repeats this step, because the total includes the bytes of all memories.
+        // Each memory repeats the update, because the total includes the bytes of all memories.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
             self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));

@@ -1,30 +1,34 @@
-//! Border of a part of the network: the packets that leave for other parts and arrive from them.
+//! Border of a part of the network: the packets and pause frames that leave for other parts and
+//! arrive from them.
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
 use crate::shards::{Crossing, Shard};
 use crate::world::calendar::Kind;
 use crate::world::telemetry::Reports;
+use crate::world::timers::Timer;
 use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
 /// Packets for other parts of the network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Border {
     /// Number of the part to which each link leads.
     to: Table<LinkId, u8>,
     /// Data for each other part of the network.
     out: Vec<Out>,
-    /// Earliest arrival time of the packets for other parts.
+    /// Earliest time at which a packet or a timer takes effect in another part.
     first: Time,
 }
 
 /// Data for one other part of the network.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
     /// One entry per packet if the run needs telemetry, otherwise empty.
     pub(crate) reports: Vec<Reports>,
+    /// Timers that pause frames set at the far ends of their links.
+    pub(crate) timers: Vec<(Time, Timer)>,
 }
 
 impl World {
@@ -60,6 +64,18 @@ impl World {
         }
     }
 
+    /// Sets a timer at the node at the far end of link `id`. The timer expires after the link's
+    /// delay or later.
+    pub(crate) fn set_far_timer(&mut self, id: LinkId, at: Time, timer: Timer) {
+        match &mut self.border {
+            Some(border) if self.links[id].crosses() => {
+                border.out[usize::from(border.to[id])].timers.push((at, timer));
+                border.first = border.first.min(at);
+            }
+            _ => self.timers.push(at, timer),
+        }
+    }
+
     /// Accepts a packet from another part. The packet arrives no earlier than the end
     /// of the window.
     pub(crate) fn accept(&mut self, crossing: Crossing, reports: Option<Reports>) {
@@ -78,7 +94,7 @@ impl World {
         &mut self.border.as_mut().expect("a part has a border").out[part]
     }
 
-    /// Earliest arrival time of the packets sent to other parts since the previous call.
+    /// Earliest time at which data sent to other parts since the previous call take effect.
     pub(crate) fn take_first_crossing(&mut self) -> Time {
         let border = self.border.as_mut().expect("a part has a border");
         std::mem::replace(&mut border.first, Time::MAX)

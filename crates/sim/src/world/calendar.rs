@@ -54,12 +54,17 @@ pub(crate) struct Upcoming {
     event: u64,
 }
 
+/// Order of a link event among the link events of its instant: its kind, and its rank among the
+/// events of that kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LinkPlace(u8, u64);
+
 /// Storage for an event that waits in a bucket. Freed storage is reused last in,
 /// first out, so that it stays in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
-    /// Next entry of this bucket or of the free list. [`END`] if this entry is the last.
+    /// Next entry of the bucket or of the free list. [`END`] if the entry is the last.
     next: u32,
 }
 
@@ -72,7 +77,7 @@ const END: u32 = u32::MAX;
 
 /// Events of the open bucket, removed from the end. Slots beyond the end keep their old
 /// content, so that adding an event is one comparison and one store.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
     len: usize,
@@ -120,7 +125,7 @@ impl Stack {
 }
 
 /// Link events in the order of time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Calendar {
     /// Absolute time of the relative time 0.
     epoch: u64,
@@ -268,6 +273,13 @@ impl Calendar {
         }
     }
 
+    /// Order of the event that [`Self::next`] has just returned, among the link events of its
+    /// instant.
+    pub(crate) fn place(&self, upcoming: Upcoming) -> LinkPlace {
+        let (kind, link) = (kind_of(upcoming.event), link_of(upcoming.event));
+        LinkPlace(kind as u8, self.ties.at(upcoming.time.0).rank(kind, link))
+    }
+
     /// Removes the event that [`Self::next`] has just returned.
     #[inline]
     pub(crate) fn take(&mut self, upcoming: Upcoming) -> (Kind, LinkId) {
@@ -280,7 +292,7 @@ impl Calendar {
         (kind, link)
     }
 
-    /// Opens the next bucket that contains an event. Returns false if there is no such bucket.
+    /// Opens the next bucket that contains an event. Returns false if no bucket contains an event.
     fn advance(&mut self) -> bool {
         let bucket = match self.next_occupied() {
             Some(bucket) if bucket < self.special => bucket,

@@ -25,7 +25,7 @@ impl Pending {
 
 /// First-in, first-out queue. Its limit is a number of packets in addition to the
 /// packet being sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
     /// Time at which the transmission of each packet starts, with the packet's totals,

@@ -19,7 +19,7 @@ pub(crate) enum End {
 ///
 /// The first cache line has all fields that a packet needs on its way. In a large network every
 /// packet uses a different link, and so waits for each cache line that it reads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
@@ -52,7 +52,7 @@ const _: () =
 const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
 /// Data of a link that only some packets or reports need.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinkAccount {
     pub(crate) rate: BitRate,
     /// Value of `tx_bytes` at the end of the arrival phase.
@@ -63,7 +63,7 @@ pub(crate) struct LinkAccount {
 }
 
 /// Rare properties of a link.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Special {
     /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).
     header_bytes: Option<u32>,

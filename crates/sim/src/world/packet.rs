@@ -96,7 +96,7 @@ impl Packet {
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
-    /// Handle of the packet's flow.
+    /// Handle of the flow to which the packet belongs.
     #[inline]
     pub(crate) const fn flow(&self) -> FlowHandle {
         FlowHandle(self.header.flow)
@@ -119,7 +119,7 @@ pub(crate) struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
 
 /// All live packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Slab {
     slots: Table<PacketId, Slot>,
     free: Vec<PacketId>,

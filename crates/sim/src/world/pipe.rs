@@ -11,7 +11,7 @@ use bufferlab_units::Time;
 const NONE: PacketId = PacketId(u32::MAX);
 
 /// Packets in flight on a link, with their arrival times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     /// First packet of the pipe. [`NONE`] if the pipe is empty.
     first: PacketId,
@@ -64,7 +64,7 @@ impl Pipe {
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Removes and returns all packets except the first, in order.
+    /// Removes all packets except the first, and returns them in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;

@@ -6,6 +6,8 @@
 //! prescribed routes concern. A table by host would have forty times as many entries in a network
 //! of 10,000 hosts, and forwarding would wait for its cache misses.
 
+mod circles;
+
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
 use bufferlab_scenario::{Node, Topology};
@@ -19,7 +21,7 @@ const NONE: u32 = GROUP - 1;
 const OWN: u32 = GROUP - 2;
 
 /// Next hops of all switches to all destinations.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     /// Number of destinations in the table.
     destinations: usize,
@@ -45,7 +47,7 @@ pub(crate) struct Routes {
     delay: Vec<Time>,
 }
 
-/// Neighbour of a switch, as routing needs it.
+/// Neighbour of a switch, as the computation of routes needs it.
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
     port: u16,

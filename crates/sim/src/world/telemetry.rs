@@ -9,13 +9,13 @@ use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
 /// Telemetry reports of all live packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Telemetry {
     rows: Vec<PacketReports>,
     is_wanted: bool,
 }
 
-/// Reports of a packet that travels from one part of the network to another.
+/// Reports of a packet that travels between two parts of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(PacketReports);
 

@@ -11,14 +11,14 @@ use bufferlab_units::mix;
 use std::collections::VecDeque;
 
 /// The order of simultaneous events.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ties {
     seed: u64,
     sequences: Option<Box<Sequences>>,
 }
 
 /// Count of transmissions. Pending events have the order in which their transmissions started.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sequences {
     next: u64,
     /// Number of the last transmission over every link.

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// Purpose of a timer. Timers of one instant expire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A cable goes down or comes up.
+    /// A cable goes down, or is up again.
     LinkChange(CableId),
     /// A timer of priority flow control.
     Pause(PauseTimer),
@@ -20,7 +20,7 @@ pub(crate) enum Timer {
     Sender(FlowSlot),
     /// A receiver sends its delayed ACK.
     DelayedAck(FlowSlot),
-    /// A paced sender may send again.
+    /// The timer lets a paced sender send again.
     Pace(FlowSlot),
     /// A message that waited for a connection gets a connection.
     Connection(FlowSlot),
@@ -33,7 +33,7 @@ pub(crate) enum Timer {
     /// A node has become ready, or its current step is over: its number among the nodes of all
     /// schedules.
     ScheduleStep(u32),
-    /// The next execution of the schedule with this number begins.
+    /// The next execution of the given schedule begins.
     ScheduleBegin(u32),
     /// The arrival phase ends.
     PhaseEnd,
@@ -56,14 +56,28 @@ pub(crate) enum PauseTimer {
     Storm(StormId),
     /// A switch's PFC watchdog polls its queues.
     Watchdog(SwitchId),
-    /// A frame that waited for this link begins to leave.
+    /// A frame that waited for the given link begins to leave.
     FrameStart(LinkId),
+}
+
+/// Place of an event in the order of a run. At one instant link events are first, and then timers
+/// expire in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) at: Time,
+    /// Timer that expires. `None` for a link event.
+    pub(crate) timer: Option<Timer>,
+}
+
+impl Moment {
+    /// The moment before all events of a run.
+    pub(crate) const ZERO: Self = Self { at: Time::ZERO, timer: None };
 }
 
 const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two words");
 
 /// All timers of a simulation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
     /// Time of the first timer. It is cached because the engine reads it before every event.
@@ -87,6 +101,12 @@ impl Timers {
     #[inline]
     pub(crate) fn next_time(&self) -> Time {
         self.next
+    }
+
+    /// Removes all timers of this kind and component.
+    pub(crate) fn remove(&mut self, timer: Timer) {
+        self.heap.retain(|Reverse((_, other))| *other != timer);
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);
     }
 
     /// Removes and returns the timer that expires first.

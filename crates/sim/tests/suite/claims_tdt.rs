@@ -64,7 +64,7 @@ impl Run {
         (lost.iter().filter(|lost| **lost == 0).count(), lost.len())
     }
 
-    /// Percentage of bursts without a loss.
+    /// Percentage of bursts that lost no packet.
     fn lossless(&self, from: u64, to: u64) -> f64 {
         let (lossless, all) = self.bursts(from, to);
         lossless as f64 / all as f64 * 100.0

@@ -29,7 +29,7 @@ fn two_servers() -> String {
 /// Poisson arrivals of one class at one receiver.
 struct Arrivals {
     receiver: u32,
-    /// Offered load of the receiver's port.
+    /// Traffic offered to the receiver's port, as a fraction of its rate.
     load: f64,
     /// Draws the payload of a packet from the stream (bytes).
     size: fn(&mut RandomStream) -> u64,
@@ -303,7 +303,8 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// Utilisation after the first second, and lost packets per packet, of one NewReno flow.
+/// Utilisation of the link after the first second, and lost packets per packet, of one NewReno
+/// flow.
 /// The flow's bottleneck of 1 Gb/s has a buffer of `share` times the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
     // The round trip without queues is 2.4 ms, which is 200 packets.
@@ -335,7 +336,7 @@ fn one_newreno_flow_uses_and_loses_what_the_sawtooth_says() {
         let (utilisation, loss, window) = one_newreno_flow(share);
         // The window grows by a segment per round trip from W/2 to W = (1 + b) BDP.
         // Below BDP a round trip is constant and the link is partly idle.
-        // Above BDP, queues lengthen round trips.
+        // With a window above BDP, queues lengthen round trips.
         let grown = (1.0 + share) * (1.0 + share);
         let expected =
             if share < 1.0 { 0.375 * grown / ((1.0 - share) / 2.0 + (grown - 1.0) / 2.0) } else { 1.0 };

@@ -148,7 +148,7 @@ fn a_flow_without_a_size_sends_until_arrivals_end() {
     assert!(rows.all_finished());
     let (short, long) = (rows.flow(0), rows.flow(1));
     assert_eq!(short.size_bytes, 1_000_000);
-    // The flow ends one way after the end of the arrival phase,
+    // The flow ends one propagation delay after the end of the arrival phase,
     // with the bytes that it sent by then.
     let end = long.start_ns + long.fct_ns.expect("finished");
     assert!((20_000_000..21_100_000).contains(&end), "{end}");

@@ -36,7 +36,7 @@ static PARAMS: &[ParamInfo] = &[ParamInfo {
     doc: "Segments in flight.",
 }];
 
-/// Completion time of a single flow of `segments` segments under this control (ns).
+/// Completion time of a single flow of `segments` segments under `control` (ns).
 fn fct(control: &str, segments: u64) -> u64 {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -70,7 +70,8 @@ fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     let round_trip = one_way(FULL) + one_way(ACK);
     // Six segments leave one by one, in five round trips and the one-way time of the last segment.
     assert_eq!(fct("\"own-fixed\"", 6), Time(5 * round_trip + one_way(FULL)).as_ns());
-    // Three segments leave at a time. The fourth segment leaves when the first one is acknowledged.
+    // Three segments leave together. The fourth segment leaves when the first segment is
+    // acknowledged.
     let back_to_back = 2 * RATE.serialization(FULL).0;
     let expected = Time(round_trip + one_way(FULL) + back_to_back).as_ns();
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);

@@ -38,7 +38,7 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait. The device takes five of them, or all.
+    // Nineteen or twenty packets wait. The device takes five of them, or all of them.
     // If the device takes all packets, each packet is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));

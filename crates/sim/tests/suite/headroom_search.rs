@@ -33,14 +33,15 @@ type Failure = Box<dyn std::error::Error>;
 struct Findings {
     /// Number of networks that the search tried.
     pub(crate) networks: u64,
-    /// Number of runs with a pause. Only these runs are informative.
+    /// Number of runs with a pause. Only runs with a pause are informative.
     pub(crate) paused: u64,
     /// Number of possible attacks (networks with one lossless priority).
     pub(crate) attacks: u64,
     /// Number of attacks that lost a packet with one packet less of headroom.
     pub(crate) witnesses: u64,
-    /// Number of attacks that needed two packets less. A packet ends exactly when the sender obeys
-    /// the pause, and the model counts the next packet, too.
+    /// Number of attacks that lost a packet only with two packets less of headroom. In these
+    /// attacks, a packet ends exactly when the sender obeys the pause, and the model counts the
+    /// next packet, too.
     pub(crate) ties: u64,
     /// Descriptions of networks that lost a lossless packet with the model's headroom.
     pub(crate) lost: Vec<String>,
@@ -192,7 +193,7 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // The networks of this list are regression cases.
+    // The listed networks are regression cases.
     // In some networks, repetitions that became due between a resume and a pause were omitted.
     // In other networks, packets end when the sender obeys the pause.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {

@@ -113,7 +113,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         let said = error.to_string();
         assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");
     }
-    // NICs create these packets only when they send them, so the packets take no memory.
+    // NICs create packets only when they send them, so waiting packets take no memory.
     let rows = try_run(&lab("fair").flows(flows()), false).expect("it runs");
     assert!(rows.totals.peak_packets < 10_000, "{}", rows.totals.peak_packets);
 }

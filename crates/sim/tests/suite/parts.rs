@@ -8,7 +8,7 @@ use std::num::NonZero;
 
 /// All rows of a run on `threads` threads. The largest number of packets alive is omitted,
 /// because parts cannot know it exactly.
-fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
+pub(crate) fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();
     let threads = NonZero::new(threads).expect("at least one");
@@ -18,13 +18,13 @@ fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     rows
 }
 
-/// Checks that runs with two and three threads give the rows of a run with one thread.
+/// Checks that runs with two, three and eight threads give the rows of a run with one thread.
 /// Returns the rows of the run.
-fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
+pub(crate) fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(simulation.needs_one_thread(scenario), None, "{what}");
     let one = rows_on(1, scenario);
-    for threads in [2, 3] {
+    for threads in [2, 3, 8] {
         let several = rows_on(threads, scenario);
         let at = format!("{what} on {threads} threads");
         assert_eq!(one.totals, several.totals, "{at}");
@@ -109,7 +109,7 @@ fn runs_that_are_cut_and_runs_that_end_early() {
     let flows = vec![flow(0, 9, 50_000, Time::from_us(3)), flow(5, 9, 50_000, Time::from_us(3))];
     let rows = same_on_all("an early end", &early(flows));
     assert_eq!(rows.totals.end_ns, 4_000_000);
-    // This list has a flow that ends long after all other flows.
+    // The list has a flow that ends long after all other flows.
     let flows = vec![flow(0, 9, 5_000, Time::from_us(3)), flow(5, 14, 4_000_000, Time::from_us(3_990))];
     let scenario = early(flows);
     let rows = same_on_all("a late end", &scenario);
@@ -125,7 +125,9 @@ fn delays_cut_through_device_queues_and_jitter() {
         &transport("dctcp"),
     )
     .times("1 ms", "1 s")
-    .more("[output]\ndelays = true\nsample_interval = \"20 us\"\nsample_switch = \"leaf3\"")
+    .more(
+        "[output]\ndelays = true\npackets = \"all\"\nsample_interval = \"20 us\"\nsample_switch = \"leaf3\"",
+    )
     .workloads(WORKLOADS);
     let rows = same_on_all("options", &scenario);
     assert!(rows.switch_losses() > 0);

@@ -387,11 +387,11 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
     let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
     assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
     assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
-    // The switch s1 still stores more than its threshold. Its frame leaves at once,
+    // The switch s1 still stores more than its threshold. The pause frame of s1 leaves at once,
     // and takes 51.2 ns and 1 us of cable.
     assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
     assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
-    // The switch s0 also pauses the host, and resumes it when there is space again, so no
+    // The switch s0 also pauses the host, and resumes the host when there is space again, so no
     // sender waits forever.
     let lost = rows.link_losses();
     assert!(lost > 0 && rows.flows[0].dropped_packets == lost);

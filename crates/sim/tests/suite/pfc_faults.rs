@@ -130,7 +130,8 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
     // The last frame arrives before 7 ms and pauses until 7.04 ms.
-    // Polls from 7.1 ms on find neither frame nor pause, and the fifth of them restores the queue.
+    // Polls from 7.1 ms on find neither a frame nor a pause, and the fifth such poll restores the
+    // queue.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;
     assert_eq!((lost, lost * 1_500), (with.switch_losses(), with.storms[0].lost_bytes));
@@ -160,7 +161,7 @@ fn a_storm_shorter_than_the_detection_time_is_none() {
     assert!(rows.pause_spans.iter().any(|span| span.by == "h0" && span.paused == "s0"));
 }
 
-/// A storm of h0 that never ends, with a watchdog that counts these frames.
+/// A storm of h0 that never ends, with a watchdog that counts pause frames by `counts`.
 fn endless_storm(counts: &str, zero_from: &str) -> Vec<WatchdogRow> {
     let fault = format!(
         "[{{ kind = \"pause_storm\", host = \"h0\", priorities = [1], from = \"1 ms\", quanta = 1000{zero_from} }}]"
@@ -194,6 +195,33 @@ fn a_storm_of_all_priorities_begins_and_ends_in_turn_if_its_port_stops_counting(
         assert_eq!(restored - pair[0].detected_ns, 500_000, "{pair:?}");
         assert!((500_000..=700_000).contains(&(pair[1].detected_ns - restored)), "{pair:?}");
     }
+}
+
+/// Detections and restorations of the storms of a shipped scenario (ms), for frames that count.
+fn shipped_storms(file: &str, counts: &str) -> Vec<(u64, Option<u64>)> {
+    let rows = scenario(file, &[("switch.pfc.watchdog.counts", &format!("\"{counts}\""))]);
+    let ms = |ns: u64| ns / 1_000_000;
+    rows.storms.iter().map(|row| (ms(row.detected_ns), row.restored_ns.map(ms))).collect()
+}
+
+#[test]
+fn the_scenario_of_zero_quanta_restores_with_the_storm_or_with_its_last_frame() {
+    let file = "watchdog-zero-quanta.toml";
+    // The last frame that pauses is sent just before 3 s, the last frame of all just before 5 s.
+    // The second poll after it restores.
+    assert_eq!(shipped_storms(file, "pauses"), [(1_200, Some(3_200))]);
+    assert_eq!(shipped_storms(file, "frames"), [(1_200, Some(5_200))]);
+}
+
+#[test]
+fn the_scenario_of_all_priorities_has_170_cycles_in_20_minutes_or_one_storm() {
+    let file = "watchdog-all-priorities.toml";
+    let fixed = shipped_storms(file, "pauses");
+    assert!(fixed.len() == 2 && fixed.iter().all(|storm| storm.1.is_none()), "{fixed:?}");
+    // Each of the two queues has 170 storms, which all end although the host never stops.
+    let old = shipped_storms(file, "enabled_ports");
+    assert_eq!(old.len(), 2 * 170);
+    assert!(old.iter().all(|storm| storm.1.is_some_and(|end| end < 1_200_000)), "{old:?}");
 }
 
 #[test]

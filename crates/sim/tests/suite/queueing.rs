@@ -81,7 +81,7 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
         let mean = waits.clone().sum::<f64>() / packets as f64;
         assert!((mean / expected - 1.0).abs() < tolerance, "load {load}: wait {mean}, expected {expected}");
         assert!(waits.clone().all(|wait| wait > -0.001), "nothing travels faster than light");
-        // A packet in transmission occupies no buffer.
+        // A packet in transmission does not occupy the buffer.
         let queue = rows.queue(0, 0, 0);
         let length = queue.mean_bytes / FRAME as f64;
         assert!(
@@ -224,7 +224,7 @@ fn round_robin_takes_packets_in_turn_and_fifo_in_order_of_arrival() {
     let times = shares("\"round_robin\"", &[346_000, 4_200_000], &[346, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * (400.0 + 1_454.0)), "a thousand turns");
     let times = shares("\"fifo\"", &[346_000 * 4, 4_200_000], &[346, 1_400]);
-    // Both flows arrive at 10 Gb/s, so FIFO serves both with equal bytes.
+    // Both flows arrive at 10 Gb/s, so FIFO serves an equal number of bytes of both flows.
     assert_near(times[0], wire_ns(2.0 * 4_000.0 * 400.0), "as it came");
 }
 

@@ -262,7 +262,7 @@ fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
         }
         assert!(paused > 0, "{policy}: nothing was paused, so nothing was put to the test");
     }
-    // With hardly any headroom this traffic loses lossless packets, which shows that the
+    // With hardly any headroom the test's traffic loses lossless packets, which shows that the
     // test can fail.
     let rows = run_fast(&mixed("sonic-dt", largest, 1));
     let lossless: u64 =
@@ -276,7 +276,7 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Both messages have a thousand frames of 1048 B.
+    // Both messages of the test have a thousand frames of 1048 B.
     // The frames alternate, so that both messages end together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),

@@ -113,7 +113,7 @@ fn exact(collective: &Collective<'_>) -> u64 {
     form(collective, network()) + waits
 }
 
-/// Closed form without ACKs.
+/// Closed form of a collective's time without ACKs.
 fn form(collective: &Collective<'_>, inside: Network) -> u64 {
     let networks = Networks { inside, across: network() };
     ideal_time(&Collective { bytes: wire(collective.bytes), ..*collective }, &networks).expect("a form").0
@@ -287,7 +287,7 @@ fn a_file_runs_as_its_dependencies_state() {
     let c = b + us / 2 + ten;
     assert_eq!(times[&0], (2 * us, a));
     assert_eq!(times[&1], (a, b));
-    // One processor: the second computation waits.
+    // One processor executes both computations, so the second computation waits.
     assert_eq!(times[&2], (b, b + 3 * us));
     assert_eq!(times[&3], (b + us / 2, c));
     assert!(!times.contains_key(&4), "a barrier has no row");
@@ -300,13 +300,62 @@ fn a_file_runs_as_its_dependencies_state() {
 }
 
 #[test]
+fn the_critical_path_names_the_event_that_each_node_waited_for() {
+    let scenario =
+        from_file("path", CHAIN, "file = \"schedule.csv\"").unwrap_or_else(|error| panic!("{error}"));
+    let rows = run_fast(&scenario);
+    // Node 4 is a barrier. Node 2 ends before node 3.
+    let path: Vec<_> = rows.path.iter().map(|row| (row.node, row.waited_for.name())).collect();
+    assert_eq!(path, [(0, "start"), (1, "node"), (3, "node"), (5, "node")]);
+    let last = rows.schedule.iter().find(|row| row.node == 5).expect("node 5 ends");
+    assert_eq!(last.after_node, Some(3), "the barrier passes on the event that opened it");
+    // A longer second computation on the same processor is critical.
+    let long = CHAIN.replace("b2,compute,1,,,3000", "b2,compute,1,,,30000");
+    let rows = run_fast(&from_file("busy", &long, "file = \"schedule.csv\"").expect("a schedule"));
+    let path: Vec<_> = rows.path.iter().map(|row| (row.node, row.waited_for.name())).collect();
+    assert_eq!(path, [(0, "start"), (1, "node"), (2, "processor"), (5, "node")]);
+    let sum: u64 = rows.path.iter().map(|row| row.critical_ps).sum();
+    assert_eq!(sum + 2_000_000, end(&rows), "the path starts at 2 us");
+    for rank in &rows.ranks {
+        assert_eq!(rank.compute_ps + rank.exposed_ps + rank.idle_ps, end(&rows));
+    }
+    let computing: Vec<_> = rows.ranks.iter().map(|rank| rank.compute_ps / 1_000_000).collect();
+    assert_eq!(computing, [0, 35, 1, 0]);
+}
+
+#[test]
+fn every_collective_has_its_bandwidths_and_a_path_as_long_as_its_time() {
+    let group: Vec<u32> = (0..8).collect();
+    let more = "iterations = 2\nscale_up_rate = \"2400 Gb/s\"\nscale_up_latency = \"700 ns\"";
+    for collective in every(&group) {
+        let rows = run(&lab(8, &transport(1_000)).workloads(&workload(&collective, more)));
+        let what = format!("{} {}", collective.operation, collective.algorithm);
+        assert_eq!(rows.collectives.len(), 2, "{what}");
+        for row in &rows.collectives {
+            let of = |row_iteration: u32| row_iteration == row.iteration;
+            let path = rows.path.iter().filter(|step| of(step.iteration));
+            assert_eq!(path.map(|step| step.critical_ps).sum::<u64>(), row.end_ps - row.start_ps, "{what}");
+            let seconds = (row.end_ps - row.start_ps) as f64 * 1e-12;
+            let factor = match collective.operation {
+                Operation::AllReduce => 2.0 * 7.0 / 8.0,
+                Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => 7.0 / 8.0,
+                Operation::Broadcast | Operation::Pipeline => 1.0,
+            };
+            let bus = factor * BYTES as f64 * 8.0 / seconds;
+            assert!((bus - row.bus_bps as f64).abs() <= 1.0 + bus * 1e-9, "{what}: {bus} {}", row.bus_bps);
+            assert_eq!((row.operation, row.ranks), (collective.operation.name(), 8));
+        }
+    }
+}
+
+#[test]
 fn the_end_of_a_run_leaves_rows_without_an_end() {
     let long = CHAIN.replace("b,compute,1,,,5000", "b,compute,1,,,5000000000");
     let scenario =
         from_file("long", &long, "file = \"schedule.csv\"").unwrap_or_else(|error| panic!("{error}"));
     let rows = run_fast(&scenario);
     let open: Vec<_> = rows.schedule.iter().filter(|row| row.end_ps.is_none()).collect();
-    // The computation in progress, and the one that waits for its processor.
+    // The current computation, and the computation that waits for its processor.
     assert_eq!(open.iter().map(|row| row.node).collect::<Vec<_>>(), [1, 2]);
     assert_eq!((open[0].start_ps.is_some(), open[1].start_ps), (true, None));
 }
@@ -322,7 +371,7 @@ fn executions_follow_each_other() {
         let of = rows.schedule.iter().filter(|row| row.iteration == iteration);
         let first = of.clone().filter_map(|row| row.start_ps).min().expect("begun");
         let last = of.filter_map(|row| row.end_ps).max().expect("done");
-        // Only the first execution waits for the start.
+        // Only the first execution of the schedule waits for the start time.
         let begin = 3_000_000 + u64::from(iteration) * (one + 10_000_000);
         assert_eq!((first, last), (begin, begin + one), "execution {iteration}");
     }
@@ -389,4 +438,32 @@ fn mistakes_in_keys_and_files_are_refused_with_their_reason() {
     );
     says(collective("algorithm = \"ring\""), &["size"]);
     says(collective("size = \"1 MB\"\nchunks = 0"), &["chunks"]);
+}
+
+#[test]
+fn servers_of_a_scale_up_network_use_the_rail_of_the_destination() {
+    let topology = "kind = \"scale_up\"\nservers = 4\ngpus_per_server = 4\nservers_per_leaf = 2\nspines = 2\n\
+                    scale_up_rate = \"2400 Gb/s\"\nscale_up_delay = \"500 ns\"\nnic_rate = \"100 Gb/s\"\n\
+                    delay = \"1 us\"";
+    let lab =
+        Lab::new(topology, SWITCH, &transport(1_000)).times("1 us", "1 s").more("[host]\nnic = \"fifo\"");
+    let group: Vec<u32> = (0..16).collect();
+    let direct = Collective::new(Operation::AllToAll, Algorithm::Direct, BYTES, &group);
+    let rows = run(&lab.workloads(&workload(&direct, "")));
+    assert_eq!(rows.schedule.len(), 16 * 15);
+    for server in 0..4 {
+        for rail in 0..4 {
+            let leaf = format!("rail{rail}_{}", server / 2);
+            let link = rows.links_between(&leaf, &format!("server{server}"))[0];
+            // A GPU receives a part of every GPU in three other servers, over its own rail.
+            let data = 12 * wire(BYTES / 16);
+            let acks = 12 * 4 * ACK;
+            assert!((data..=data + acks).contains(&link.tx_bytes), "{leaf}: {} {data}", link.tx_bytes);
+        }
+    }
+    // GPUs of one rail and two servers of one leaf use no spine; other servers are behind a spine.
+    let up: u64 =
+        rows.links.iter().filter(|link| link.to.starts_with("spine")).map(|link| link.tx_bytes).sum();
+    let data = 16 * 8 * wire(BYTES / 16);
+    assert!((data..=data + 16 * 8 * 4 * ACK).contains(&up), "{up} {data}");
 }

@@ -4,8 +4,9 @@
 #![allow(dead_code)] // Every test binary uses a different part.
 
 use bufferlab_metrics::{
-    DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
-    RunSink, RunTotals, ScheduleRow, Scope, SeriesRow, WatchdogRow,
+    CollectiveRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow, PathRow, PauseCycleRow, PauseRow,
+    PauseSpanRow, QueryRow, QueueRow, RankRow, RunSink, RunTotals, ScheduleRow, Scope, SeriesRow,
+    WatchdogRow,
 };
 use bufferlab_scenario::{Scenario, WorkloadSpec, load_text};
 use bufferlab_sim::{SimError, Simulation};
@@ -28,6 +29,10 @@ pub(crate) struct Rows {
     pub(crate) pause_spans: Vec<PauseSpanRow>,
     pub(crate) storms: Vec<WatchdogRow>,
     pub(crate) schedule: Vec<ScheduleRow>,
+    pub(crate) packets: Vec<PacketRow>,
+    pub(crate) collectives: Vec<CollectiveRow>,
+    pub(crate) ranks: Vec<RankRow>,
+    pub(crate) path: Vec<PathRow>,
     pub(crate) totals: RunTotals,
 }
 
@@ -55,6 +60,10 @@ keep! {
     pause_span: PauseSpanRow => pause_spans,
     watchdog: WatchdogRow => storms,
     schedule: ScheduleRow => schedule,
+    packet: PacketRow => packets,
+    collective: CollectiveRow => collectives,
+    rank: RankRow => ranks,
+    path: PathRow => path,
 }
 
 impl Rows {
@@ -70,12 +79,12 @@ impl Rows {
         flows
     }
 
-    /// Rows of links from one node to another, in the order of their ports.
+    /// Rows of links between two nodes, in the order of their ports.
     pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
         self.links.iter().filter(|link| link.from == from && link.to == to).collect()
     }
 
-    /// Row of the only link from one node to another.
+    /// Row of the only link between two nodes.
     pub(crate) fn link(&self, from: &str, to: &str) -> &LinkRow {
         let links = self.links_between(from, to);
         assert_eq!(links.len(), 1, "one link from {from} to {to}");

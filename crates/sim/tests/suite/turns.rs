@@ -19,7 +19,7 @@ fn a_flow_that_ends_while_it_waits_for_its_turn_leaves_the_turn_order_intact() {
     );
     let long = |src| (0..50).map(move |n| flow(src, 2, 50_000, Time::from_ns(10 * n)));
     let short = |n: u64| flow(0, 3, 1_000, Time::from_us(5 + 20 * n));
-    // Flows start all the time, so that one of them reuses the slot.
+    // Flows start throughout the run, so that a new flow reuses the slot of an ended flow.
     let takers = |n: u64| flow(1, 3, 1_000, Time::from_us(1 + n));
     let scenario = lab.lists(vec![
         (0, "long", long(0).collect()),

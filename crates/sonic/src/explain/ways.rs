@@ -8,7 +8,7 @@ use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A limit on the way of a packet that can bind.
+/// A limit that a packet may reach on its way through a port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     /// Name of the limit in tables.
@@ -20,7 +20,7 @@ pub struct Limit {
     /// Reserve of the profile (bytes).
     pub reserve: u64,
     /// Threshold of the limit with the reserve, for an empty, half full and full pool (bytes).
-    /// Absent if the pool has no size.
+    /// The value is absent if the pool has no size.
     pub thresholds: Option<[u64; 3]>,
     /// Occupancy that a lone queue reaches (bytes).
     pub alone: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Limit {
     pub then: &'static str,
 }
 
-/// Headroom of a lossless group, with the need for it.
+/// Headroom of a lossless group, and the headroom that the group needs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// Headroom that one group can use: the headroom of its profile, at most the headroom pool
@@ -44,9 +44,9 @@ pub struct Headroom {
     pub mtu: u64,
     /// Headroom that full-size packets need if the peer stops at once (bytes).
     pub least: u64,
-    /// Headroom that is needed with the response time of the standard (bytes).
+    /// Headroom that is needed if the peer takes the response time of the standard (bytes).
     pub standard: u64,
-    /// Usable headroom minus the need by the standard (bytes).
+    /// Usable headroom minus the headroom needed by the standard (bytes).
     pub margin_bytes: i64,
     /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
@@ -82,7 +82,7 @@ pub struct Way {
     pub limits: Vec<Limit>,
     /// Headroom of the priority group, if the group is lossless.
     pub headroom: Option<Headroom>,
-    /// Distance of the group's resume point below its pause point (bytes).
+    /// Distance of the priority group's resume point below its pause point (bytes).
     pub resume_below: Option<u64>,
     /// Marking in the queue.
     pub wred: Option<Wred>,

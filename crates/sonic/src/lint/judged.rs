@@ -26,10 +26,16 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 /// Returns the parts of a configuration that the rules did not judge, each with the reason.
-/// Findings do not cover these parts.
+/// Findings do not cover the parts that the rules did not judge.
 #[must_use]
 pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     let mut found = Vec::new();
+    if let Some(vendor) = config.vendor {
+        found.push(format!(
+            "entries that are missing ({}): {vendor} has defaults of its own",
+            super::OF_SONIC.join(", ")
+        ));
+    }
     if options.chip.is_none() {
         let other = crate::silicon::other_chip(config);
         let why = match &config.device.hwsku {

@@ -66,7 +66,7 @@ fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
 
 pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    // Without any row, the caller did not give the file.
+    // If the file has no row, the caller did not give the file.
     if config.lookup.is_empty() || config.model() == Model::Dynamic {
         return;
     }

@@ -87,7 +87,7 @@ struct Traffic<'c> {
     ports: BTreeMap<PortName, Reach>,
 }
 
-/// Groups and queues that packets of a port reach.
+/// Groups and queues that packets of a port can reach.
 #[derive(Default)]
 struct Reach {
     pfc: BTreeSet<u8>,

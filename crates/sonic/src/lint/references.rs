@@ -51,7 +51,8 @@ pub(super) fn dangling(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     };
-    // A missing table was not given, because rendered parts come in several files.
+    // A missing table may be in a part that the caller did not give, because rendered parts come in
+    // several files.
     if config.has_table("BUFFER_PROFILE") {
         report("profile", "BUFFER_PROFILE", profile_references(context), &|name| {
             config.profiles.contains_key(name)

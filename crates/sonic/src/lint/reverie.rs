@@ -9,7 +9,7 @@ use super::context::Context;
 use crate::config::Profile;
 use crate::resolve::LOSSLESS_POOL;
 
-/// Lossless side and lossy side of a configuration.
+/// The lossless or the lossy side of a configuration.
 struct Sides<'c> {
     lossless: &'c Profile,
     lossy: &'c Profile,

@@ -19,14 +19,23 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
                 let text = entry.text(field)?.value;
                 (text != "0").then(|| format!("{field} {}", printable(&text)))
             });
-            let rates = rates.collect();
+            let rates: Vec<String> = rates.collect();
+            let rate = |name: &str| {
+                let found = rates.iter().find_map(|text| text.strip_prefix(name)?.trim().parse().ok());
+                found.filter(|rate| *rate > 0)
+            };
+            let (least, most) = (rate("cir"), rate("pir"));
+            let meter = entry.text("meter_type");
             let scheduler = Scheduler {
                 rates,
+                least,
+                most,
+                counts_packets: meter.is_some_and(|meter| meter.value == "packets"),
                 place: entry.place(),
                 kind: entry.text("type"),
                 weight: entry.number("weight", "share"),
             };
-            entry.skip(&["meter_type", "priority"]);
+            entry.skip(&["priority"]);
             config.schedulers.insert(key.to_owned(), scheduler);
         }
         "PFC_WD" => watchdog(key, entry, config),

@@ -9,7 +9,7 @@ pub enum Rule {
     /// The chip counts cells in slices. It accounts a port's groups in the slice of the port, and
     /// the port's queues in every slice.
     Cells,
-    /// The chip counts bytes, plus this number of bytes for each packet.
+    /// Number of bytes that the chip charges for each packet in addition to the packet's bytes.
     Bytes(u64),
     /// The chip counts cells in one memory; the size of a pool is its shared memory.
     OneLevel,
@@ -43,7 +43,8 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// Whether this is a chip family, and not the memory of bytes for unknown chips.
+    /// Whether this is a chip family. The family of an unknown chip is one memory that counts
+    /// bytes.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.name != GENERIC.name

@@ -14,7 +14,7 @@ use bufferlab_theory::forms::headroom::{HeadroomNeeds, PausedPort, SONIC_METRES_
 /// Size of the largest frame if a port does not set its MTU (bytes): SONiC's default.
 const MTU: u64 = 9_100;
 
-/// Headroom of a lossless group, and the headroom that it needs.
+/// Headroom of a lossless group, and the headroom that the group needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupHeadroom {
     /// Speed of the group's port (Mb/s).
@@ -33,7 +33,7 @@ pub struct GroupHeadroom {
 
 impl GroupHeadroom {
     /// Computes the headroom of a profile on ports with this speed (Mb/s) and cable (metres).
-    /// `None` without a headroom or a speed.
+    /// The result is `None` without a headroom or a speed.
     #[must_use]
     pub fn new(
         config: &Config,
@@ -69,7 +69,7 @@ impl GroupHeadroom {
         format!("{usable} B of headroom{bound}: {}", self.needs.answer(usable))
     }
 
-    /// Usable headroom minus the need of full-size packets (bytes).
+    /// Usable headroom minus the headroom that full-size packets need (bytes).
     #[must_use]
     pub fn margin_bytes(&self) -> i64 {
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);

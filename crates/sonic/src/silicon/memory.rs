@@ -104,7 +104,7 @@ impl Memory {
         Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
     }
 
-    /// Headroom that one group can use at most (bytes): the headroom pool of its slice.
+    /// Maximum headroom of a group (bytes): the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom_bytes(&self) -> u64 {
         self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)

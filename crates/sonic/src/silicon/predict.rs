@@ -12,7 +12,7 @@ use crate::silicon::headroom::GroupHeadroom;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Number of groups in the sequence that fill one after the other.
+/// Number of groups in the sequence of groups that fill in turn.
 const SEQUENCE: usize = 8;
 
 /// Points of a lossless priority group that is alone on the switch. Counts are in cells (bytes if
@@ -29,7 +29,7 @@ pub struct GroupPoint {
     pub ports: Vec<String>,
     /// Numbers of the lossless groups of each port.
     pub groups: Vec<u8>,
-    /// Guaranteed minimum of the group.
+    /// Guaranteed minimum of the lossless group (cells, or bytes).
     pub minimum: u64,
     /// Exponent of the group's alpha; absent for a static limit.
     pub dynamic_th: Option<i8>,
@@ -38,7 +38,7 @@ pub struct GroupPoint {
     /// Headroom that one group can use: the headroom of its profile, at most the
     /// headroom pool of a slice.
     pub headroom: u64,
-    /// Headroom of the group's profile.
+    /// Headroom of the lossless group's profile (cells, or bytes).
     pub headroom_asked: u64,
     /// Whether the headroom is enough, in one sentence; absent if speed or cable is not known.
     pub headroom_answer: Option<String>,
@@ -46,7 +46,7 @@ pub struct GroupPoint {
     pub drop: u64,
     /// Distance of the group's resume point below its pause point.
     pub resume_below: u64,
-    /// Pause, first loss and resume in packets of the requested size.
+    /// Number of packets of the requested size until pause, first loss and resume.
     pub packets: [u64; 3],
     /// Pause points of groups of one slice that fill one after the other; empty for a static limit.
     pub sequence: Vec<u64>,
@@ -67,7 +67,7 @@ pub struct HeadroomPool {
     pub partial: u64,
 }
 
-/// Predicted points of a configuration on a chip.
+/// Predicted pause, loss and resume points of a configuration on a chip.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     /// Name of the chip family.
@@ -84,9 +84,9 @@ pub struct Prediction {
     pub shared: u64,
     /// Size of the packets in packet counts (bytes).
     pub packet_bytes: u64,
-    /// Points of lossless groups, by profile.
+    /// Predicted points of lossless groups, by profile.
     pub groups: Vec<GroupPoint>,
-    /// Points of lossy queues, by profile.
+    /// Predicted points of lossy queues, by profile.
     pub queues: Vec<QueuePoint>,
     /// Headroom pools by profile.
     pub headroom_pools: Vec<HeadroomPool>,
@@ -257,7 +257,7 @@ impl Memory {
         let threshold = profile.threshold.as_ref()?.value;
         let limit = |shared: u64| self.limit(config, &class.ports, threshold, shared);
         let pause = match self.chip.rule {
-            // The testers of these switches add bytes before they round.
+            // The testers of these switches add bytes before they round to cells.
             Rule::OneLevel | Rule::TwoLevels => self.cells(minimum + limit(self.shared * self.chip.cell)),
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
@@ -311,7 +311,7 @@ impl Memory {
                     Some(port) => share_in_port(port, exponent, shared),
                     None => share(exponent, shared),
                 },
-                // The test programs for these switches round down.
+                // The test programs for these switches round down to whole cells.
                 Rule::OneLevel => share(exponent, shared),
                 Rule::Cells | Rule::Bytes(_) => pause_share(exponent, shared),
             },
@@ -323,7 +323,7 @@ impl Memory {
     }
 
     /// Distance of the resume point below the pause point. It is `xon_offset` with any alpha.
-    /// Without `xon_offset`, the group resumes at `xon`.
+    /// If the profile has no `xon_offset`, the group resumes at `xon`.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),

@@ -63,7 +63,7 @@ impl Memory {
 
     /// Shared memory of an egress pool in one slice (cells). A pool as large as the ingress pool
     /// has S. Any other pool has its size, minus the minimums of queues if the size includes them.
-    /// `docs/evidence/silicon.md` has the files for each case.
+    /// The file `docs/evidence/silicon.md` has the configuration files for each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;

@@ -1,4 +1,4 @@
-//! Each rule finds its mistake, and the small switch has none of these mistakes.
+//! Tests that each rule finds its mistake, and that the small switch has none of the mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
 use bufferlab_sonic::diff::diff;
@@ -20,7 +20,7 @@ fn unchanged(_: &str, text: String) -> String {
     text
 }
 
-/// Returns the numbers of the rules with findings of at least this severity.
+/// Returns the numbers of the rules with findings of at least `severity`.
 fn codes(config: &Config, severity: Severity) -> Vec<&'static str> {
     let mut codes: Vec<_> = findings(config)
         .iter()

@@ -11,4 +11,5 @@ mod pools;
 mod reading;
 mod silicon;
 mod support;
+mod vendors;
 mod yaml;

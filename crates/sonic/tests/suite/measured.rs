@@ -38,7 +38,7 @@ pub(crate) struct Entry {
 }
 
 pub(crate) enum Rows {
-    /// Rows come from the file of the corpus whose path contains this text.
+    /// Rows come from the file of the corpus whose path contains the text.
     File(&'static str),
     /// Rows have values from sonic-buildimage for all ports: size, xon, xoff,
     /// threshold and xon_offset.
@@ -152,7 +152,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )
     },
     th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell"),
-    // The headroom of this entry is a copy of the entry above.
+    // The headroom of the entry is copied from the previous entry of the table.
     Entry {
         headroom: false,
         headroom_pool: false,

@@ -55,7 +55,7 @@ fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
     let group = &prediction.groups[0];
     assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
     // Minimums of queues are subtracted neither from the ingress nor from the egress pool:
-    // 2,000,000 B are 9,615 cells.
+    // The 2,000,000 B of the test are 9,615 cells.
     let queue = &prediction.queues[0];
     assert_eq!((queue.shared, queue.drop), (9_615, 8 + 6_410 + 1));
     assert!(prediction.headroom_pools.is_empty(), "{:?}", prediction.headroom_pools);

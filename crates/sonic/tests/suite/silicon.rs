@@ -198,7 +198,7 @@ fn what_cannot_be_predicted_says_why() {
 #[test]
 fn configurations_that_were_measured_have_no_error() {
     let Some(folder) = corpus("measured") else { return };
-    // If an entry has a different pool, it mixes the files of two roles.
+    // An entry with a separate `pool` mixes the files of two roles, so the test omits it.
     for entry in ENTRIES.iter().filter(|entry| entry.pool.is_none()) {
         let options = Options { chip: chip(entry.chip), ..Options::default() };
         let found = check(&entry.config(&folder), &options).expect("rules");

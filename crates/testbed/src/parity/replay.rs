@@ -24,7 +24,7 @@ pub enum ParityError {
     /// The policy does not fit the switch.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The simulation of the record failed.
+    /// The simulation of the switch's record failed.
     #[error(transparent)]
     Simulation(#[from] SimError),
     /// Several arrivals have one instant, so their order is unknown.
@@ -172,7 +172,7 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     }
     let delay = scenario.topology.links[0].delay;
     scenario.tie_order = TieOrder::Insertion;
-    // The classifier ran before: the queue that it selected is the packet's priority.
+    // The classifier has already run: the queue that it selected is the packet's priority.
     scenario.switches[0].classifier = None;
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);

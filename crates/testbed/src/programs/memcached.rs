@@ -125,7 +125,7 @@ impl Memcached {
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
         // Other connections to the client, such as iperf3's, choose their congestion controls.
-        // A route would override this choice.
+        // A route would override the congestion control that the connection chooses.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));
@@ -159,7 +159,7 @@ fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     Err(Error::other(format!("it answered \"{said}\" in the place of \"{}\"", wanted.trim())))
 }
 
-/// Requests the values of all messages' sizes, one value after the other.
+/// Requests the values of all message sizes, one value at a time.
 fn ask_all(
     mut stream: TcpStream,
     asked: &Receiver<Message>,

@@ -7,7 +7,7 @@ use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;
 
-/// Plans the demonstration with Reno, which every kernel has, and with these changes.
+/// Plans the demonstration with Reno, which every kernel has, and with `changes` to the scenario.
 fn plan(changes: &[(&str, &str)]) -> Result<Plan, String> {
     let reno = [
         ("transport.small.congestion_control", "newreno"),

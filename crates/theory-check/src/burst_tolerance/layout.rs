@@ -8,12 +8,12 @@ use bufferlab_units::{BitRate, Time};
 
 /// Maximum number of queues of a port in the core's switch.
 const QUEUES_MAX: u32 = 32;
-/// Smallest alpha of a policy. With this alpha, one packet makes a queue congested.
+/// Smallest alpha of a policy. With the smallest alpha, one packet makes a queue congested.
 const LEAST_ALPHA: f64 = 1e-6;
 /// Number of packets that starts or ends a state of EDT and TDT almost at once.
 /// With fewer packets, the policies would react to the jitter of full queues.
 const FEW: u64 = 16;
-/// A number of packets that no run reaches.
+/// A number of packets that is larger than in any run.
 const MANY: u64 = 1 << 40;
 /// A time that is longer than any run.
 const EVER: Time = Time::from_ms(100_000_000);
@@ -73,7 +73,7 @@ pub(crate) struct Layout {
     pub(crate) tau: f64,
 }
 
-/// A switch with full queues, and the burst to be sent.
+/// A switch with full queues, and the burst that is sent to it.
 pub(crate) struct Stage {
     pub(crate) bench: Bench,
     pub(crate) burst: Burst,
@@ -143,7 +143,8 @@ impl Layout {
     }
 
     /// Twice the time in which a burst grows by [`FEW`] packets.
-    /// With this window EDT detects the burst, but no growth while queues settle slowly.
+    /// With a window of this length, EDT detects the burst, but no growth while queues settle
+    /// slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))

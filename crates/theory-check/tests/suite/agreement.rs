@@ -33,7 +33,7 @@ impl Tally {
         }
     }
 
-    /// Asserts that at least `checks` quantities were compared, and that all of them agreed.
+    /// Asserts that at least `checks` quantities were compared, and that all comparisons agreed.
     #[track_caller]
     fn check(self, checks: usize) {
         let Self { calculator, runs, checks: found, worst, wrong, left_out } = self;

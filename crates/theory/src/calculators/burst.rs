@@ -14,7 +14,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     aliases: &[],
     title: "Buffer for a burst",
     summary: "Calculate the buffer that a burst of many senders needs, or the largest burst that a buffer absorbs, without loss.",
-    source: "The burst tolerance of each policy (ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A and Eq. 5, LossPass Eq. 6), solved for the buffer: in the fluid model it grows in proportion to the buffer.",
+    source: "The burst tolerance of each policy (ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A and Eq. 5, LossPass Eq. 6), solved for the buffer: in the fluid model the tolerance grows in proportion to the buffer.",
     params: PARAMS,
     rules: &[Rule::OneOf(&["burst", "buffer"])],
     examples: &[&[
@@ -78,7 +78,7 @@ struct Incast {
     switch: EvenSwitch,
 }
 
-/// The unknown of the question.
+/// The unknown quantity of the question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The size of the burst (bytes): the buffer is unknown.
@@ -96,7 +96,7 @@ struct Solution {
     burst_bytes: f64,
     /// Bytes of the burst in the buffer when its last byte arrives.
     stored_bytes: f64,
-    /// Derivation of the burst in this buffer.
+    /// Derivation of the burst that the given buffer absorbs.
     derivation: Derivation,
 }
 
@@ -195,7 +195,7 @@ fn one(incast: &Incast, policy: Policy, given: Given) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// All policies side by side; one without an answer is listed with the reason.
+/// All policies side by side; a policy without an answer is listed with the reason.
 fn all(incast: &Incast, given: Given) -> Domain<Derivation> {
     let mut derivation = Derivation::new(title(incast, given));
     let numbers = format!("{} * {}", incast.fan_in, rate(incast.sender_rate_bps));
@@ -213,7 +213,7 @@ fn all(incast: &Incast, given: Given) -> Domain<Derivation> {
                 let cells = [bytes(answer), bytes(found.stored_bytes), format!("{share:.1} %"), bytes(each)];
                 table.rows.push(std::iter::once(name).chain(cells).collect());
             }
-            // The switch itself is invalid, for every policy alike.
+            // The switch itself is invalid, so no policy can be calculated.
             Err(error) if policy == Policy::DynamicThreshold => return Err(error),
             Err(error) => {
                 derivation.note(format!("{name}: {error}"));

@@ -116,7 +116,7 @@ fn run(params: &Params) -> Domain<Derivation> {
 
 choices! {
     /// The compared policies and the upper bound of all policies, in the order of the table.
-    /// The names are those of the policy registry.
+    /// Policies have the names of the policy registry.
     pub(super) enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",
@@ -140,7 +140,7 @@ pub(super) struct Tolerance {
     pub(super) stored_bytes: f64,
     /// Bytes that other queues stored when the burst began. For LossPass: at the port of the burst.
     held_before_bytes: f64,
-    /// Derivation of the times and bytes.
+    /// Derivation of the burst's times and bytes.
     pub(super) derivation: Derivation,
 }
 

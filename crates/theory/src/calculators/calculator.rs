@@ -97,9 +97,9 @@ fn base(value: &ParamValue) -> Option<f64> {
 /// The parameters of a rule have the default [`ParamValue::Optional`] or [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The user must give exactly one of these parameters.
+    /// The user must give exactly one of the listed parameters.
     OneOf(&'static [&'static str]),
-    /// The user must give all of these parameters or none.
+    /// The user must give all of the listed parameters or none.
     Together(&'static [&'static str]),
     /// The user must give the second parameter if the first is given.
     Needs(&'static str, &'static str),
@@ -138,7 +138,7 @@ pub enum CalculatorError {
     /// A value matches no parameter, or a required value is missing.
     #[error(transparent)]
     Parameter(#[from] ResolveError),
-    /// The values break a rule: some exclude each other, or one is missing.
+    /// The values break a rule: some values exclude each other, or a value is missing.
     #[error("the calculator takes {0}")]
     Rule(Rule),
     /// The theory does not cover an input.
@@ -205,7 +205,8 @@ mod tests {
         }
     }
 
-    /// The registry requires these properties of an entry, and the documentation relies on them.
+    /// The registry requires the tested properties of an entry, and the documentation relies on
+    /// them.
     #[test]
     fn every_entry_is_in_order() {
         let mut names = Vec::new();

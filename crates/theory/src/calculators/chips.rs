@@ -31,11 +31,11 @@ struct Chip {
     name: &'static str,
     /// Published figure.
     buffer: Published,
-    /// Source of the figure.
+    /// Publication that states the figure.
     source: &'static str,
 }
 
-/// A published figure.
+/// A figure that a publication states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Published {
     /// Buffer per port and Gb/s (bytes).

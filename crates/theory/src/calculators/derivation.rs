@@ -9,7 +9,7 @@ pub struct Line {
     pub name: String,
     /// Formula of the step, in words and symbols.
     pub formula: String,
-    /// Formula with the numbers in it. Empty if the step computes no value.
+    /// The step's formula with numbers inserted. Empty if the step computes no value.
     pub substituted: String,
     /// Result of the step with its unit. Empty for a formula whose results are in the table.
     pub result: String,
@@ -32,7 +32,7 @@ pub struct Answer {
     /// Name of the answer.
     pub name: String,
     /// Value in the base unit (bytes, seconds, bits/s or a plain number).
-    /// An unbounded value is infinite.
+    /// An unbounded answer is infinite.
     pub value: f64,
     /// Value with its unit, as text for people.
     pub text: String,
@@ -49,7 +49,7 @@ pub struct Derivation {
     pub table: Option<Table>,
     /// Answers of the derivation.
     pub answers: Vec<Answer>,
-    /// Conditions of the answers, and warnings about them.
+    /// Conditions under which the answers hold, and warnings about the answers.
     pub notes: Vec<String>,
 }
 
@@ -85,12 +85,12 @@ impl Derivation {
         self.answers.push(Answer { name: name.into(), value, text: text.into() });
     }
 
-    /// Adds a condition of the answers.
+    /// Adds a condition under which the answers hold.
     pub fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
 
-    /// The value of the answer `name`.
+    /// Value of the derivation's answer called `name`.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
         self.answers.iter().find(|answer| answer.name == name).map(|answer| answer.value)

@@ -178,7 +178,7 @@ const MOST_BYTES: f64 = 1e6;
 /// Longest cable (metres). The delay of a longer cable would overflow the engine's time.
 const MOST_METRES: f64 = 1e9;
 
-/// The headroom according to each formula.
+/// The headroom of the cable according to each formula.
 ///
 /// # Errors
 /// An input out of range, named as in the closed forms.

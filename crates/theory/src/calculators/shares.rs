@@ -38,7 +38,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
         ),
     ],
     rules: &[],
-    examples: &[&[("buffer", "16 MB"), ("alpha", "0.125"), ("share", "0.25")]],
+    examples: &[&[("buffer", "16 MB"), ("queues", "1,8"), ("alpha", "0.125"), ("share", "0.25")]],
     run,
 };
 

@@ -7,7 +7,7 @@ use super::rates::Limit;
 /// Rule for a queue's drain rate γ, which is a fraction of the fastest port's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainRate {
-    /// The drain rate is always 1 (a single queue per port).
+    /// The drain rate γ is always 1 (a single queue per port).
     One,
     /// The drain rate is an equal share of the port for each of its congested queues,
     /// including the queue itself.
@@ -19,7 +19,7 @@ pub enum DrainRate {
 
 /// Fraction of the mark below which a queue is no longer congested, for continuous refresh.
 ///
-/// Without this band, changes would alternate endlessly at one instant.
+/// Without the band, changes of congestion would alternate endlessly at one instant.
 /// A queue at its mark that becomes congested can lower the limits of other queues on its
 /// port. These queues stop growing, and the limit of the first queue rises faster than the queue.
 /// So the queue is no longer congested. With the band, each change takes time.
@@ -32,7 +32,7 @@ pub enum Refresh {
     /// The law updates at the instant at which a queue starts or ends being congested.
     /// Congestion ends 1 % below the mark at which it begins.
     Continuous,
-    /// The law updates at intervals of this time.
+    /// The law updates at intervals of the given time.
     /// The first update is one interval after the start of the run.
     Every(f64),
 }
@@ -162,10 +162,10 @@ impl Counter {
         (margin, view.rates.growth[queue] - share * view.rates.limit_growth[group])
     }
 
-    /// Updates the congestion flags to this instant. Queues that become congested are
+    /// Updates the congestion flags to the present instant. Queues that become congested are
     /// handled first. They lower limits, which can only make other queues congested.
     /// Queues that cease to be congested raise limits, which can only make other queues cease.
-    /// So the number of changes at one instant is finite.
+    /// So the number of changes of congestion at one instant is finite.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;

@@ -11,7 +11,7 @@ pub(super) struct View<'a> {
     pub(super) rates: &'a Rates,
     /// Limit of each group of queues.
     pub(super) limits: &'a [f64],
-    /// Tolerance below which two lengths, or two times, count as equal.
+    /// Tolerance within which two lengths, or two times, are equal.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
@@ -22,7 +22,7 @@ pub(super) type Changes = Vec<(usize, Limit)>;
 /// A law that counts, measures or waits. Its counters change linearly between events.
 pub(super) trait Control {
     /// Applies changes that are due at this instant.
-    /// The integrator repeats the call with new rates until it returns `false`.
+    /// The integrator repeats the call with new rates until the method returns `false`.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
     /// Time from now until [`Self::settle`] may have a change to make.
@@ -39,7 +39,7 @@ pub(super) trait Control {
     }
 }
 
-/// A law whose limits never change.
+/// A law with constant limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constant;
 

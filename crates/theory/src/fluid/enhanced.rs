@@ -135,7 +135,7 @@ impl Control for Enhanced {
                 port.growth = (port.growth + time * net).max(0.0);
             }
             if flow.stored > 0.0 && (net <= 0.0 || flow.refused > 0.0) {
-                // No event marks the end of a window, so this code counts the
+                // No event marks the end of a window, so the following code counts the
                 // windows that have passed.
                 let windows = ((view.now + time - port.window_start) / self.law.tm1).floor();
                 if windows >= 1.0 {

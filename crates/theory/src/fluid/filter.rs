@@ -72,7 +72,7 @@ impl Reverie {
     /// # Errors
     /// If a number is out of its range. All sizes and rates must be finite. Pool, time constant,
     /// resolution, weights and drain rates must be above 0. The resolution must be below the pool.
-    /// Also if there are more than two million events: a larger resolution needs fewer.
+    /// More than two million events are an error, too: a larger resolution needs fewer events.
     pub fn run(&self, end: f64) -> Result<ReverieRun, FluidError> {
         positive("the end of the run", end)?;
         positive("the pool", self.pool)?;
@@ -149,7 +149,7 @@ impl<'a> State<'a> {
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // All modes that are due change before any rate is computed.
+        // All modes that are due change before the rates are computed.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model
@@ -292,7 +292,7 @@ impl Gap {
     }
 
     /// The first instant in (0, `span`] at which the gap reaches 0 from below.
-    /// Infinite if there is no such instant.
+    /// The result is infinite if the gap never reaches 0.
     fn first_rise(&self, span: f64) -> f64 {
         // The gap has at most one extremum, where slope = decaying / τ e^(-t/τ).
         let ratio = self.slope * self.time_constant / self.decaying;

@@ -42,7 +42,7 @@ impl Flow {
         let arriving = tank.sum(&tank.arriving, queues.clone()) / packet;
         let stored = tank.sum(&view.rates.accepted, queues.clone()) / packet;
         let refused = arriving - stored;
-        // A rounding error is not a drop.
+        // A refusal smaller than the rounding error is not a drop.
         let refused = if refused > 1e-9 * arriving { refused } else { 0.0 };
         Self {
             arriving,

@@ -15,7 +15,7 @@ pub enum FluidError {
         /// Range of valid values of the number.
         expected: &'static str,
     },
-    /// The switch does not have a queue of this number.
+    /// The switch has no queue with this number.
     #[error("queue {queue} does not exist, expected 0 to {last}")]
     UnknownQueue {
         /// Number of the queue that does not exist.
@@ -37,9 +37,9 @@ pub enum FluidError {
     /// is a defect).
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
-        /// Time at which the events repeat.
+        /// Time at which too many events happen without progress.
         time: f64,
-        /// Number of events at that time.
+        /// Number of events at the time without progress.
         events: usize,
     },
     /// The run had more events than its limit allows.

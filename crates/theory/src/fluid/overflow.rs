@@ -70,7 +70,7 @@ impl Tank {
 
     /// The share of all arrivals that keeps a full buffer full, if no group exceeds its ceiling.
     fn let_in(&self, ceilings: &[f64], arriving: &[f64], bends: &mut Vec<f64>) -> f64 {
-        // The closure computes the growth of the buffer if this share of all arrivals is admitted.
+        // The closure computes the growth of the buffer if `share` of all arrivals is admitted.
         // The growth rises with the share, linearly between bends.
         let growth = |share: f64| -> f64 {
             let mut by_port = vec![0.0; self.port_rates.len()];

@@ -249,7 +249,7 @@ impl Tank {
                 rates.scratch.bends.push(-rates.scratch.highest[group] / weight);
             } else {
                 if self.groups[group].place == LimitSide::At {
-                    // This limit is constant, so the group does not grow.
+                    // The limit is constant, so the group does not grow.
                     rates.group_growth[group] =
                         0.0_f64.clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
                 }
@@ -289,7 +289,7 @@ impl Tank {
         self.move_limits(pool, x, rates);
     }
 
-    /// Changes the limits of a pool that grows by `x`, and the groups that are at these limits.
+    /// Changes the limits of a pool that grows by `x`, and the groups that are at their limits.
     fn move_limits(&self, pool: usize, x: f64, rates: &mut Rates) {
         for group in 0..self.groups.len() {
             if let Limit::Free { pool: of, weight } = self.groups[group].limit

@@ -6,7 +6,7 @@ use super::rates::{LimitSide, Rates, Tank};
 use super::setup::Fluid;
 use super::trajectory::{Breakpoint, Refusal, Trajectory};
 
-/// Share of the buffer below which a difference of two lengths counts as zero.
+/// Share of the buffer below which a difference of two lengths is treated as zero.
 pub(super) const SMALL_LENGTH: f64 = 1e-11;
 /// State of a run in progress.
 pub(super) struct Run<'a> {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     fn note_refusals(&mut self) {
         for queue in 0..self.tank.queues() {
             let (arriving, accepted) = (self.tank.arriving[queue], self.rates.accepted[queue]);
-            // A rounding error is not a refusal.
+            // A refusal smaller than the rounding error is not a refusal.
             if self.trajectory.first_refusals[queue].is_none() && arriving - accepted > 1e-9 * arriving {
                 let (arrived, stored) = (self.trajectory.arrived[queue], self.tank.lengths[queue]);
                 self.trajectory.first_refusals[queue] = Some(Refusal { time: self.now, arrived, stored });

@@ -123,7 +123,7 @@ impl Control for TrafficAware {
                         port.dc = 0.0;
                     }
                     // A rate of exactly k times the line reaches NEC and OC1 at one instant.
-                    // The stored packet counts first.
+                    // At this instant, the model counts the stored packet first.
                     if is_reached(port.nec, law.nec) {
                         Some(PortState::Absorption)
                     } else {
@@ -202,7 +202,7 @@ impl Control for TrafficAware {
                     port.nec = (port.nec + time * net).max(0.0);
                     port.oc1 += time * flow.sent;
                     if net <= 0.0 && port.oc1 > self.law.oc1 {
-                        // The restart of a count that does not grow is no event.
+                        // The restart of a count that does not grow causes no event.
                         (port.nec, port.oc1) = (0.0, port.oc1 % self.law.oc1);
                     }
                 }

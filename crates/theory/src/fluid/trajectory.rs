@@ -21,7 +21,7 @@ pub struct Breakpoint {
     /// Length of each queue at the event.
     pub lengths: Vec<f64>,
     /// Limit of each queue, or of its port if the law limits ports.
-    /// Infinite if only the buffer limits the queue.
+    /// The limit is infinite if only the buffer limits the queue.
     pub limits: Vec<f64>,
     /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
     pub refused: Vec<f64>,
@@ -35,7 +35,7 @@ pub struct Refusal {
     /// Time at which the queue first refused data.
     pub time: f64,
     /// Amount that had arrived for the queue before the refusal.
-    /// A burst of this size is stored completely.
+    /// Every burst that is not larger is stored completely.
     pub arrived: f64,
     /// Length of the queue at the time of the refusal.
     pub stored: f64,

@@ -56,7 +56,7 @@ pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
     Ok(-positive("alpha", alpha)? * occupancy_slope)
 }
 
-/// Steady state of congested queues with these factors (Plasticine Eq. 2;
+/// Steady state of congested queues with the factors `alphas` (Plasticine Eq. 2;
 /// ABM Eqs. 15–17 with omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`.
 /// Without queues, the whole buffer is free.
 ///

@@ -56,7 +56,7 @@ pub struct EndDelays {
 }
 
 /// Tabulated delays for the speeds 10, 25, 40 and 100 Gb/s.
-/// `None` for any other speed, whose delays the manufacturers must state.
+/// The result is `None` for any other speed, whose delays the manufacturers must state.
 #[must_use]
 pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     let table = [
@@ -151,7 +151,7 @@ pub struct HeadroomNeeds {
     pub least: u64,
     /// Need with packets and frames of full size, and the reaction time of the peer (bytes).
     pub full_size: u64,
-    /// Need with the packet size that wastes most memory (bytes).
+    /// Headroom needed with the packet size that wastes most memory (bytes).
     pub worst: u64,
     /// Packet size that wastes most memory (bytes).
     pub worst_packet: u32,

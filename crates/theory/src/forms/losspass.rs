@@ -16,7 +16,7 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
 }
 
 /// Longest queue of N synchronised flows that ECN marks above the threshold K = `mark_threshold`:
-/// K + N (Eq. 4; packets).
+/// Largest queue length: K + N (Eq. 4; packets).
 ///
 /// # Errors
 /// `flows` 0, K negative.
@@ -25,7 +25,7 @@ pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
 }
 
 /// Largest burst that fits above the queue of such flows: `B − (K + N)` (Eq. 5; packets).
-/// 0 if this queue alone may fill the buffer. The printed form is then negative.
+/// The result is 0 if this queue alone may fill the buffer. The printed form is then negative.
 ///
 /// # Errors
 /// If `buffer` is not positive. Also returns the errors of [`ecn_queue_max`].

@@ -173,7 +173,7 @@ pub fn threshold(
 /// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Net number of enqueues that indicates a burst: B/n.
+    /// Net number of arrivals that indicates a burst: B/n.
     pub net_enqueues: f64,
     /// Number of dequeues within which the net enqueues must occur:
     /// NEC/(k − 1), for bursts of at least k port rates.
@@ -220,7 +220,7 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
 /// and 1/n if only one value is not 0.
 ///
 /// # Errors
-/// No value, a negative one, or only zeros.
+/// No value, a negative value, or only zeros.
 pub fn fairness(values: &[f64]) -> Domain<f64> {
     check(!values.is_empty(), "values", 0.0, "one value or more")?;
     values.iter().try_for_each(|&value| super::not_negative("values", value).map(drop))?;

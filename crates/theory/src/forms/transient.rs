@@ -258,7 +258,7 @@ pub enum Regime {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
     /// Time t1 from the start of the burst to its first loss.
-    /// [`f64::INFINITY`] if no packet is lost.
+    /// The time is [`f64::INFINITY`] if no packet is lost.
     pub time: f64,
     /// Length (r − γ)·t1 of each new queue at the first loss (size).
     pub stored: f64,
@@ -274,7 +274,8 @@ pub struct Touch {
     pub rejoined: u32,
 }
 
-/// Relative difference below which two instants or two rates are equal, for rounding errors.
+/// Relative difference below which two instants or two rates are treated as equal, because of
+/// rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 /// The first loss for any mix of old queues, exact, in pieces of constant slope.

@@ -369,7 +369,7 @@ fn equation_35_does_not_depend_on_the_number_of_low_queues_and_is_below_equation
 
 #[cfg_attr(test, test)]
 fn a_threshold_rises_when_the_affected_queues_drain_faster_than_the_burst_fills() -> Tested {
-    // Erratum E-ABM-5: the printed "dT/dt <= 0" is false in this state.
+    // Erratum E-ABM-5: the printed "dT/dt <= 0" is false in the tested state.
     let old = [OldQueues { count: 1, omega_before: 2.0, omega: 1.0, drain_rate: 1.0 }];
     let new = NewQueues { count: 1, omega: 1.0, arrival_rate: 1.5, drain_rate: 1.0 };
     assert_close(-Trajectory::case_1(1.0, &old, &new)?.occupancy_slope, 0.5, 1e-12);

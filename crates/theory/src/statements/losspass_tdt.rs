@@ -88,7 +88,7 @@ fn what_flows_have_in_flight_beyond_the_path_stands_in_the_queue() -> Tested {
     Ok(())
 }
 
-/// Claim: LP-E4-1 (the formula; that flows behave so is for packets), LP-E5-1
+/// Claim: LP-E4-1 (only the formula; tests with packets check the behaviour of flows), LP-E5-1
 #[cfg_attr(test, test)]
 fn ecn_leaves_the_buffer_less_threshold_and_a_packet_per_flow() -> Tested {
     assert_eq!(losspass::ecn_queue_max(45.0, 4)?, 49.0);

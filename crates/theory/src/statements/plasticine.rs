@@ -203,7 +203,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
         let (tight, printed) =
             (plasticine::alpha_low_for_burst(burst)?, plasticine::alpha_low_for_burst_printed(burst)?);
         assert!(printed < tight);
-        // A very large alpha_high counts as "large enough".
+        // The test uses a very large alpha_high in place of an unlimited alpha_high.
         assert!(lossless_for(burst, printed, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 0.999, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 1.001, 1e9)? < burst.duration);
@@ -231,7 +231,7 @@ fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below
             assert_eq!(high, plasticine::alpha_high_for_burst_printed(burst, low)?);
         } else {
             case_1 += 1;
-            // For this burst, the printed form leaves case 2 and its alpha is too small.
+            // For the tested burst, the printed form leaves case 2 and its alpha is too small.
             assert!(plasticine::alpha_high_for_burst_printed(burst, low)? <= high * (1.0 + 1e-9));
         }
         if number % 100 == 0 {

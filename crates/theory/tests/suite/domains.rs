@@ -50,7 +50,7 @@ fn a_burst_that_the_port_can_send_is_no_burst() {
     refused("count", first_touch(1.0, &[], &NewQueues { count: 0, ..BURST }));
     let rising = OldQueues { count: 1, omega_before: 0.5, omega: 1.0, drain_rate: 1.0 };
     refused("omega_before", first_touch(1.0, &[rising], &BURST));
-    // At its limit, the error states from which value the form is valid.
+    // For a value at the limit of its domain, the error states the valid values.
     let error = first_touch(1.0, &[], &slow).expect_err("too slow");
     assert_eq!(error.to_string(), "arrival_rate is 1, expected more than 1 (the drain rate)");
 }

@@ -202,7 +202,7 @@ fn random_states_agree_with_tdts_equations() {
 }
 
 /// Checks TDT-F6-1 with the rates of docs/evidence/papers.md section 5.1:
-/// 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
+/// The arrivals have 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
 #[test]
 fn a_port_goes_through_all_states_once_in_the_order_of_tdt_figure_6() {
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");

@@ -28,7 +28,7 @@ const END: Time = Time::from_ms(600);
 pub(crate) enum Layout {
     /// Number of ports with one old queue each.
     Ports(usize),
-    /// One port with this number of old queues.
+    /// One port with the given number of old queues.
     Queues(usize),
     /// Number of ports with one queue each, whose overload starts with the burst.
     Together(usize),
@@ -95,7 +95,7 @@ impl Cell {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
             _ if matches!(self.policy, "edt" | "tdt") => Time::from_ms(300),
-            // The time is that in which the arrivals fill the buffer four times.
+            // In this time, the arrivals fill the buffer four times.
             _ => Time::from_us(self.buffer * 9 / 400),
         }
     }
@@ -215,7 +215,7 @@ impl Cell {
         law.expect("in domain")
     }
 
-    /// Computes the first loss of the cell with the fluid model.
+    /// Computes the first loss of the burst of a table's cell with the fluid model.
     pub(crate) fn by_fluid(&self) -> First {
         let shape = Shape::new(self.buffer as f64, vec![LINE_BYTES; PORTS], self.queues_per_port())
             .expect("in domain");

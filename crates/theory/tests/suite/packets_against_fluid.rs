@@ -121,7 +121,7 @@ impl Outcome {
 /// The generated block of the page: a line per policy, then the cells outside the tolerance.
 fn block() -> String {
     let outside = || OUTCOMES.iter().filter(|outcome| !outcome.is_within());
-    let mut text = format!("\n{} cells, {} outside.\n\n", OUTCOMES.len(), outside().count());
+    let mut text = format!("\nOf {} cells, {} exceed the tolerance.\n\n", OUTCOMES.len(), outside().count());
     text.push_str(
         "| policy | cells | within | largest difference in time | largest difference in length |\n",
     );
@@ -140,15 +140,15 @@ fn block() -> String {
             largest(|outcome| outcome.differences().1),
         );
     }
-    text.push_str("\nThe cells outside:\n\n");
-    text.push_str("| policy | old queues | alpha old, burst | burst rate | fluid | packets | | fluid | packets | | why |\n");
-    text.push_str("|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n");
+    text.push_str("\nThe following cells exceed the tolerance:\n\n");
+    text.push_str("| policy | old queues | alpha old, burst | burst rate | fluid (us) | packets (us) | difference in length | why |\n");
+    text.push_str("|---|---|---|--:|--:|--:|--:|---|\n");
     for outcome in outside() {
         let Outcome { cell, fluid, packets, .. } = outcome;
-        let (time, length) = outcome.differences();
+        let (_, length) = outcome.differences();
         let _ = writeln!(
             text,
-            "| {} | {} | {}, {} | {} | {:.1} us | {:.1} us | {time:+.1} % | {:.1} kB | {:.1} kB | {length:+.1} % | {} |",
+            "| {} | {} | {}, {} | {} | {:.1} | {:.1} | {length:+.1} % | {} |",
             cell.policy,
             state(cell.layout),
             cell.alphas.0,
@@ -156,8 +156,6 @@ fn block() -> String {
             cell.rate,
             fluid.seconds * 1e6,
             packets.seconds * 1e6,
-            fluid.stored / 1e3,
-            packets.stored / 1e3,
             outcome.explanation().unwrap_or("**unexplained**"),
         );
     }

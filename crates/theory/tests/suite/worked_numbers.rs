@@ -176,7 +176,7 @@ fn plasticine_figure_3_reaches_its_two_corners() -> Tested {
     assert_eq!(touch.regime, Regime::NoneFollows);
     let path = plasticine::Trajectory::case_2(60.0, &old, &burst(2.0, 5.0))?;
     assert_close(path.draining(1.0, 1.0, 6.0), 24.0, 1e-12);
-    // Then the new queue follows its threshold, until the old queue meets its threshold.
+    // The new queue then follows its threshold, until the old queue meets its own threshold.
     // The steady state is reached after 15 packet times.
     assert_eq!(dynamic_threshold::steady_state(60.0, &[1.0, 2.0])?.thresholds, [15.0, 30.0]);
     assert_close(path.draining(1.0, 1.0, 15.0), 15.0, 1e-12);

@@ -139,7 +139,7 @@ impl Cubic {
         let target = self.at(elapsed + ack.rtt.as_secs_f64()).clamp(window.size, STEEPEST * window.size);
         let growth = (target - window.size) / window.size * acked;
         window.size = if self.at(elapsed) < self.friendly {
-            // In the Reno-friendly region, the window is that of NewReno.
+            // In the Reno-friendly region, the window equals NewReno's window.
             self.friendly.max(window.size)
         } else {
             window.size + growth

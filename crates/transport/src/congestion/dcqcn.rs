@@ -239,7 +239,7 @@ struct State {
     /// Target rate R_T of the flow (bit/s).
     target: f64,
     alpha: f64,
-    /// Whether any notification has arrived. The timers run after the first one.
+    /// Whether a notification has arrived. The timers run after the first notification.
     is_notified: bool,
     /// Whether the alpha timer still has to process a notification ([`DcqcnReaction::Timer`]).
     news_for_alpha: bool,
@@ -380,7 +380,7 @@ impl State {
             return;
         }
         // Without notifications all steps are equal, so the loop can apply them at once.
-        // But a cut must use the alpha of the time of the cut.
+        // A rate cut, however, must use the alpha of the time of the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);
@@ -439,7 +439,7 @@ fn looks_for_news(p: &DcqcnParameters) -> bool {
     p.reaction == DcqcnReaction::Timer
 }
 
-/// `base` to the power of `exponent`, with the same rounding on every machine.
+/// `base` to the power of `exponent`, rounded identically on every machine.
 fn power(base: f64, exponent: u64) -> f64 {
     let (mut result, mut square, mut left) = (1.0, base, exponent);
     while left > 0 {

@@ -115,7 +115,7 @@ impl Dctcp {
             window.slow_start_threshold = scaled;
             return;
         }
-        // RFC 8257 section 3.5: the reaction to losses is NewReno's.
+        // RFC 8257 section 3.5: DCTCP reacts to losses like NewReno.
         window.slow_start_threshold = match event {
             CongestionEvent::Mark => scaled,
             CongestionEvent::Loss | CongestionEvent::Timeout => f64::from(flight) / 2.0,

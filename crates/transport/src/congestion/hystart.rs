@@ -35,9 +35,9 @@ pub(super) struct SlowStart {
     round_end: u32,
     round_start: Time,
     last_ack: Time,
-    /// Number of ACKs that were measured in this round.
+    /// Number of ACKs that were measured in the current round.
     samples: u32,
-    /// Least round-trip time of this round. [`Time::MAX`] before the first sample.
+    /// Least round-trip time of the current round. [`Time::MAX`] before the first sample.
     least_now: Time,
     least_before: Time,
     /// Least round-trip time of all rounds.

@@ -109,7 +109,7 @@ impl QueuePair {
     }
 
     /// The next segment to send, if pace and window allow one.
-    /// Callers then read [`Self::wake_at`] and [`Self::deadline`].
+    /// After a call, callers read [`Self::wake_at`] and [`Self::deadline`].
     #[must_use]
     #[inline(never)]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -145,7 +145,7 @@ impl QueuePair {
         self.deadline = Time(now.0.saturating_add(timeout));
     }
 
-    /// Handles an acknowledgement. Callers then call [`Self::poll_transmit`] and read
+    /// Handles an acknowledgement. Afterwards, callers call [`Self::poll_transmit`] and read
     /// [`Self::wake_at`] and [`Self::deadline`].
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {
@@ -199,7 +199,7 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After the sender went back, an ACK for segments in flight may still arrive.
+        // After the sender went back, an ACK for segments sent before may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);
@@ -264,7 +264,7 @@ impl QueuePair {
         true
     }
 
-    /// Whether every segment has been acknowledged.
+    /// Whether the receiver has acknowledged every segment.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {

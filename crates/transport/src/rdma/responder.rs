@@ -39,7 +39,7 @@ impl Responder {
     }
 
     /// Handles segment `seq`, sent at `sent`, `marked` or not.
-    /// Callers then read [`Self::deadline`].
+    /// After a call, callers read [`Self::deadline`].
     #[must_use]
     #[inline]
     pub fn handle_data(

@@ -4,7 +4,7 @@
 //! The NIC cuts the piece into segments and sends them back to back. It sends the whole burst,
 //! even if the window changes. Few large pieces cost less than many small pieces.
 //! So the stack waits until its window has space for a piece that is worth sending.
-//! The rule is that of Linux (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
+//! Linux has this rule (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
 //! * a full burst, or all that is left of the message, leaves at once;
 //! * a third of the window leaves at once, too: a window too small for a full burst becomes three
@@ -18,11 +18,11 @@
 use super::{Phase, Sender};
 use crate::TcpConfig;
 
-/// Divisor of the window whose result is the smallest burst worth sending.
+/// Divisor of the window: the quotient is the smallest burst worth sending.
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {
-    /// Smallest burst worth sending, if more data than this burst is left.
+    /// Smallest burst worth sending, if the message has more data than this burst.
     pub(super) fn least_burst(&self, config: &TcpConfig) -> u32 {
         ((self.window.size / WINDOW_DIVISOR) as u32).clamp(1, config.burst_segments)
     }

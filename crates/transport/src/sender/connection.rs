@@ -1,4 +1,4 @@
-//! State that a connection keeps from one message to the next.
+//! State that a connection keeps between messages.
 //!
 //! Each message is a separate flow, whose segments count from 0.
 //! The connection keeps what a sender has learned about the path:

@@ -75,7 +75,7 @@ fn a_burst_goes_on_when_a_loss_becomes_known() {
         assert!(sender.poll_transmit(&config, Time::ZERO).is_some());
     }
     assert!(sender.in_burst());
-    // Segments 1 to 4 have arrived, segment 0 has not.
+    // The receiver has segments 1 to 4, but not segment 0.
     for end in 2..=5 {
         let block = Ack { cumulative: 0, sack: (1, end), echo: Time::ZERO, marked: false };
         sender.handle_ack(&config, now, &block);

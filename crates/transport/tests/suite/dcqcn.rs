@@ -117,7 +117,7 @@ fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     let first = 25.0 * (1.0 - KEEP.powi(4) / 2.0);
     flow.expect(4, first, 25.0, KEEP.powi(4));
     // After a notification at 5 us, alpha rises at 6 us and falls twice before the cut at 8 us.
-    // The target is unchanged.
+    // The target rate does not change.
     flow.notify(5);
     let alpha = KEEP.powi(5) * KEEP + 1.0 / 256.0;
     flow.expect(6, first, 25.0, alpha);

@@ -382,7 +382,7 @@ fn hpcc_follows_algorithm_1() {
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
     // The reference stays within the round trip, so an equal U gives an equal window.
-    // Of two queues, the shorter one counts.
+    // The shorter of the two compared queues counts.
     flow.ack(TestAck { telemetry: &[report(16, 0, 20_000)], ..TestAck::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;

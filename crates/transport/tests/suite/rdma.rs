@@ -142,7 +142,7 @@ fn without_loss_a_message_goes_at_line_rate_and_takes_one_round_trip_more() {
 fn go_back_n_sends_one_nack_per_gap_and_everything_after_it_again() {
     let config = config(Recovery::GoBackN);
     let outcome = transfer(&config, 100, &mut |n, _| n == 10);
-    // The receiver detects the gap with segment 11, one way later.
+    // The receiver detects the gap with segment 11, one propagation delay later.
     // When the negative acknowledgement arrives, the NIC has just taken one more segment.
     let in_flight = (SERIALIZATION.0 + 2 * ONE_WAY.0) / SERIALIZATION.0 + 2;
     assert_eq!((outcome.nacks, outcome.counters.timeouts), (1, 0));

@@ -51,7 +51,8 @@ fn a_window_grows_for_one_round_trip_after_it_was_full() {
         sender.handle_ack(&config, now, &ack(n));
         assert_eq!(sender.window().size, f64::from(10 + n));
     }
-    // After this point, the NIC takes 15 segments per round trip of the 20 that the window allows.
+    // After the first burst, the NIC takes 15 segments per round trip of the 20 that the window
+    // allows.
     send(&mut sender, &config, now, 15);
     for n in 11..=25 {
         sender.handle_ack(&config, now + Time::from_us(80), &ack(n));
@@ -104,7 +105,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
     }
     assert_eq!(sender.wake_at(&config, now), Time::MAX);
     assert_eq!(sender.wake_at(&config, now + gap), Time::MAX);
-    // An ACK opens the window again.
+    // The next ACK opens the window again.
     sender.handle_ack(&config, now + gap, &ack(1));
     assert!(sender.wants_to_send(&config, now + gap));
 }

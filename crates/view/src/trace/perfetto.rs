@@ -8,31 +8,39 @@ use super::each;
 use crate::ViewError;
 use crate::view::View;
 use bufferlab_metrics::{PacketEvent, PacketRow};
+use bufferlab_results::RunResult;
 use serde_json::{Value, json};
 use std::io::Write;
 
-pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
+/// Writes the events of the switch of `view`, if there is one, and the ranks of schedules of `run`.
+pub(super) fn write(view: Option<&View>, run: &RunResult, to: &mut dyn Write) -> Result<(), ViewError> {
     let io = || ViewError::io("write the trace");
-    let name = format!("{} {}, {}", view.manifest().scenario_name, view.switch(), view.manifest().label());
+    let switch = view.map_or("ranks", View::switch);
+    let name = format!("{} {switch}, {}", run.manifest().scenario_name, run.manifest().label());
     writeln!(to, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[").map_err(io())?;
     let head = json!({ "ph": "M", "pid": 1, "tid": 0, "name": "process_name", "args": { "name": name } });
     write!(to, "{head}").map_err(io())?;
-    for port in 0..view.index.shape.ports {
-        let thread = json!({ "ph": "M", "pid": 1, "tid": port + 1, "name": "thread_name", "args": { "name": format!("port {port}") } });
-        write!(to, ",\n{thread}").map_err(io())?;
-    }
-    let classes = &view.manifest().names.classes;
-    each(view, |row| {
-        for event in events(row, classes) {
-            write!(to, ",\n{event}").map_err(io())?;
+    if let Some(view) = view.filter(|view| view.is_recorded()) {
+        for port in 0..view.index.shape.ports {
+            let thread = json!({ "ph": "M", "pid": 1, "tid": port + 1, "name": "thread_name", "args": { "name": format!("port {port}") } });
+            write!(to, ",\n{thread}").map_err(io())?;
         }
-        Ok(())
-    })?;
+        let classes = &view.manifest().names.classes;
+        each(view, |row| {
+            for event in events(row, classes) {
+                write!(to, ",\n{event}").map_err(io())?;
+            }
+            Ok(())
+        })?;
+    }
+    if super::has_ranks(run) {
+        super::ranks::write(run, to)?;
+    }
     writeln!(to, "\n]}}").map_err(io())
 }
 
 /// Converts a time to microseconds with six decimals, exact to picoseconds for some hours.
-fn micros(time_ps: u64) -> Value {
+pub(super) fn micros(time_ps: u64) -> Value {
     let text = format!("{}.{:06}", time_ps / 1_000_000, time_ps % 1_000_000);
     text.parse::<serde_json::Number>().map_or(Value::Null, Value::Number)
 }

@@ -186,7 +186,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", &params);
     }
 
-    /// Presses the left button at one position and releases it at another.
+    /// Drags with the left button between two positions.
     pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.mouse("mouseMoved", from, false);
         self.mouse("mousePressed", from, true);

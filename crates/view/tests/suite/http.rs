@@ -25,7 +25,7 @@ fn connect(host: &str) -> TcpStream {
 /// Reads from a connection until it is closed.
 fn rest(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset of the connection also closes it.
+    // A reset of the connection also ends the connection.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }

@@ -114,7 +114,7 @@ fn dragging_over_the_chart_zooms_into_what_was_dragged_over_and_the_pointer_tell
     // One pixel of the mouse's way is about a thousandth of the chart.
     assert!((from - first - 0.25 * whole).abs() < 0.005 * whole, "{from} of {first} to {last}");
     assert!((until - first - 0.5 * whole).abs() < 0.005 * whole, "{until} of {first} to {last}");
-    // A click without dragging changes nothing.
+    // If the mouse does not move between press and release, the page does not change.
     let before = browser.text(SAYS);
     browser.drag(at(0.6), at(0.6));
     browser.until(QUIET);
@@ -175,7 +175,7 @@ fn a_queue_is_shown_with_its_own_limit() {
     let queue = changes(&mut browser, &choose("queue", "0"));
     assert!(queue.contains("in queue 6.0") && queue.contains("Its limit was"), "{queue}");
     assert!(queue.contains("limit of queue 6.0") && !queue.contains("longest"), "{queue}");
-    // Classes are known only for the whole buffer.
+    // The samples contain classes only for the whole buffer.
     assert_eq!(browser.eval("document.querySelector('#by [value=class]').disabled"), true);
     let other = changes(&mut browser, &choose("queue", "1"));
     assert!(other.contains("queue 6.1") && !other.contains("queue 6.0"), "{other}");
@@ -290,7 +290,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     for (id, value) in changed {
         changes(&mut browser, &choose(id, value));
     }
-    // Unused queues do not change the picture.
+    // Unused queues do not change the chart.
     browser.eval(&choose("queues", "4"));
     browser.until(QUIET);
     for (id, value) in

@@ -105,7 +105,7 @@ fn a_marked_packet_carries_its_mark_when_it_leaves() {
     assert_eq!(carrying, 2 * arriving + leaving);
 }
 
-/// Key that identifies a packet of a switch in all rows of the packet.
+/// Key that identifies a packet in all rows of the packet table of a switch.
 fn key(row: &PacketRow) -> (Option<u64>, Option<u32>, Option<&'static str>) {
     (row.flow_id, row.packet, row.kind)
 }

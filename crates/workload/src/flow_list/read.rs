@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
             size,
             class,
             query,
-            // Without a value, the connection opens when its flow starts.
+            // If a line gives no time, the connection opens when its flow starts.
             open: open.filter(|&open| open < start),
             data_path: route(columns.data_path)?,
             ack_path: route(columns.ack_path)?,

@@ -1,20 +1,23 @@
 //! Workload that sends exactly the flows of a list.
 
 use super::parts::count_of;
-use crate::context::WorkloadContext;
+use crate::context::{ForeignFile, ForeignTraffic, WorkloadContext};
+use crate::flow_list::FlowList;
 use crate::foreign::{Foreign, LIST_OF_FLOWS};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
 use crate::{FlowListError, FlowSpec, SourceError, parse_flow_list};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, quoted_list};
-use bufferlab_units::Time;
+use bufferlab_topology::Topology;
 use bufferlab_units::quantity::format_time;
+use bufferlab_units::{BitRate, Time};
+use std::collections::BTreeMap;
 
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "flow_list",
     aliases: &[],
     title: "Flow list",
-    summary: "Exactly the flows of a CSV file. Over a transport with congestion_control = \"none\", flows of one \
+    summary: "Exactly the flows of a CSV file, or of a file of another simulator. Over a transport with congestion_control = \"none\", flows of one \
               segment are a packet trace.",
     source: "",
     params: PARAMS,
@@ -42,8 +45,13 @@ pub struct FlowListWorkload {
 
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let (file, network) = (params.file("file"), context.network()?);
-    let list = parse_flow_list(&file.path, &file.content, network.hosts.len(), &network.hosts)
-        .map_err(|error| fault(&error, &file.content))?;
+    let list = match parse_flow_list(&file.path, &file.content, network.hosts.len(), &network.hosts) {
+        Ok(list) => list,
+        Err(error) => match context.foreign(file) {
+            Some(foreign) => foreign_list(foreign?, network, context.duration()?)?,
+            None => return Err(fault(&error, &file.content).into()),
+        },
+    };
     if !list.ignored_columns.is_empty() {
         let names = quoted_list(list.ignored_columns.iter().map(String::as_str));
         let message = format!("columns of {} that nobody reads: {names}", file.name);
@@ -62,6 +70,45 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     }
     let file = file.name.clone();
     Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
+}
+
+/// Takes the flows of a file of another simulator. Number i is the host `h<i>` if all numbers have
+/// such hosts, as in imported networks; otherwise it is the i-th host.
+fn foreign_list(foreign: ForeignFile, network: &Topology, duration: Time) -> Result<FlowList, Faults> {
+    let refuse = |problem: &str, help: &str| {
+        Err(Fault::new("file", format!("{}: {problem}", foreign.format), "this file").help(help).into())
+    };
+    let (mut flows, classes) = match foreign.traffic {
+        ForeignTraffic::Flows(flows, classes) => (flows, classes),
+        ForeignTraffic::Schedule(_) => {
+            return refuse("its flows wait for each other", "give it to a workload of `kind = \"schedule\"`");
+        }
+        ForeignTraffic::None => return refuse("it describes no traffic", "name a file with traffic"),
+    };
+    let named: BTreeMap<u32, u32> = (0..).zip(&network.hosts).filter_map(host_number).collect();
+    let ends = || flows.iter().flat_map(|flow| [flow.src, flow.dst]);
+    let is_named = ends().all(|end| named.contains_key(&end));
+    if let Some(end) = ends().find(|end| !is_named && *end as usize >= network.hosts.len()) {
+        let problem = format!("a flow of node {end}, but the network has {} hosts", network.hosts.len());
+        return refuse(&problem, "use a network with these hosts");
+    }
+    // An endless flow has twice the bytes that the fastest cable carries.
+    let rate = network.links.iter().map(|link| link.rate_ab).max().unwrap_or(BitRate::gbps(100));
+    let endless = rate.bytes_in(duration).saturating_mul(2).clamp(1, 1 << 50);
+    for flow in &mut flows {
+        if is_named {
+            (flow.src, flow.dst) = (named[&flow.src], named[&flow.dst]);
+        }
+        if flow.size == FlowSpec::UNLIMITED {
+            flow.size = endless;
+        }
+    }
+    Ok(FlowList { flows, classes, ignored_columns: Vec::new() })
+}
+
+/// Number in the name of a host such as `h12`, with the host's index.
+fn host_number((index, name): (u32, &String)) -> Option<(u32, u32)> {
+    Some((name.strip_prefix('h')?.parse().ok()?, index))
 }
 
 /// Converts an error with its line to a fault; a file of another tool has no line.

@@ -22,7 +22,8 @@ pub(super) const fn pattern(rule: &'static str, example: &'static str, doc: &'st
 /// Text that describes the default of the parameter `pattern`.
 pub(super) const OTHER_RACK: &str = "`other_rack` where there are several racks, else `all_to_all`";
 
-/// Default of the parameter `pattern` for a workload that may list pairs instead.
+/// Default of the parameter `pattern` for a workload that may list pairs of hosts in place of a
+/// pattern.
 pub(super) const OTHER_RACK_WITHOUT_PAIRS: &str =
     "without `pairs`: `other_rack` where there are several racks, else `all_to_all`";
 

@@ -3,18 +3,18 @@
 use super::parts::count_of;
 use super::ranks::{self, Execution};
 use crate::SourceError;
-use crate::context::WorkloadContext;
+use crate::context::{ForeignFile, ForeignTraffic, WorkloadContext};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
-use bufferlab_schedule::{ScheduleTextError, parse_schedule};
+use bufferlab_schedule::{Schedule, ScheduleTextError, parse_schedule};
 
 /// Registry entry of the workload `schedule`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "schedule",
     aliases: &[],
     title: "Schedule",
-    summary: "Transfers and computations of a CSV file, each of which waits for others. The table `schedule` has \
+    summary: "Transfers and computations of a CSV file, or of a file of another simulator, each of which waits for others. The table `schedule` has \
               the times of all of them.",
     source: "",
     params: PARAMS,
@@ -46,10 +46,33 @@ struct ScheduleFile {
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let hosts = Execution::hosts(params, context)?;
     let file = params.file("file");
-    let schedule =
-        parse_schedule(&file.path, &file.content, Some(hosts.len() as u32)).map_err(|error| fault(&error))?;
+    let schedule = match parse_schedule(&file.path, &file.content, Some(hosts.len() as u32)) {
+        Ok(schedule) => schedule,
+        Err(error) => match context.foreign(file) {
+            Some(foreign) => foreign_schedule(foreign?, hosts.len())?,
+            None => return Err(fault(&error).into()),
+        },
+    };
     let name = file.name.clone();
     Ok(Box::new(ScheduleFile { file: name, execution: Execution::new(schedule, hosts, params, context)? }))
+}
+
+/// Takes the schedule of a file of another simulator, which must have a host for every rank.
+fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faults> {
+    let refuse = |problem: &str, help: &str| {
+        Err(Fault::new("file", format!("{}: {problem}", foreign.format), "this file").help(help).into())
+    };
+    match foreign.traffic {
+        ForeignTraffic::Schedule(schedule) if schedule.ranks() as usize <= hosts => Ok(schedule),
+        ForeignTraffic::Schedule(schedule) => {
+            let problem = format!("{} ranks, but the network has {hosts} hosts", schedule.ranks());
+            refuse(&problem, "use a network with a host for every rank")
+        }
+        ForeignTraffic::Flows(..) => {
+            refuse("its flows do not wait for each other", "give it to a workload of `kind = \"flow_list\"`")
+        }
+        ForeignTraffic::None => refuse("it describes no traffic", "name a file with traffic"),
+    }
 }
 
 /// Error with its line.

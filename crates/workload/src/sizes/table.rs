@@ -35,7 +35,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
         }
         may_be_header = false;
     }
-    // A distribution ends at 1, so 100 must mean per cent.
+    // In a table of percentages the last probability is 100, so 100 means a probability of 1.
     if points.last().is_some_and(|point: &(f64, f64)| point.1 == 100.0) {
         points.iter_mut().for_each(|point| point.1 /= 100.0);
     }

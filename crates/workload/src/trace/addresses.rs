@@ -75,7 +75,7 @@ pub struct AddressBook<'a> {
 
 impl<'a> AddressBook<'a> {
     /// Creates the mapping from host names, rules, and the treatment of other addresses. Of several
-    /// matching rules the narrowest counts, and among equally narrow rules the first.
+    /// matching rules the narrowest counts. Among equally narrow rules the first counts.
     ///
     /// # Panics
     /// If the list of hosts is empty.

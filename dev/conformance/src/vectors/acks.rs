@@ -89,7 +89,7 @@ impl TcpReceiver for Receiver {
     }
 }
 
-/// A test case of a TCP receiver.
+/// A test case for TCP receivers.
 #[derive(Clone, Debug)]
 pub struct ReceiverCase {
     /// Claim of the case, and source of its numbers.

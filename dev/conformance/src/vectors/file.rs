@@ -23,7 +23,7 @@ pub struct VectorFile {
     pub cases: Vec<Case>,
 }
 
-/// A test case of a policy.
+/// A test case for a policy.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Name of the vector file in messages.
@@ -47,7 +47,7 @@ pub struct Case {
 /// Event of a step in a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VectorEvent {
-    /// Time passes, or nothing happens.
+    /// No event: the step only advances time, or does nothing.
     None,
     /// A packet arrives at the switch.
     Arrive {

@@ -126,7 +126,7 @@ fn a_policy_with_a_hidden_counter_is_caught() {
     assert!(breaks(&subject, "is deterministic"));
 }
 
-/// Wraps a policy and falsifies one of its answers.
+/// Wraps a policy and changes one of its answers to a wrong answer.
 #[derive(Debug)]
 struct Spoiled<P> {
     inner: P,
@@ -228,7 +228,7 @@ struct Defective {
 enum Defect {
     /// The ledger does not release every third departing packet.
     LeakyLedger,
-    /// Every fifth packet vanishes on departure.
+    /// The switch loses every fifth packet on its departure.
     LosesPackets,
     /// The switch reports another packet than the head of the queue.
     Reorders,

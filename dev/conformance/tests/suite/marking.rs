@@ -28,7 +28,7 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// Function that falsifies a marker, if the marker has the rule in question.
+/// Function that falsifies a marker, if the marker has the tested rule.
 type Spoil = fn(&mut Marker);
 
 /// Returns the cases that a switch with a falsified marker fails.

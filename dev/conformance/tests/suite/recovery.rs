@@ -192,7 +192,7 @@ enum Deafness {
     None,
     /// The receiver echoes every mark one ACK late.
     EchoesLate,
-    /// The receiver reports no SACK block.
+    /// The receiver never sends SACK blocks.
     TellsNoBlock,
     /// A delayed ACK has the mark of the segment that ended the delay.
     BlursMarks,

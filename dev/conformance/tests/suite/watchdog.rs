@@ -48,11 +48,11 @@ enum Defect {
     SeesEmptyQueues,
     /// The watchdog sees a storm in a queue that sends.
     SeesQueuesThatSend,
-    /// The watchdog applies the other rule.
+    /// The watchdog applies the detection rule of the other vendor.
     TakesTheOtherRule,
     /// The watchdog ends a storm after the detection time instead of the restoration time.
     TakesTheOtherTime,
-    /// The watchdog detects a storm one poll too early.
+    /// The watchdog detects a storm after one poll too few.
     CountsOneMore,
     /// A link failure does not reset the watchdog.
     SurvivesTheLink,

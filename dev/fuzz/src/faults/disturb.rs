@@ -159,7 +159,7 @@ fn disturbed(
             let wait = Duration::from_micros(stream.below(whole_us.max(1)));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
             std::thread::sleep(wait);
-            // The command may have ended already.
+            // The command may have ended before the signal.
             let _ = child.kill();
             let status = child.wait()?;
             Ok(Some(Output { status, stdout: Vec::new(), stderr: Vec::new() }))

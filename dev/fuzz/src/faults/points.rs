@@ -102,7 +102,7 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
 }
 
 /// Whether the system can load the program into this address space (MiB).
-/// Otherwise the system ends the process, and the program cannot be tested.
+/// Under a smaller limit the system ends the process, and the program cannot be tested.
 fn is_loaded(program: &Path, mib: u64) -> bool {
     let mut command = limited(program, mib);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

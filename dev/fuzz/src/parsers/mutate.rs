@@ -46,7 +46,7 @@ pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> V
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
     // Compressed inputs are changed before compression.
-    // Otherwise hardly any change would pass the checksum.
+    // If the compressed bytes were changed, hardly any change would pass the checksum.
     let mut bytes = if is_packed { unpacked(original) } else { original.clone() };
     for _ in 0..=dice.0.below(CHANGES_MAX) {
         change(dice, &mut bytes, pool, words);

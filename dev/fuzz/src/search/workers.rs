@@ -81,7 +81,7 @@ pub fn search(options: &Search) -> io::Result<Found> {
         }
     }
     for worker in &mut workers {
-        // The worker may have ended already.
+        // The worker may have ended before it is killed.
         let _ = worker.child.kill();
         worker.child.wait()?;
     }

@@ -34,15 +34,15 @@ pub enum BoundPlace {
     LossyPool,
     /// The headroom of all ingress queues together.
     HeadroomPool,
-    /// An egress queue.
+    /// Egress queue whose bytes are limited.
     Queue(QueueId),
     /// The low-pass filtered length of an egress queue.
     FilteredQueue(QueueId),
-    /// An egress port.
+    /// Egress port whose bytes are limited.
     Port(u16),
     /// Packets of small flows in the queues of an egress port.
     SmallFlows(u16),
-    /// An ingress queue.
+    /// Ingress queue whose bytes are limited.
     Ingress(IngressId),
     /// The headroom of an ingress queue.
     Headroom(IngressId),

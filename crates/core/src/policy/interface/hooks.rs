@@ -1,4 +1,4 @@
-//! The optional calls of a policy.
+//! The optional hooks of a policy.
 
 /// Optional hooks that the switch calls on a policy.
 /// A hook that a policy does not ask for takes no time per packet.
@@ -39,7 +39,7 @@ impl Hooks {
         Self(self.0 | other.0)
     }
 
-    /// Hooks of this set that are not in `other`.
+    /// Hooks of `self` that are not in `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }

@@ -3,6 +3,7 @@
 use super::bound::Bound;
 use super::hooks::Hooks;
 use super::packet::{Arrival, Departure};
+use super::pause_level::PauseLevel;
 use super::verdict::{DropReason, PauseDemand, Verdict};
 use crate::buffer::{Buffer, End, IngressId, QueueId};
 use crate::classify::Classifier;
@@ -51,7 +52,7 @@ pub trait Policy: fmt::Debug + Send + Any {
 
     /// Time at which the switch must next call [`Self::handle_timeout`].
     /// The switch reads the time when it is built and after every `handle_timeout`.
-    /// While the answer is `None`, the switch also reads it after every arrival.
+    /// While the answer is `None`, the switch also reads the time after every arrival.
     /// So an arrival may start the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
         None
@@ -109,6 +110,13 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
+    /// The comparison by which the lossless queue `ingress` would pause its sender. `None` for a
+    /// lossy queue, and for a policy whose pauses follow from no such comparison.
+    /// The hot path never calls this method.
+    fn pause_level(&self, _ingress: IngressId, _buffer: &Buffer) -> Option<PauseLevel> {
+        None
+    }
+
     /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`, in the
     /// unchanged state. `None`: the refusal does not follow from a comparison (a probability,
     /// a prediction). Override this method if the scheme compares anything other than the pool,
@@ -128,6 +136,13 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// Reports internal state of the policy for `queue` that is worth a plot:
     /// counters, states, shares. The hot path never calls this method.
     fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// A copy of the policy with its state, for a simulation that is forked. The copy and the
+    /// original share nothing. `None`: the policy cannot be copied, and forks are refused.
+    /// A policy that is [`Clone`] answers `Some(Box::new(self.clone()))`.
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        None
+    }
 }
 
 impl Policy for Box<dyn Policy> {
@@ -179,6 +194,9 @@ impl Policy for Box<dyn Policy> {
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         (**self).threshold(queue, tags, buffer)
     }
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        (**self).pause_level(ingress, buffer)
+    }
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         (**self).bound(arrival, reason, buffer)
     }
@@ -187,5 +205,8 @@ impl Policy for Box<dyn Policy> {
     }
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         (**self).probe(queue, buffer, sink);
+    }
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        (**self).boxed_clone()
     }
 }

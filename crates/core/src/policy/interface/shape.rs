@@ -33,7 +33,7 @@ pub struct SwitchShape {
 }
 
 impl SwitchShape {
-    /// Number of ports with egress queues in this memory.
+    /// Number of ports whose egress queues are in this memory.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.port_rates.len()

@@ -7,11 +7,11 @@ use crate::event::Refusal;
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Store the arriving packet and charge this account.
+    /// Store the arriving packet and charge it to the given account.
     Admit(Account),
     /// Refuse the arriving packet.
     Drop(DropReason),
-    /// Drop one stored packet of `victim`, then call the policy again.
+    /// Remove one stored packet of `victim`, then call the policy again.
     Evict {
         /// The queue that the switch must shorten.
         victim: QueueId,
@@ -85,8 +85,8 @@ drop_reasons! {
 pub enum PauseDemand {
     /// The sender continues as before.
     Keep,
-    /// The sender must stop sending this priority.
+    /// The sender must stop sending packets of the priority.
     Pause,
-    /// The sender may resume sending this priority.
+    /// The sender may resume sending packets of the priority.
     Resume,
 }

@@ -25,7 +25,7 @@ impl CommonPool {
         Self::held(buffer) + size <= self.bytes
     }
 
-    /// The bound that [`Self::has_room`] compares.
+    /// Occupancy and limit that [`Self::has_room`] compares.
     pub(crate) fn bound(self, size: u64, buffer: &Buffer) -> Bound {
         Bound { place: BoundPlace::SharedPool, held: Self::held(buffer), size, limit: self.bytes }
     }

@@ -19,7 +19,8 @@ const MEASURED_BYTES: u64 = 2_048;
 /// Credit that the artifact's round robin gives for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// Parameter: share of its threshold above which a queue is congested. All policies use this one.
+/// Parameter of all policies with congested queues: share of its threshold above which a queue is
+/// congested.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
@@ -72,9 +73,9 @@ choices! {
 /// Condition for a queue to count as congested, and its weight in the count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
-    /// The queue reaches this share of its threshold.
+    /// A queue is congested if it reaches the given share of its threshold.
     Share(Weight),
-    /// The queue is longer than this number of bytes.
+    /// A queue is congested if it is longer than the given number of bytes.
     Longer(u64),
     /// The queue counts as the fraction min(1, q / `full`), with the length q at the last arrival.
     Fraction {
@@ -89,11 +90,11 @@ pub(crate) enum Criterion {
 /// Source of the drain rate γ of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainRate {
-    /// The drain rate is always one.
+    /// The drain rate γ is the constant 1.
     One,
-    /// The bytes that the queue sent in the last interval.
+    /// The drain rate γ is computed from the bytes that the queue sent in the last interval.
     Measured,
-    /// An equal share of the port for each congested queue of the port.
+    /// The drain rate γ is an equal share of the port for each congested queue of the port.
     Computed,
     /// The bytes that the queue sent in the last interval, with the artifact's credits for visits
     /// to empty queues.
@@ -363,7 +364,7 @@ impl Tracker {
     /// Drain rate γ of a queue in which no packet waited: a burst may have the whole port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
-            // The artifact ignores the rate of the port.
+            // The artifact ignores the rate of the queue's port.
             DrainRate::One | DrainRate::Credited | DrainRate::Unbounded { .. } => Weight::ONE,
             DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
         }

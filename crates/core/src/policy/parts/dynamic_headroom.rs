@@ -1,7 +1,7 @@
 //! Headroom from the shared pool, with a small insurance per port, after DSH (dynamic and shared
 //! headroom).
 //!
-//! DSH describes this idea: a port keeps headroom for one pause of all its priorities,
+//! In DSH, a port keeps headroom for one pause of all its priorities,
 //! and with that guarantee each queue takes its own headroom from the shared pool. The
 //! thresholds in this module are *reconstructed*. T is the queue's threshold and η the headroom.
 //! A queue pauses its sender beyond T − η and continues to use shared memory. The port pauses

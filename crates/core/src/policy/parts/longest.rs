@@ -29,12 +29,13 @@ choices! {
 pub(crate) enum Ties {
     /// Every queue draws a random ticket at every change of its length. The highest ticket wins.
     Random(RandomStream),
-    /// The queue with the lowest number wins.
+    /// The queue with the lowest number is chosen.
     First,
 }
 
 impl Ties {
-    /// Rule for ties from the parameter [`TIES`]. Random tickets use the stream `name` of `seed`.
+    /// Rule for queues of equal length, from the parameter [`TIES`].
+    /// A random choice uses the random stream `name` of `seed`.
     pub(crate) fn new(params: &Params, seed: u64, name: &str) -> Self {
         match params.choice(TIES.name) {
             TieBreak::Random => Self::Random(RandomStream::new(seed, name, 0)),
@@ -102,7 +103,7 @@ impl Longest {
         self.keys[usize::from(queue.0)].bytes
     }
 
-    /// Sets the length of a queue.
+    /// Sets the stored length of a queue.
     pub(crate) fn set(&mut self, queue: QueueId, bytes: u64) {
         let ticket = self.ties.ticket(queue.0);
         self.keys[usize::from(queue.0)] = Key { bytes, ticket };
@@ -124,7 +125,7 @@ impl Longest {
         QueueId(self.winners[1])
     }
 
-    /// The longest queue other than `queue`; `queue` if there is no other.
+    /// Longest queue except `queue`; `queue` itself if the switch has no other queue.
     pub(crate) fn longest_other_than(&self, queue: QueueId) -> QueueId {
         let mut best: Option<u16> = None;
         let mut node = self.keys.len() + usize::from(queue.0);
@@ -139,7 +140,7 @@ impl Longest {
     }
 
     /// Whether `queue` with `bytes` bytes would be the longest queue instead of `longest`.
-    /// The function draws a ticket in a tie.
+    /// The function draws a random ticket if the lengths are equal.
     pub(crate) fn would_lead(&mut self, queue: QueueId, bytes: u64, longest: QueueId) -> bool {
         let leader = self.key(longest.0);
         match bytes.cmp(&leader.bytes) {

@@ -109,7 +109,7 @@ struct Gate {
     /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,
     /// Size of the packet that was refused while the queue was empty (bytes). 0: no packet.
-    /// The sender resumes when the buffer has space for that packet.
+    /// The sender resumes when the buffer has space for a packet of this size.
     refused: u32,
     /// Queue length at the pause, or the threshold if it was lower (bytes).
     pause_point: u64,
@@ -120,7 +120,7 @@ struct Gate {
 pub(crate) struct Standing {
     /// Length that is compared with the threshold. It includes the arriving packet, if any.
     pub(crate) length: u64,
-    /// Threshold of the ingress queue.
+    /// Threshold of the ingress queue at this arrival.
     pub(crate) limit: u64,
     /// Free space of the ingress queue's pool.
     pub(crate) room: u64,
@@ -319,7 +319,7 @@ impl Lossless {
         self.pause_with != PauseWith::Headroom
     }
 
-    /// The policy hooks that pauses need.
+    /// The policy hooks that are necessary for pauses.
     pub(crate) fn hooks(&self) -> Hooks {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }

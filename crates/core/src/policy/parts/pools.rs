@@ -9,7 +9,7 @@ mod build;
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::QueueMinimums;
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, SwitchShape, Verdict,
+    Account, Arrival, Bound, BoundPlace, DropReason, Hooks, PauseDemand, PauseLevel, SwitchShape, Verdict,
 };
 use crate::policy::parts::dynamic_headroom::DynamicHeadroom;
 use crate::policy::parts::lossless::{self, Lossless, Standing};
@@ -139,7 +139,7 @@ impl Pools {
         self.sums[slice].reserved + self.sums[slice].minimums
     }
 
-    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of this number.
+    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of these bytes.
     #[inline]
     pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -325,7 +325,7 @@ impl Pools {
 
     /// Pauses `ingress` if the packet just stored reached the threshold `limit`.
     /// Callers must check that the queue [may reach](Lossless::may_reach) the threshold.
-    /// Packets use the reserve first.
+    /// Packets use the reserve before the pool.
     #[inline]
     pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
         let held = lossless::outside_headroom(ingress, buffer);
@@ -483,6 +483,15 @@ impl Pools {
             .map_or_else(|| self.lossless.is_paused(ingress), |dynamic| dynamic.is_paused(ingress))
     }
 
+    /// Comparison by which `ingress` pauses its sender at `limit` beyond its reserve. `None` for a
+    /// lossy queue, and with dynamic headroom, whose pauses depend on the other queues of the port.
+    pub(crate) fn pause_level(&self, ingress: IngressId, limit: u64, buffer: &Buffer) -> Option<PauseLevel> {
+        let is_alone = self.lossless.is_lossless(ingress) && self.dynamic.is_none();
+        let reserve = self.reserved[usize::from(ingress.0)];
+        let held = lossless::outside_headroom(ingress, buffer);
+        is_alone.then(|| PauseLevel { held, limit: limit.saturating_add(reserve) })
+    }
+
     /// The hooks of a policy that divides the pools.
     pub(crate) fn hooks(&self) -> Hooks {
         let hooks = Hooks::ENQUEUE.and(Hooks::DEQUEUE).and(Hooks::DROP).and(self.lossless.hooks());
@@ -522,7 +531,7 @@ pub(crate) struct Ample {
 }
 
 impl Ample {
-    /// Bounds of zero: no state of the memory is below them.
+    /// Bounds of zero: the occupancy of a memory is never below these bounds.
     pub(crate) const NONE: Self = Self { occupancy: 0, length: 0 };
 
     /// Whether the memory and an ingress queue are below the bounds.

@@ -23,7 +23,7 @@ choices! {
 }
 
 /// Parameter: number of packets up to which a flow is short.
-/// ABM's public artifact uses this default for FAB.
+/// The default is FAB's in ABM's public artifact.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),

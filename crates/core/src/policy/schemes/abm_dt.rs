@@ -166,4 +166,8 @@ impl Policy for AbmOnDt {
         sink("alpha", self.tracker.weight(queue, false).as_f64());
         self.tracker.probe(queue, sink);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

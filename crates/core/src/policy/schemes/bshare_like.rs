@@ -200,4 +200,8 @@ impl Policy for BshareLike {
             sink("queueing_delay_ns", buffer.shared_queue_bytes(queue) as f64 * 8e9 / rate);
         }
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -47,4 +47,8 @@ impl Policy for CompleteSharing {
     fn threshold(&self, _: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         Some(buffer.shared_capacity())
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
+    }
 }

@@ -137,7 +137,7 @@ impl Policy for Credence {
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        // The condition is true if the longest queue is shorter than B/N.
+        // The condition of the paper: the longest queue is shorter than B/N.
         if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }
@@ -177,5 +177,9 @@ impl Policy for Credence {
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

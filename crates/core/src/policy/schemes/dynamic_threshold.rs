@@ -98,4 +98,8 @@ impl Policy for DynamicThreshold {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.alpha(priority).apply(buffer.shared_free()))
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -93,7 +93,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 struct PortState {
     /// Time at which the port became uncontrolled. `None`: the port is controlled.
     uncontrolled_since: Option<Time>,
-    /// Net number of packets stored in the window.
+    /// Net number of packets that the port stored in the window.
     growth: u64,
     window_start: Time,
     /// Packets that the port sent since a packet was last stored.
@@ -232,5 +232,9 @@ impl Policy for EnhancedDynamicThreshold {
         sink("uncontrolled_ports", self.uncontrolled as f64);
         sink("c1", port.sent_in_a_row as f64);
         sink("c2", port.growth as f64);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -105,4 +105,8 @@ impl Policy for FlowAwareBuffer {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, tags, buffer))
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

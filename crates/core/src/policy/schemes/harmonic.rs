@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Lengths that the policy limits.
+    /// Queue lengths that the policy limits.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
@@ -162,5 +162,9 @@ impl Policy for Harmonic {
     /// Reports the position of the queue among all queues by length, 1 for the longest queue.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rank", f64::from(self.place[usize::from(queue.0)]) + 1.0);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -370,7 +370,7 @@ impl IntelligentBuffer {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
-                // The artifact does not count packets of the fast lane.
+                // The artifact does not count packets of the fast lane of DPP.
                 if !first {
                     queue.arrivals.count(interval, arrival.header.size);
                 }
@@ -479,6 +479,10 @@ impl Policy for IntelligentBuffer {
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("fair_share", self.queues[usize::from(queue.0)].fair_share as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]
@@ -492,7 +496,7 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference length the share stays.
+        // At the reference length, the fair share does not change.
         // An empty queue raises the share by a tenth of that length.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));

@@ -77,7 +77,7 @@ pub struct L2bmLike {
     alphas: Vec<Weight>,
     gain: Weight,
     least_weight: Weight,
-    /// Time to send the largest packet, by port. A shorter sojourn time counts as this time.
+    /// Time to send the largest packet, by port. Shorter sojourn times are raised to this time.
     shortest: Vec<Time>,
     queues: Vec<QueueState>,
     interval: Time,
@@ -178,5 +178,9 @@ impl Policy for L2bmLike {
         let state = self.queues[usize::from(queue.0)];
         sink("weight", state.weight.as_f64());
         sink("mean_sojourn_ns", state.sojourn.0 as f64 / 1_000.0);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -107,4 +107,8 @@ impl Policy for LongestQueueDrop {
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("longest_bytes", self.lengths.bytes(self.lengths.longest()) as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

@@ -381,4 +381,8 @@ impl Policy for LossPass {
         sink("missed_chances", counters.missed_chances as f64);
         sink("kept_reserves", counters.kept_reserves as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }

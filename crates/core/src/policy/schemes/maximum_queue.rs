@@ -71,4 +71,8 @@ impl Policy for MaximumQueue {
     fn threshold(&self, _: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.limit)
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
+    }
 }

@@ -279,6 +279,10 @@ impl Policy for Occamy {
         sink("tokens", self.tokens as f64 / OPERATION as f64);
         sink("expelled", self.expelled[usize::from(queue.0)] as f64);
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
+    }
 }
 
 #[cfg(test)]

@@ -302,12 +302,12 @@ impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         // The traffic manager behind the ingress pipeline has no threshold.
-        // Only the size of its memory limits the traffic manager.
+        // Only the size of its memory limits what the traffic manager stores.
         if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
-        // The paper compares with "higher than", without the size of the packet.
+        // The paper requires a threshold "higher than" the length, without the size of the packet.
         if limit > self.lengths[usize::from(arrival.queue.0)] {
             Verdict::Admit(Account::Shared)
         } else {
@@ -369,6 +369,10 @@ impl Policy for PlasticinePisa {
         sink("length_register", self.lengths[usize::from(queue.0)] as f64);
         sink("congested_queues", f64::from(self.n_priority[self.group_of[usize::from(priority)]]));
         sink("active_queues", f64::from(self.n_port[usize::from(port)]));
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
-    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy,
-    PolicyInfo, SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BoundPlace, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel,
+    Policy, PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::congestion::CongestionRule;
@@ -168,7 +168,7 @@ struct Rules {
     size_counts: bool,
     /// A lossless packet that passes the policy's test may exceed the pool.
     lossless_skips_pool: bool,
-    /// The policy compares whole bytes, as an integer program does.
+    /// The policy compares whole bytes, as a program with integers does.
     whole_bytes: bool,
 }
 
@@ -476,7 +476,7 @@ impl Reverie {
     }
 
     /// Filtered length q̂ less the fraction of a byte in Γ, rounded up.
-    /// If this value exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
+    /// If the result exceeds ⌊Γ⌋ by k bytes, q̂ exceeds Γ by more than k − 1 bytes, and conversely.
     /// [`Rules::whole_bytes`] rounds q̂ and Γ.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
@@ -602,6 +602,16 @@ impl Policy for Reverie {
         Some((0..self.pools.len()).map(of_slice).fold(0, u64::saturating_add))
     }
 
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        if !self.lossless.is_lossless(ingress) {
+            return None;
+        }
+        let (_, priority) = buffer.port_and_priority(QueueId(ingress.0));
+        let limit = self.limit_of(self.lossless.slice_of(ingress), priority, true, Tags::NONE, buffer);
+        let length = self.filters[self.first_lossless() + usize::from(ingress.0)].length;
+        Some(PauseLevel { held: length.div_ceil(1 << 32), limit })
+    }
+
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let size = u64::from(arrival.header.size);
         let slice = self.lossless.slice_of(arrival.ingress);
@@ -634,5 +644,9 @@ impl Policy for Reverie {
         } else {
             sink("filtered_bytes", self.filtered_lossy(queue));
         }
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

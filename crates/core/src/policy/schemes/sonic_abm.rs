@@ -7,8 +7,8 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
 use crate::policy::interface::{
-    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo, SwitchShape,
-    Tags, Verdict,
+    Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, PolicyInfo,
+    SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion::{
     self, CongestionRule, Criterion, DrainRate, Length, Settings, Tracker,
@@ -283,6 +283,10 @@ impl Policy for SonicAbm {
         true
     }
 
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        self.pools.pause_level(ingress, self.pause_threshold(ingress, Tags::NONE, buffer), buffer)
+    }
+
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let slice = self.pools.slice_of(arrival.ingress);
         let limit = self.drop_threshold(slice, arrival.queue, arrival.header.tags);
@@ -294,5 +298,9 @@ impl Policy for SonicAbm {
         let trackers = if self.pools.lossless.is_lossless(ingress) { &self.ingress } else { &self.egress };
         trackers[self.pools.slice_of(ingress)].probe(queue, sink);
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), Tags::NONE, buffer), buffer, sink);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -8,8 +8,8 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
 use crate::policy::interface::{
-    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, Policy, PolicyInfo,
-    SwitchShape, Tags, Verdict,
+    Account, Arrival, Bound, BuildError, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy,
+    PolicyInfo, SwitchShape, Tags, Verdict,
 };
 use crate::policy::parts::congestion;
 use crate::policy::parts::dynamic_headroom::HEADROOM_MODE;
@@ -197,7 +197,7 @@ impl SonicDt {
     }
 
     /// Threshold T of an egress queue for lossy packets from `ingress` (bytes).
-    /// The queue drops such packets beyond T.
+    /// The queue drops lossy packets beyond T.
     #[must_use]
     #[inline]
     pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {
@@ -258,7 +258,7 @@ impl Policy for SonicDt {
 
     #[inline(always)] // For most packets two checks.
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // The policy checks this first, because most packets in most networks are lossy.
+        // The policy first checks whether the packet is lossy, because most packets are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
@@ -274,11 +274,19 @@ impl Policy for SonicDt {
         lossy.then(|| self.pools.lossy_limit(queue, &limit, buffer))
     }
 
+    fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        self.pools.pause_level(ingress, self.pause_threshold(ingress, buffer), buffer)
+    }
+
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         self.pools.bound(arrival, reason, self.drop_threshold(arrival.queue, arrival.ingress), buffer)
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         self.pools.probe(queue, self.pause_threshold(IngressId(queue.0), buffer), buffer, sink);
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }

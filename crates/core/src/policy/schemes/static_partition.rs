@@ -84,4 +84,8 @@ impl Policy for StaticPartition {
             Part::Port => rest_of_port(self.limit, queue, buffer),
         })
     }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(*self))
+    }
 }

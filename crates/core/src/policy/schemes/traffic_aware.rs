@@ -151,7 +151,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(TrafficAware::new(params, shape)))
 }
 
-/// Control state of a port. The paper's two output bits are (absorption, evacuation).
+/// State of a port in TDT. The paper's two output bits are (absorption, evacuation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     #[default]
@@ -375,6 +375,10 @@ impl Policy for TrafficAware {
         {
             sink(name, count as f64);
         }
+    }
+
+    fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
+        Some(Box::new(self.clone()))
     }
 }
 

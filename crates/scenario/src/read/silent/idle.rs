@@ -7,7 +7,8 @@ use crate::model::{SwitchSpec, TransportSpec, WorkloadSpec};
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_workload::WORKLOADS;
 
-/// Name of the workload whose packets may have other priorities than the transport's.
+/// Name of the workload whose packets may have priorities that differ from the transport's
+/// priorities.
 const TRACE: &str = "trace";
 
 /// Warns of priorities and tags that policies and flow control need, but no packet has.

@@ -99,7 +99,7 @@ fn longest_unmarked(
     rates: Vec<BitRate>,
     priority: u8,
 ) -> Option<u64> {
-    // A custom policy or rule may have state that a trial would change.
+    // A custom policy or rule may have state that a trial run would change.
     let rule = &switch.ecn.as_ref()?.kind;
     let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy)
         && MARKING_RULES.iter().any(|info| info.name == rule);
@@ -191,7 +191,7 @@ impl Trial {
         }
     }
 
-    /// Fills the queues of these ports until each queue has refused a packet. Returns the length of
+    /// Fills the queues of `ports` until each queue has refused a packet. Returns the length of
     /// the first queue (bytes).
     fn fill(&mut self, ports: &[u16]) -> Option<u64> {
         let mut open = ports.to_vec();
@@ -212,7 +212,7 @@ impl Trial {
         None
     }
 
-    /// Sends from the full queues and fills them again, as long as this may show a mark.
+    /// Sends from the full queues and fills them again, as long as a mark is still possible.
     fn any_marked_of(&mut self, ports: &[u16]) -> bool {
         let gap = self.rate.serialization(u64::from(self.size));
         for _ in 0..PASSING.div_ceil(ports.len()) {

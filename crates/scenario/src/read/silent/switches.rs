@@ -11,7 +11,7 @@ use bufferlab_core::Profile;
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 pub(super) fn warn(check: &ScenarioCheck<'_>) {
     warn_about_marks(check);
-    // An author who writes [switch.pfc] to switch it off knows about PFC.
+    // If a scenario disables [switch.pfc] explicitly, its author knows about PFC.
     let says_pfc = check.place("switch.pfc").is_some();
     let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
     let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];

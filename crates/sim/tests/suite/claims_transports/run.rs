@@ -1,5 +1,5 @@
 //! Results of runs that the claims need: shipped scenarios with changes.
-//! Each run is done once, and all claims share its result.
+//! Each run is executed once, and all claims share its result.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow,
@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-/// Jain's index of fairness of a list of values.
+/// Jain's index of fairness of the values in a list.
 pub(crate) fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())

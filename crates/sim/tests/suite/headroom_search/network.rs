@@ -161,7 +161,7 @@ impl Network {
         Ok(scenario)
     }
 
-    /// Scenario with these packets, and with the model's headroom less `less` bytes at
+    /// Scenario with the given packets, and with the model's headroom less `less` bytes at
     /// the tested port.
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;

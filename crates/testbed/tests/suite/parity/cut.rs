@@ -86,7 +86,8 @@ fn what_is_compared_of_a_record_that_is_cut_anywhere_never_differs() {
         }
         assert!(naive > 0, "{rest}: no packet that is missing mattered");
         // Most packets of each record must be compared.
-        // Otherwise the limit is never reached and this test has no effect.
+        // If most packets were not compared, the limit would never be reached and the test would
+        // have no effect.
         assert!(largest > 2_000 && compared > 20_000, "{rest}: {largest}, {compared}");
     }
 }

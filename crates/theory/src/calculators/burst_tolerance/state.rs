@@ -86,7 +86,7 @@ pub(in crate::calculators) struct EvenSwitch {
     /// Alpha of the burst.
     pub(in crate::calculators) burst_alpha: f64,
     /// Whether the burst has priority 0 like the congested queues.
-    /// Otherwise the burst's priority has no other congested queue.
+    /// False if the burst's priority has no other congested queue.
     pub(in crate::calculators) same_priority: bool,
     /// Rate at which the burst arrives at each of its ports (bits/s).
     pub(in crate::calculators) rate_bps: f64,

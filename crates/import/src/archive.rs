@@ -1,0 +1,59 @@
+//! Members of tar archives, in which traces of several ranks are often published.
+
+use crate::ImportError;
+use std::path::{Path, PathBuf};
+
+/// Size of a header, and unit of every member's content (bytes).
+const BLOCK: usize = 512;
+/// Largest number of members that are read.
+const MEMBERS: usize = 65_536;
+
+/// Whether the content is a tar archive.
+pub(crate) fn is_archive(content: &[u8]) -> bool {
+    content.get(257..262) == Some(b"ustar")
+}
+
+/// Reads the regular files of an archive. Files of macOS that begin with `._` have no content of
+/// their own, so they are skipped.
+///
+/// # Errors
+/// If the archive is damaged, or has no files.
+pub(crate) fn members<'a>(path: &Path, content: &'a [u8]) -> Result<Vec<(PathBuf, &'a [u8])>, ImportError> {
+    let damaged =
+        || ImportError::in_file(path, "a damaged tar archive", "extract it with tar, and import its files");
+    let mut found = Vec::new();
+    let mut rest = content;
+    // A block of zeros ends the archive.
+    while let Some(header) = rest.get(..BLOCK).filter(|header| header.iter().any(|byte| *byte != 0)) {
+        let size = octal(&header[124..136]).ok_or_else(damaged)?;
+        let blocks = size.div_ceil(BLOCK).checked_mul(BLOCK).ok_or_else(damaged)?;
+        let body = rest.get(BLOCK..).unwrap_or_default();
+        let member = body.get(..size).ok_or_else(damaged)?;
+        rest = body.get(blocks..).ok_or_else(damaged)?;
+        let name = text(&header[..100]);
+        let base = Path::new(&name).file_name().map(|base| base.to_string_lossy().into_owned());
+        let is_file = matches!(header[156], b'0' | 0);
+        if let Some(base) = base.filter(|base| is_file && !base.starts_with("._")) {
+            if found.len() == MEMBERS {
+                return Err(ImportError::in_file(
+                    path,
+                    format!("more than {MEMBERS} files"),
+                    "extract the files that you need",
+                ));
+            }
+            found.push((path.join(base), member));
+        }
+    }
+    if found.is_empty() { Err(damaged()) } else { Ok(found) }
+}
+
+/// Text of a field that ends at its first zero.
+fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+    String::from_utf8_lossy(&field[..end]).into_owned()
+}
+
+/// Number of a field in octal digits.
+fn octal(field: &[u8]) -> Option<usize> {
+    usize::from_str_radix(text(field).trim(), 8).ok()
+}

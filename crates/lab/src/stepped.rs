@@ -1,0 +1,223 @@
+//! Runs that their caller advances, changes and copies.
+
+use crate::header::header;
+use crate::memory::{fits_into, memory_budget};
+use crate::{Finished, Job, RunError};
+use bufferlab_core::ParamValue;
+use bufferlab_metrics::RowLog;
+use bufferlab_results::{RunCaveat, RunWriter, Timing};
+use bufferlab_scenario::Loaded;
+use bufferlab_sim::{NewFlow, Progress, SimError, Simulation};
+use bufferlab_units::Time;
+use cpu_time::ProcessTime;
+use std::time::Instant;
+
+/// A run on one thread that its caller advances. Its rows stay in memory until [`Self::finish`].
+///
+/// Without changes, the results have the bytes of [`crate::execute_one`].
+pub struct SteppedRun {
+    loaded: Loaded,
+    simulation: Simulation,
+    rows: RowLog,
+    /// Changes by the caller, each as one line.
+    changes: Vec<String>,
+    started: (Instant, ProcessTime),
+}
+
+impl std::fmt::Debug for SteppedRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SteppedRun").field("now", &self.simulation.now()).finish_non_exhaustive()
+    }
+}
+
+impl SteppedRun {
+    /// Builds the network of a scenario.
+    ///
+    /// # Errors
+    /// If the scenario cannot run or does not fit in memory.
+    pub fn new(loaded: Loaded) -> Result<Self, RunError> {
+        fits_into(&loaded.scenario, memory_budget())?;
+        let started = (Instant::now(), ProcessTime::now());
+        let simulation = Simulation::new(&loaded.scenario)?;
+        Ok(Self { loaded, simulation, rows: RowLog::default(), changes: Vec::new(), started })
+    }
+
+    /// The simulation, to be inspected.
+    #[must_use]
+    pub const fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// The scenario that the run began with.
+    #[must_use]
+    pub const fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Handles all events until `time` (included): [`Simulation::run_until`].
+    ///
+    /// # Errors
+    /// If the run fails, or `go_on` returns `false`.
+    pub fn run_until(
+        &mut self,
+        time: Time,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), RunError> {
+        Ok(self.simulation.run_until(time, &mut self.rows, go_on)?)
+    }
+
+    /// Handles the next `count` events: [`Simulation::step`].
+    ///
+    /// # Errors
+    /// If the run fails, or `go_on` returns `false`.
+    pub fn step(&mut self, count: u64, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<(), RunError> {
+        Ok(self.simulation.step(count, &mut self.rows, go_on)?)
+    }
+
+    /// A copy with the same future: [`Simulation::fork`].
+    ///
+    /// # Errors
+    /// If a custom part cannot be copied.
+    pub fn fork(&self) -> Result<Self, RunError> {
+        let (loaded, rows, changes) = (self.loaded.clone(), self.rows.clone(), self.changes.clone());
+        Ok(Self { loaded, simulation: self.simulation.fork()?, rows, changes, started: self.started })
+    }
+
+    /// Changes the policy of a switch: [`Simulation::set_policy`].
+    ///
+    /// # Errors
+    /// If the policy does not fit the switch.
+    pub fn set_policy(
+        &mut self,
+        switch: usize,
+        name: &str,
+        params: &[(String, ParamValue)],
+    ) -> Result<(), RunError> {
+        self.simulation.set_policy(switch, name, params)?;
+        let params: Vec<_> = params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        self.note(&format!("switch {switch}: policy {name}({})", params.join(", ")));
+        Ok(())
+    }
+
+    /// Sets alpha of every queue of a switch: [`Simulation::set_alphas`].
+    ///
+    /// # Errors
+    /// If an alpha is invalid or the switch is lossless.
+    pub fn set_alphas(&mut self, switch: usize, alphas: &[f64]) -> Result<(), RunError> {
+        self.simulation.set_alphas(switch, alphas)?;
+        // A controller changes alphas thousands of times, so the results name only the first time.
+        let change = format!("switch {switch}: alphas from outside");
+        if !self.changes.iter().any(|known| known.ends_with(&change)) {
+            self.note(&change);
+        }
+        Ok(())
+    }
+
+    /// Starts a flow now: [`Simulation::start_flow_now`].
+    ///
+    /// # Errors
+    /// If the flow is invalid.
+    pub fn start_flow(&mut self, flow: NewFlow) -> Result<u64, RunError> {
+        let number = self.simulation.start_flow_now(flow)?;
+        self.note(&format!("flow {number}"));
+        Ok(number)
+    }
+
+    /// Sets a cable down or up: [`Simulation::set_cable`].
+    ///
+    /// # Errors
+    /// If there is no such cable.
+    pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), RunError> {
+        self.simulation.set_cable(cable, up)?;
+        self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));
+        Ok(())
+    }
+
+    /// Runs to the end and writes the folder of `job`, whose scenario must be the run's.
+    ///
+    /// The scenario in the folder of a changed run begins with the changes, as comments. So no
+    /// command takes the folder for a run of the scenario alone. The run also has a caveat.
+    ///
+    /// # Errors
+    /// If the run fails, the folder cannot be written, or `go_on` returns `false`.
+    pub fn finish(self, job: &Job, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
+        let Self { mut loaded, simulation, rows, changes, started: (wall, cpu) } = self;
+        let mut caveats = job.caveats.clone();
+        loaded.variant.clone_from(&job.loaded.variant);
+        if !changes.is_empty() {
+            let lines: Vec<_> = changes.iter().map(|change| format!("# {change}\n")).collect();
+            loaded.resolved = format!("# Changed during the run:\n{}{}", lines.concat(), loaded.resolved);
+            caveats.push(RunCaveat {
+                id: "changed-during-run".to_owned(),
+                message: format!("the run was changed {} times while it ran", changes.len()),
+                advice: "the scenario alone does not give these results; scenario.toml lists the changes"
+                    .to_owned(),
+            });
+        }
+        let mut writer = RunWriter::create(&job.dir, header(&loaded, simulation.classes())?)?;
+        rows.write_to(&mut writer).map_err(SimError::from)?;
+        let totals = simulation.run_while(&mut writer, go_on)?;
+        let cpu_seconds = cpu.elapsed().as_secs_f64();
+        let timing = Timing {
+            cpu_seconds: Some(cpu_seconds),
+            wall_seconds: wall.elapsed().as_secs_f64(),
+            packet_hops_per_cpu_second: Some(totals.packet_hops as f64 / cpu_seconds),
+            peak_rss_bytes: None,
+        };
+        writer.finish(&totals, caveats, Some(&timing))?;
+        Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
+    }
+
+    fn note(&mut self, change: &str) {
+        self.changes.push(format!("{}: {change}", self.simulation.now()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute_one;
+    use bufferlab_results::TIMING_FILE;
+    use std::fs;
+    use std::path::Path;
+
+    fn job(folder: &Path) -> Job {
+        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml");
+        let overrides = [("duration".to_owned(), "2 ms".to_owned())];
+        let loaded = bufferlab_scenario::load(&scenario, &overrides).expect("it loads");
+        Job { loaded, dir: folder.to_owned(), caveats: Vec::new() }
+    }
+
+    /// Content of every file of a run except the file with its CPU time.
+    fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(dir).expect("readable").map(|entry| entry.expect("readable").path());
+        let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+        let mut files: Vec<_> = entries
+            .filter(|path| name(path) != TIMING_FILE)
+            .map(|path| (name(&path), fs::read(&path).expect("readable")))
+            .collect();
+        files.sort();
+        files
+    }
+
+    #[test]
+    fn a_stepped_run_writes_the_files_of_a_batch_run_and_a_changed_run_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = |name: &str| folder.path().join(name);
+        execute_one(&job(&dir("batch")), false, &mut |_| true).expect("it runs");
+        let mut run = SteppedRun::new(job(&dir("batch")).loaded).expect("it fits");
+        for step in 1..9 {
+            run.run_until(Time::from_us(150 * step), &mut |_| true).expect("it goes on");
+            run.step(77, &mut |_| true).expect("it goes on");
+        }
+        let mut changed = run.fork().expect("dt can be copied");
+        run.finish(&job(&dir("stepped")), &mut |_| true).expect("it ends");
+        let batch = files(&dir("batch"));
+        assert!(batch.len() > 8 && batch == files(&dir("stepped")));
+        changed.set_policy(0, "cs", &[]).expect("it fits");
+        changed.finish(&job(&dir("changed")), &mut |_| true).expect("it ends");
+        assert!(!crate::has_stored(&dir("changed"), &job(&dir("changed")).loaded));
+        let text = fs::read_to_string(dir("changed").join(bufferlab_results::SCENARIO_FILE)).expect("text");
+        assert!(text.starts_with("# Changed during the run:\n# ") && text.contains("policy cs()"), "{text}");
+    }
+}

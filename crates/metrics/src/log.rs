@@ -1,0 +1,117 @@
+//! Rows of a run that is not finished, in memory.
+
+use crate::{
+    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
+    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, ScheduleRow, SeriesRow, WatchdogRow,
+};
+use std::io;
+use std::sync::Arc;
+
+/// Rows of a run in the order in which they came. A copy shares the earlier rows with the original,
+/// so that copies of a long run are cheap.
+#[derive(Clone, Debug, Default)]
+pub struct RowLog {
+    /// Full blocks of [`BLOCK`] rows.
+    blocks: Vec<Arc<[Row]>>,
+    tail: Vec<Row>,
+}
+
+/// Number of rows that copies share or own together.
+const BLOCK: usize = 1_024;
+
+macro_rules! rows {
+    ($($method:ident: $row:ident,)*) => {
+        #[derive(Clone, Debug)]
+        enum Row {
+            $($row($row),)*
+        }
+
+        impl Row {
+            fn write(&self, sink: &mut dyn RunSink) -> io::Result<()> {
+                match self {
+                    $(Self::$row(row) => sink.$method(row),)*
+                }
+            }
+        }
+
+        impl RunSink for RowLog {
+            $(fn $method(&mut self, row: &$row) -> io::Result<()> {
+                self.push(Row::$row(row.clone()));
+                Ok(())
+            })*
+        }
+    };
+}
+
+rows! {
+    flow: FlowRow,
+    query: QueryRow,
+    series: SeriesRow,
+    histogram: HistogramRow,
+    queue: QueueRow,
+    drops: DropRow,
+    link: LinkRow,
+    explanation: Explanation,
+    probe: ProbeRow,
+    progress: ProgressRow,
+    pause: PauseRow,
+    pause_span: PauseSpanRow,
+    pause_cycle: PauseCycleRow,
+    watchdog: WatchdogRow,
+    schedule: ScheduleRow,
+    packet: PacketRow,
+    delay: DelayRow,
+}
+
+impl RowLog {
+    /// Writes all rows to `sink`, in order.
+    ///
+    /// # Errors
+    /// Returns the first error of the sink.
+    pub fn write_to(&self, sink: &mut dyn RunSink) -> io::Result<()> {
+        self.rows().try_for_each(|row| row.write(sink))
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.len() * BLOCK + self.tail.len()
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.blocks.iter().flat_map(|block| block.iter()).chain(&self.tail)
+    }
+
+    fn push(&mut self, row: Row) {
+        self.tail.push(row);
+        if self.tail.len() == BLOCK {
+            self.blocks.push(std::mem::take(&mut self.tail).into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_returns_its_rows_in_order_and_a_copy_grows_alone() {
+        let mut log = RowLog::default();
+        let row = |flow_id: u64| FlowRow { flow_id, ..FlowRow::default() };
+        (0..2_500).for_each(|number| log.flow(&row(number)).expect("memory accepts rows"));
+        let mut copy = log.clone();
+        copy.flow(&row(9_999)).expect("memory accepts rows");
+        assert_eq!((log.len(), copy.len()), (2_500, 2_501));
+        let mut again = RowLog::default();
+        copy.write_to(&mut again).expect("memory accepts rows");
+        let numbers: Vec<u64> =
+            again.rows().map(|row| if let Row::FlowRow(row) = row { row.flow_id } else { 0 }).collect();
+        assert!(numbers.iter().copied().eq((0..2_500).chain([9_999])));
+    }
+}

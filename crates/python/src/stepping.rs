@@ -1,0 +1,349 @@
+//! Runs that Python advances step by step. Numbers of many queues or flows are bytes, which
+//! `bufferlab.simulation` shows as NumPy arrays without a copy.
+
+use crate::errors;
+use crate::policy::{find, given};
+use crate::runs::{PlainJob, job};
+use crate::scenario::Loaded;
+use bufferlab_lab::{RunError, SteppedRun};
+use bufferlab_sim::{NewFlow, Progress, Simulation};
+use bufferlab_units::Time;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A run that Python advances. One thread works on it at a time.
+#[pyclass(frozen, module = "bufferlab._bufferlab")]
+pub(crate) struct Stepper {
+    /// `None` after the run has been finished.
+    run: Mutex<Option<SteppedRun>>,
+}
+
+/// A switch: name, policy, capacity, occupancy, ports, queues per port.
+type PlainSwitch = (String, String, u64, u64, u16, u16);
+
+/// Changes between two ledgers: see [`change`].
+type Change = (u64, u64, u64, u64, u64, u64, u64);
+
+/// Ledger, observation, changes, and whether the run is over.
+type Acted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Change, bool);
+
+/// Smallest and largest logarithm of alpha that an agent can set.
+const EXPONENTS: (f64, f64) = (-7.0, 4.0);
+
+/// Largest number of an observation.
+const RATE_MAX: f64 = 2.0;
+
+#[pymethods]
+impl Stepper {
+    #[new]
+    fn new(py: Python<'_>, loaded: PyRef<'_, Loaded>) -> PyResult<Self> {
+        let inner = loaded.inner.clone();
+        let run = py.detach(|| SteppedRun::new(inner)).map_err(|error| errors::run(py, &error))?;
+        Ok(Self { run: Mutex::new(Some(run)) })
+    }
+
+    /// Time that the run has reached, and its latest end (ps).
+    fn times(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.view(py, |simulation| (simulation.now().0, simulation.end().0))
+    }
+
+    /// Whether no event is left.
+    fn is_finished(&self, py: Python<'_>) -> PyResult<bool> {
+        self.view(py, Simulation::is_finished)
+    }
+
+    /// Events, packet-hops, started flows and live flows so far.
+    fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64)> {
+        self.view(py, |simulation| {
+            let at = simulation.progress();
+            (simulation.events(), at.packet_hops, at.flows_started, at.flows_live)
+        })
+    }
+
+    /// Handles all events until `ps`.
+    fn run_until(&self, py: Python<'_>, ps: u64) -> PyResult<()> {
+        self.work(py, |run, go_on| run.run_until(Time(ps), go_on))
+    }
+
+    /// Handles the next `count` events.
+    fn step(&self, py: Python<'_>, count: u64) -> PyResult<()> {
+        self.work(py, |run, go_on| run.step(count, go_on))
+    }
+
+    /// Sets alphas of a switch, if given, and handles all events until `ps`. `exponents` are the
+    /// logarithms of the alphas to base 2 (f64), each for `repeat` queues. `before` is the ledger
+    /// ([`ledger`]) `interval` ps ago. Returns the ledger, the observation ([`observation`]), the
+    /// changes ([`change`]), and whether the run is over.
+    #[allow(clippy::too_many_arguments, reason = "one call per step of an agent, which is short")]
+    fn act<'py>(
+        &self,
+        py: Python<'py>,
+        switch: usize,
+        exponents: Option<&[u8]>,
+        repeat: usize,
+        ps: u64,
+        interval: u64,
+        before: &[u8],
+    ) -> PyResult<Acted<'py>> {
+        let (least, most) = EXPONENTS;
+        let alphas = exponents.map(|bytes| {
+            let alpha = |exponent: f64| exponent.clamp(least, most).exp2();
+            floats(bytes)
+                .into_iter()
+                .flat_map(|it| std::iter::repeat_n(alpha(it), repeat))
+                .collect::<Vec<_>>()
+        });
+        let mut before = numbers(before);
+        let (after, seen, change, is_over) = self.work(py, |run, go_on| {
+            if let Some(alphas) = &alphas {
+                run.set_alphas(switch, alphas)?;
+            }
+            run.run_until(Time(ps), go_on)?;
+            let simulation = run.simulation();
+            let after = ledger(simulation, switch);
+            before.resize(after.len(), 0);
+            let queues = simulation
+                .switch(switch)
+                .map_or(0, |switch| usize::from(switch.ports) * usize::from(switch.queues_per_port));
+            let both = (before.as_slice(), after.as_slice());
+            let seen = observation(simulation, switch, (queues, interval), both);
+            let change = change(queues, both);
+            Ok((words(after), seen, change, simulation.is_finished()))
+        })?;
+        Ok((PyBytes::new(py, &after), PyBytes::new(py, &seen), change, is_over))
+    }
+
+    /// The ledger of a switch: see [`ledger`].
+    fn ledger<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let ledger = self.view(py, |simulation| words(ledger(simulation, switch)))?;
+        Ok(PyBytes::new(py, &ledger))
+    }
+
+    /// Rates of the ports of a switch (bits per second).
+    fn port_rates(&self, py: Python<'_>, switch: usize) -> PyResult<Vec<u64>> {
+        self.view(py, |simulation| simulation.port_rates(switch).collect())
+    }
+
+    /// All switches.
+    fn switches(&self, py: Python<'_>) -> PyResult<Vec<PlainSwitch>> {
+        self.view(py, |simulation| {
+            let all = (0..simulation.switch_count()).filter_map(|switch| simulation.switch(switch));
+            all.map(|it| {
+                let (name, policy) = (it.name.to_owned(), it.policy.to_owned());
+                (name, policy, it.capacity, it.occupancy, it.ports, it.queues_per_port)
+            })
+            .collect()
+        })
+    }
+
+    /// A row per queue of a switch, of seven u64: bytes stored, threshold (2⁶⁴ − 1: none), packets
+    /// that arrived, were dropped, evicted, marked, and departed.
+    fn queues<'py>(&self, py: Python<'py>, switch: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let rows = self.view(py, |simulation| {
+            let row = |queue: bufferlab_sim::QueueView| {
+                let counters = queue.counters;
+                [
+                    queue.occupancy,
+                    queue.threshold.unwrap_or(u64::MAX),
+                    counters.arrived,
+                    counters.dropped,
+                    counters.evicted,
+                    counters.marked,
+                    counters.departed,
+                ]
+            };
+            words(simulation.queues(switch).flat_map(row))
+        })?;
+        Ok(PyBytes::new(py, &rows))
+    }
+
+    /// A row per live flow, of ten u64 (number, class, source, destination, size, start (ps),
+    /// delivered bytes, segments sent, sent again, timeouts), and a row of two f64: window and
+    /// segments in flight (NaN without a window).
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (whole, real) = self.view(py, |simulation| {
+            let flows: Vec<_> = simulation.flows().collect();
+            let whole = words(flows.iter().flat_map(|flow| {
+                [
+                    flow.number,
+                    u64::from(flow.class),
+                    u64::from(flow.src),
+                    u64::from(flow.dst),
+                    flow.size,
+                    flow.start.0,
+                    flow.delivered,
+                    u64::from(flow.sent),
+                    u64::from(flow.retransmitted),
+                    u64::from(flow.timeouts),
+                ]
+            }));
+            let real = flows.iter().flat_map(|flow| {
+                let in_flight = flow.in_flight.map_or(f64::NAN, f64::from);
+                [flow.window.unwrap_or(f64::NAN), in_flight].map(f64::to_bits)
+            });
+            (whole, words(real))
+        })?;
+        Ok((PyBytes::new(py, &whole), PyBytes::new(py, &real)))
+    }
+
+    /// Names of the flow classes, and of the hosts.
+    fn names(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+        self.view(py, |simulation| (simulation.classes().to_vec(), simulation.hosts().to_vec()))
+    }
+
+    /// Changes the policy of a switch.
+    fn set_policy(
+        &self,
+        py: Python<'_>,
+        switch: usize,
+        name: &str,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<()> {
+        let info = find(py, name)?;
+        let params = given(py, info, params)?;
+        self.work(py, |run, _| run.set_policy(switch, info.name, &params))
+    }
+
+    /// Sets alpha of every queue of a switch (f64).
+    fn set_alphas(&self, py: Python<'_>, switch: usize, alphas: &[u8]) -> PyResult<()> {
+        let alphas = floats(alphas);
+        self.work(py, |run, _| run.set_alphas(switch, &alphas))
+    }
+
+    /// Starts a flow now, and returns its number.
+    fn start_flow(&self, py: Python<'_>, src: u32, dst: u32, size: u64, class_: u16) -> PyResult<u64> {
+        self.work(py, |run, _| run.start_flow(NewFlow { src, dst, size, class: class_ }))
+    }
+
+    /// Sets a cable down or up.
+    fn set_cable(&self, py: Python<'_>, cable: usize, up: bool) -> PyResult<()> {
+        self.work(py, |run, _| run.set_cable(cable, up))
+    }
+
+    /// A copy with the same future.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let run = self.work(py, |run, _| run.fork())?;
+        Ok(Self { run: Mutex::new(Some(run)) })
+    }
+
+    /// Runs to the end and writes the folder of the job. Then the run is gone.
+    fn finish(&self, py: Python<'_>, planned: PlainJob<'_>) -> PyResult<()> {
+        let job = job(planned);
+        let mut interruption = None;
+        let outcome = py.detach(|| {
+            let run = self.locked().take()?;
+            Some(run.finish(&job, &mut |_| goes_on(&mut interruption)))
+        });
+        match (interruption, outcome) {
+            (Some(interruption), _) => Err(interruption),
+            (None, None) => Err(is_gone(py)),
+            (None, Some(outcome)) => outcome.map(drop).map_err(|error| errors::run(py, &error)),
+        }
+    }
+}
+
+impl Stepper {
+    fn locked(&self) -> MutexGuard<'_, Option<SteppedRun>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the simulation.
+    fn view<T: Send>(&self, py: Python<'_>, read: impl FnOnce(&Simulation) -> T + Send) -> PyResult<T> {
+        let seen = py.detach(|| self.locked().as_ref().map(|run| read(run.simulation())));
+        seen.ok_or_else(|| is_gone(py))
+    }
+
+    /// Works on the run without the interpreter, and checks for Ctrl-C at intervals.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut SteppedRun, &mut dyn FnMut(&Progress) -> bool) -> Result<T, RunError> + Send,
+    ) -> PyResult<T> {
+        let mut interruption = None;
+        let outcome = py.detach(|| {
+            let mut run = self.locked();
+            Some(work(run.as_mut()?, &mut |_| goes_on(&mut interruption)))
+        });
+        match (interruption, outcome) {
+            (Some(interruption), _) => Err(interruption),
+            (None, None) => Err(is_gone(py)),
+            (None, Some(outcome)) => outcome.map_err(|error| errors::run(py, &error)),
+        }
+    }
+}
+
+/// Whether no signal has arrived. Otherwise `interruption` has its exception.
+fn goes_on(interruption: &mut Option<PyErr>) -> bool {
+    *interruption = Python::attach(|py| py.check_signals()).err();
+    interruption.is_none()
+}
+
+fn is_gone(py: Python<'_>) -> PyErr {
+    errors::argument(py, "", "the simulation is finished", "take a copy with fork() before finish()")
+}
+
+/// Number of sums at the end of a ledger.
+const SUMS: usize = 4;
+
+/// Numbers of a switch: bytes of every queue; bytes that every port has begun to send; packets and
+/// bytes that arrived, packets that were lost, and marked packets, of all queues; the time (ps).
+fn ledger(simulation: &Simulation, switch: usize) -> Vec<u64> {
+    let mut sums = [0; SUMS];
+    let mut numbers = Vec::new();
+    for queue in simulation.queues(switch) {
+        let counters = queue.counters;
+        numbers.push(queue.occupancy);
+        sums[0] += counters.arrived;
+        sums[1] += counters.enqueued_bytes + counters.dropped_bytes;
+        sums[2] += counters.dropped + counters.evicted;
+        sums[3] += counters.marked;
+    }
+    numbers.extend(simulation.sent_bytes(switch));
+    numbers.extend(sums);
+    numbers.push(simulation.now().0);
+    numbers
+}
+
+/// Numbers for an agent (f32): the length of every queue as a fraction of the buffer, and the bytes
+/// that every port has begun to send within `interval` ps as a fraction of the port's capacity, at
+/// most [`RATE_MAX`].
+fn observation(
+    simulation: &Simulation,
+    switch: usize,
+    (queues, interval): (usize, u64),
+    (before, after): (&[u64], &[u64]),
+) -> Vec<u8> {
+    let capacity = simulation.switch(switch).map_or(1, |switch| switch.capacity) as f64;
+    let lengths = after.iter().take(queues).map(|&bytes| bytes as f64 / capacity);
+    let sent = after.iter().zip(before).skip(queues).map(|(after, before)| (after - before) as f64);
+    let rates = simulation.port_rates(switch).zip(sent).map(|(rate, sent)| {
+        let could = rate as f64 * interval as f64 / 8e12;
+        (sent / could).min(RATE_MAX)
+    });
+    lengths.chain(rates).flat_map(|number| (number as f32).to_ne_bytes()).collect()
+}
+
+/// Changes between two ledgers: bytes that ports began to send, then packets and bytes that
+/// arrived, packets that were lost, marked packets. Then the bytes in all queues, the time (ps).
+fn change(queues: usize, (before, after): (&[u64], &[u64])) -> Change {
+    let sums = after.len() - SUMS - 1;
+    let at = |index: usize| after[index] - before[index];
+    let sent = (queues..sums).map(at).sum();
+    let occupancy = after[..queues].iter().sum();
+    (sent, at(sums), at(sums + 1), at(sums + 2), at(sums + 3), occupancy, after[sums + SUMS])
+}
+
+fn words(numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    numbers.into_iter().flat_map(u64::to_ne_bytes).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    let (whole, _) = bytes.as_chunks();
+    whole.iter().map(|&bytes| u64::from_ne_bytes(bytes)).collect()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f64> {
+    let (whole, _) = bytes.as_chunks();
+    whole.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
+}

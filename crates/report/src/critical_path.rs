@@ -1,0 +1,506 @@
+//! Critical path of the slowest execution of a schedule: which transfers the execution waited for,
+//! in which queues their packets were, and the first pause or loss.
+
+use crate::error::ReportError;
+use crate::format;
+use bufferlab_metrics::{FlowRow, NodeKind, PacketEvent, PacketRow, PathRow, PauseSpanRow, Table};
+use bufferlab_results::{NameTables, RunResult};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Critical path of one execution of a schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CriticalPath {
+    /// Number of the schedule in the run, from 0.
+    pub schedule: u32,
+    /// Number of the execution, from 0.
+    pub iteration: u32,
+    /// Nodes of the path, the first one first.
+    pub steps: Vec<CriticalStep>,
+    /// Whether the packets of the path were recorded. If not, queues and losses are unknown.
+    pub has_packets: bool,
+}
+
+/// A node of a critical path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CriticalStep {
+    /// Number of the node in its schedule.
+    pub node: u32,
+    /// `transfer` or `compute`.
+    pub kind: &'static str,
+    /// Rank that sends or computes.
+    pub rank: u32,
+    /// Rank that receives.
+    pub peer_rank: Option<u32>,
+    /// Hosts that send and receive, of a transfer that passes the simulated network.
+    pub hosts: Option<(String, String)>,
+    /// Event that the node waited for: `start`, `node`, `processor` or `scale-up`.
+    pub waited_for: &'static str,
+    /// Node that caused the event.
+    pub after_node: Option<u32>,
+    /// Time of the event (ns).
+    pub start_ns: f64,
+    /// End of the node (ns).
+    pub end_ns: f64,
+    /// Part of the iteration that the node accounts for (ns).
+    pub critical_ns: f64,
+    /// Queue with packets of the transfer for the longest time.
+    pub queue: Option<QueueTime>,
+    /// First pause or loss during the transfer.
+    pub first: Option<FirstEvent>,
+}
+
+/// Time in which a queue has packets of a transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueTime {
+    /// Name of the queue's switch.
+    pub switch: String,
+    /// Port of the queue.
+    pub port: u16,
+    /// Priority of the queue.
+    pub priority: u8,
+    /// Time in which the queue has at least one packet of the transfer (ns).
+    pub busy_ns: f64,
+}
+
+/// First pause or loss of a transfer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FirstEvent {
+    /// Time of the event (ns).
+    pub time_ns: f64,
+    /// Description of the event.
+    pub what: String,
+}
+
+/// Records of the packets of one flow.
+#[derive(Clone, Debug, Default)]
+struct FlowTrace {
+    /// Times (from, to) of packets in queues (switch, port, priority), in picoseconds.
+    stays: BTreeMap<(u32, u16, u8), Vec<(u64, u64)>>,
+    loss: Option<(u64, String)>,
+    switches: BTreeSet<u32>,
+}
+
+/// Collects the events of the flows of a critical path.
+#[derive(Clone, Debug)]
+pub struct PathTracer {
+    path: Vec<PathRow>,
+    flows: BTreeMap<u64, FlowTrace>,
+    names: NameTables,
+    hosts: BTreeMap<u64, (u32, u32)>,
+    pauses: Vec<PauseSpanRow>,
+    has_packets: bool,
+}
+
+impl PathTracer {
+    /// Starts with the rows of the critical path of one execution.
+    #[must_use]
+    pub fn new(path: Vec<PathRow>, names: NameTables) -> Self {
+        let flows = path.iter().filter_map(|row| Some((row.flow_id?, FlowTrace::default()))).collect();
+        Self { path, flows, names, hosts: BTreeMap::new(), pauses: Vec::new(), has_packets: false }
+    }
+
+    /// Adds a flow of the run.
+    pub fn flow(&mut self, row: &FlowRow) {
+        if self.flows.contains_key(&row.flow_id) {
+            self.hosts.insert(row.flow_id, (row.src_host, row.dst_host));
+        }
+    }
+
+    /// Adds a pause of the run.
+    pub fn pause(&mut self, row: &PauseSpanRow) {
+        let in_path = |step: &PathRow| {
+            let end = row.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
+            row.start_ns.saturating_mul(1_000) < step.end_ps && end > step.start_ps
+        };
+        if self.path.iter().any(in_path) {
+            self.pauses.push(row.clone());
+        }
+    }
+
+    /// Adds an event of a packet of the run.
+    pub fn packet(&mut self, row: &PacketRow) {
+        self.has_packets = true;
+        // ACKs travel against the transfer.
+        if row.kind.is_some_and(|kind| kind != "data") {
+            return;
+        }
+        let Some(trace) = row.flow_id.and_then(|flow| self.flows.get_mut(&flow)) else { return };
+        let Some(port) = row.port else { return };
+        trace.switches.insert(row.switch);
+        match row.event {
+            PacketEvent::Departed => {
+                let stored = row.stored_ps.unwrap_or(0);
+                let stays = trace.stays.entry((row.switch, port, row.priority)).or_default();
+                stays.push((row.time_ps.saturating_sub(stored), row.time_ps));
+            }
+            PacketEvent::Dropped | PacketEvent::Evicted if trace.loss.is_none() => {
+                let switch = name_of(&self.names.switches, row.switch);
+                let what = format!("packet {} at port {port} of {switch}", row.event.name());
+                trace.loss = Some((row.time_ps, what));
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers with the critical path; `None` without a step.
+    #[must_use]
+    pub fn finish(mut self) -> Option<CriticalPath> {
+        let first = self.path.first()?;
+        let (schedule, iteration) = (first.schedule, first.iteration);
+        let mut steps = Vec::with_capacity(self.path.len());
+        let mut before = None;
+        for row in std::mem::take(&mut self.path) {
+            steps.push(self.step(&row, before));
+            before = Some(row.node);
+        }
+        Some(CriticalPath { schedule, iteration, steps, has_packets: self.has_packets })
+    }
+
+    fn step(&self, row: &PathRow, before: Option<u32>) -> CriticalStep {
+        let flow =
+            row.flow_id.and_then(|flow| Some((self.hosts.get(&flow).copied()?, self.flows.get(&flow)?)));
+        let host = |host: u32| name_of(&self.names.hosts, host);
+        CriticalStep {
+            node: row.node,
+            kind: row.kind.name(),
+            rank: row.rank,
+            peer_rank: row.peer_rank,
+            hosts: flow.map(|((src, dst), _)| (host(src), host(dst))),
+            waited_for: row.waited_for.name(),
+            after_node: before,
+            start_ns: ns(row.start_ps),
+            end_ns: ns(row.end_ps),
+            critical_ns: ns(row.critical_ps),
+            queue: flow.and_then(|(_, trace)| self.queue(row, trace)),
+            first: flow.and_then(|((src, _), trace)| self.first(row, src, trace)),
+        }
+    }
+
+    /// Queue with packets of the flow for the longest part of the step's critical time.
+    fn queue(&self, row: &PathRow, trace: &FlowTrace) -> Option<QueueTime> {
+        let until = row.start_ps + row.critical_ps;
+        let busy = |stays: &Vec<(u64, u64)>| {
+            let clip = |&(from, to): &(u64, u64)| (from.max(row.start_ps), to.min(until));
+            let mut stays: Vec<_> = stays.iter().map(clip).filter(|(from, to)| from < to).collect();
+            union(&mut stays)
+        };
+        let queues = trace.stays.iter().map(|(queue, stays)| (busy(stays), *queue));
+        let (busy, (switch, port, priority)) = queues.max_by_key(|(busy, _)| *busy)?;
+        let switch = name_of(&self.names.switches, switch);
+        (busy > 0).then(|| QueueTime { switch, port, priority, busy_ns: ns(busy) })
+    }
+
+    /// First loss of the flow, or first pause of its host or between its switches.
+    fn first(&self, row: &PathRow, src: u32, trace: &FlowTrace) -> Option<FirstEvent> {
+        let sender = name_of(&self.names.hosts, src);
+        let switches: Vec<_> =
+            trace.switches.iter().map(|&switch| name_of(&self.names.switches, switch)).collect();
+        let on_path = |pause: &&PauseSpanRow| {
+            let is_switch = |name: &String| switches.contains(name);
+            // Without records of packets, the switches are unknown: pauses of the sender count.
+            let is_paused = pause.paused == sender || (is_switch(&pause.paused) && is_switch(&pause.by));
+            let end = pause.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
+            is_paused && pause.start_ns.saturating_mul(1_000) < row.end_ps && end > row.start_ps
+        };
+        let pause = self.pauses.iter().filter(on_path).min_by_key(|pause| pause.start_ns);
+        let pause = pause.map(|pause| {
+            // A pause may begin before the transfer.
+            let time = pause.start_ns.saturating_mul(1_000).max(row.start_ps);
+            (time, format!("pause of {} by {}", pause.paused, pause.by))
+        });
+        let (time, what) = pause.into_iter().chain(trace.loss.clone()).min()?;
+        Some(FirstEvent { time_ns: ns(time), what })
+    }
+}
+
+/// Total length of the union of intervals.
+pub(crate) fn union(intervals: &mut [(u64, u64)]) -> u64 {
+    intervals.sort_unstable();
+    let (mut total, mut until) = (0, 0);
+    for &mut (start, end) in intervals {
+        total += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    total
+}
+
+fn ns(ps: u64) -> f64 {
+    ps as f64 * 1e-3
+}
+
+fn name_of(names: &[String], index: u32) -> String {
+    names.get(index as usize).cloned().unwrap_or_else(|| index.to_string())
+}
+
+/// Rows of the critical path of the slowest execution of every schedule. With an iteration, rows of
+/// that execution only.
+#[must_use]
+pub fn slowest(rows: Vec<PathRow>, iteration: Option<u32>) -> Vec<Vec<PathRow>> {
+    let mut executions: BTreeMap<(u32, u32), Vec<PathRow>> = BTreeMap::new();
+    for row in rows.into_iter().filter(|row| iteration.is_none_or(|one| one == row.iteration)) {
+        executions.entry((row.schedule, row.iteration)).or_default().push(row);
+    }
+    let mut slowest: BTreeMap<u32, (u64, Vec<PathRow>)> = BTreeMap::new();
+    for ((schedule, _), path) in executions {
+        let time = path.iter().map(|row| row.critical_ps).sum();
+        if slowest.get(&schedule).is_none_or(|(most, _)| time > *most) {
+            slowest.insert(schedule, (time, path));
+        }
+    }
+    slowest.into_values().map(|(_, path)| path).collect()
+}
+
+/// Critical paths of the slowest execution of every schedule of a run; empty without schedules.
+pub(crate) fn critical_paths(result: &RunResult) -> Result<Vec<CriticalPath>, ReportError> {
+    let manifest = result.manifest();
+    if manifest.rows(Table::CriticalPath) == 0 {
+        return Ok(Vec::new());
+    }
+    let mut tracers: Vec<_> = slowest(result.load()?, None)
+        .into_iter()
+        .map(|path| PathTracer::new(path, manifest.names.clone()))
+        .collect();
+    result.visit(|row: FlowRow| tracers.iter_mut().for_each(|tracer| tracer.flow(&row)))?;
+    result.visit(|row: PauseSpanRow| tracers.iter_mut().for_each(|tracer| tracer.pause(&row)))?;
+    if manifest.rows(Table::Packets) > 0 {
+        result.visit(|row: PacketRow| tracers.iter_mut().for_each(|tracer| tracer.packet(&row)))?;
+    }
+    Ok(tracers.into_iter().filter_map(PathTracer::finish).collect())
+}
+
+impl CriticalStep {
+    /// Name of the work: `rank 5 to rank 6 (h5 to h6)` or `computation of rank 5`.
+    #[must_use]
+    pub fn work(&self) -> String {
+        let Some(peer) = self.peer_rank else { return format!("computation of rank {}", self.rank) };
+        match &self.hosts {
+            Some((src, dst)) => format!("rank {} to rank {peer} ({src} to {dst})", self.rank),
+            None => format!("rank {} to rank {peer}", self.rank),
+        }
+    }
+
+    /// Event that the node waited for, such as `node 17` or `processor, node 17`.
+    #[must_use]
+    pub fn waited(&self) -> String {
+        match self.after_node {
+            Some(node) if self.waited_for == "node" => format!("node {node}"),
+            Some(node) => format!("{}, node {node}", self.waited_for),
+            None => self.waited_for.to_owned(),
+        }
+    }
+}
+
+impl CriticalPath {
+    /// Time of the path (ns).
+    #[must_use]
+    pub fn time_ns(&self) -> f64 {
+        self.steps.iter().map(|step| step.critical_ns).sum()
+    }
+
+    /// Describes the path in sentences. `name` is the description of the workload.
+    #[must_use]
+    pub fn sentences(&self, name: &str) -> Vec<String> {
+        let time = |ns: f64| format::span_ns(ns.round() as u64);
+        let transfer = NodeKind::Transfer.name();
+        let of = |kind: &str| self.steps.iter().filter(|step| step.kind == kind).count();
+        let sum = |kind: &str| -> f64 {
+            self.steps.iter().filter(|step| step.kind == kind).map(|step| step.critical_ns).sum()
+        };
+        let (transfers, computations) = (of(transfer), self.steps.len() - of(transfer));
+        let mut list = vec![format!(
+            "The slowest iteration of {name} (number {}) takes {}. Its critical path has {transfers} transfers ({}) and \
+             {computations} computations ({}).",
+            self.iteration,
+            time(self.time_ns()),
+            time(sum(transfer)),
+            time(sum(NodeKind::Compute.name()))
+        )];
+        let longest = |a: &&CriticalStep, b: &&CriticalStep| a.critical_ns.total_cmp(&b.critical_ns);
+        // Of equal transfers, the first one is named.
+        let step = self.steps.iter().rev().filter(|step| step.kind == transfer).max_by(longest);
+        if let Some(step) = step {
+            let mut text = format!(
+                "The iteration waits longest, {}, for the transfer from {}",
+                time(step.critical_ns),
+                step.work()
+            );
+            if let Some(queue) = &step.queue {
+                text += &format!(
+                    "; for {} of it, packets are in the queue of port {}, priority {}, of {}",
+                    time(queue.busy_ns),
+                    queue.port,
+                    queue.priority,
+                    queue.switch
+                );
+            }
+            list.push(text + ".");
+        }
+        let events = self.steps.iter().filter_map(|step| step.first.as_ref());
+        match events.min_by(|a, b| a.time_ns.total_cmp(&b.time_ns)) {
+            Some(first) => list.push(format!(
+                "First pause or loss on the path: {} at {}.",
+                first.what,
+                time(first.time_ns)
+            )),
+            None if self.has_packets => list.push("No pause and no loss is on the path.".to_owned()),
+            None => list.push(
+                "`bufferlab explain --critical-path` finds queues, pauses and losses on the path.".to_owned(),
+            ),
+        }
+        list
+    }
+
+    /// Formats the path as a table for a terminal.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let header = [
+            "node",
+            "work",
+            "waited for",
+            "start [us]",
+            "end [us]",
+            "critical [us]",
+            "queue",
+            "first pause or loss",
+        ];
+        let mut rows = vec![header.map(str::to_owned)];
+        for step in &self.steps {
+            let queue = step.queue.as_ref().map(|queue| {
+                let busy = queue.busy_ns * 1e-3;
+                format!("{} port {} priority {}: {busy:.1} us", queue.switch, queue.port, queue.priority)
+            });
+            let first =
+                step.first.as_ref().map(|first| format!("{} at {:.1} us", first.what, first.time_ns * 1e-3));
+            let us = |ns: f64| format!("{:.3}", ns * 1e-3);
+            rows.push([
+                step.node.to_string(),
+                step.work(),
+                step.waited(),
+                us(step.start_ns),
+                us(step.end_ns),
+                us(step.critical_ns),
+                queue.unwrap_or_default(),
+                first.unwrap_or_default(),
+            ]);
+        }
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..header.len()).map(width).collect();
+        let line = |row: &[String; 8]| {
+            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+                0 | 3..=5 => format!("{cell:>width$}"),
+                _ => format!("{cell:<width$}"),
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        };
+        rows.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bufferlab_metrics::WaitedFor;
+
+    fn names() -> NameTables {
+        let list = |prefix: &str| (0..3).map(|index| format!("{prefix}{index}")).collect();
+        NameTables { switches: list("s"), hosts: list("h"), ..NameTables::default() }
+    }
+
+    fn path() -> Vec<PathRow> {
+        let first = PathRow {
+            node: 4,
+            rank: 1,
+            kind: NodeKind::Compute,
+            end_ps: 1_000_000,
+            critical_ps: 1_000_000,
+            ..PathRow::default()
+        };
+        let second = PathRow {
+            node: 7,
+            step: 1,
+            rank: 1,
+            kind: NodeKind::Transfer,
+            peer_rank: Some(2),
+            flow_id: Some(3),
+            waited_for: WaitedFor::Node,
+            start_ps: 1_000_000,
+            end_ps: 9_000_000,
+            critical_ps: 8_000_000,
+            ..PathRow::default()
+        };
+        vec![first, second]
+    }
+
+    fn tracer() -> PathTracer {
+        let mut tracer = PathTracer::new(path(), names());
+        tracer.flow(&FlowRow { flow_id: 3, src_host: 1, dst_host: 2, ..FlowRow::default() });
+        tracer
+    }
+
+    fn packet(event: PacketEvent, flow: u64, time_ps: u64, stored_ps: u64) -> PacketRow {
+        PacketRow {
+            event,
+            time_ps,
+            switch: 1,
+            port: Some(6),
+            flow_id: Some(flow),
+            stored_ps: Some(stored_ps),
+            ..PacketRow::default()
+        }
+    }
+
+    #[test]
+    fn the_queue_counts_the_union_of_the_stays_of_the_flow() {
+        let mut tracer = tracer();
+        // Two stays overlap by 1 us, one begins before the transfer, one is of another flow.
+        for (flow, time, stored) in [(3, 2, 4), (3, 5, 2), (3, 6, 2), (9, 9, 9)] {
+            tracer.packet(&packet(PacketEvent::Departed, flow, time * 1_000_000, stored * 1_000_000));
+        }
+        tracer.packet(&packet(PacketEvent::Dropped, 3, 4_000_000, 0));
+        let path = tracer.finish().expect("two steps");
+        let queue = path.steps[1].queue.as_ref().expect("the flow was in a queue");
+        assert_eq!((queue.switch.as_str(), queue.port, queue.busy_ns), ("s1", 6, 4_000.0));
+        let text = path.sentences("a step").join(" ");
+        assert!(
+            text.contains("waits longest, 8 us, for the transfer from rank 1 to rank 2 (h1 to h2)"),
+            "{text}"
+        );
+        assert!(text.contains("packet dropped at port 6 of s1 at 4 us"), "{text}");
+        assert!(path.table().contains("node 4"), "{}", path.table());
+    }
+
+    #[test]
+    fn a_pause_of_another_host_is_not_on_the_path() {
+        let pause = |paused: &str, start_ns: u64| PauseSpanRow {
+            by: "s1".to_owned(),
+            paused: paused.to_owned(),
+            start_ns,
+            end_ns: Some(start_ns + 100),
+            ..PauseSpanRow::default()
+        };
+        let mut tracer = tracer();
+        for row in [pause("h0", 2_000), pause("h1", 3_000), pause("h1", 20_000)] {
+            tracer.pause(&row);
+        }
+        let path = tracer.finish().expect("two steps");
+        let first = path.steps[1].first.as_ref().expect("a pause");
+        assert_eq!((first.time_ns, first.what.as_str()), (3_000.0, "pause of h1 by s1"));
+    }
+
+    #[test]
+    fn the_slowest_iteration_of_each_schedule_is_chosen() {
+        let row = |schedule, iteration, critical_ps| PathRow {
+            schedule,
+            iteration,
+            critical_ps,
+            ..PathRow::default()
+        };
+        let rows = vec![row(0, 0, 5), row(0, 0, 5), row(0, 1, 9), row(1, 0, 1)];
+        let chosen = |iteration| {
+            slowest(rows.clone(), iteration).iter().map(|path| path[0].iteration).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen(None), [0, 0]);
+        assert_eq!(chosen(Some(1)), [1]);
+    }
+}

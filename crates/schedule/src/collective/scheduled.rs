@@ -1,0 +1,96 @@
+//! Description of a collective in a schedule, and its bandwidths.
+
+use super::{Algorithm, Operation};
+use bufferlab_params::Choice;
+use bufferlab_units::Time;
+use std::fmt;
+
+/// A collective of a schedule, whose nodes refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduledCollective {
+    /// Purpose.
+    pub operation: Operation,
+    /// Algorithm that executes the collective.
+    pub algorithm: Algorithm,
+    /// Size S, as [`Operation`] defines it (bytes).
+    pub bytes: u64,
+    /// Number of ranks n in the group.
+    pub ranks: u32,
+}
+
+impl ScheduledCollective {
+    /// Algorithm bandwidth of a collective that takes `time`: S over the time (bit/s, rounded
+    /// down). Zero if the time is zero.
+    #[must_use]
+    pub fn algorithm_bps(&self, time: Time) -> u64 {
+        self.scaled_bps(time, (1, 1))
+    }
+
+    /// Bus bandwidth of a collective that takes `time` (bit/s, rounded down).
+    ///
+    /// The factors are those of nccl-tests, `doc/PERFORMANCE.md`: 2(n − 1)/n for an all-reduce,
+    /// (n − 1)/n for all-gather, reduce-scatter and all-to-all, and 1 for a broadcast. A pipeline
+    /// counts like the send-receive test, with 1.
+    #[must_use]
+    pub fn bus_bps(&self, time: Time) -> u64 {
+        let (n, others) = (u64::from(self.ranks), u64::from(self.ranks.saturating_sub(1)));
+        self.scaled_bps(
+            time,
+            match self.operation {
+                Operation::AllReduce => (2 * others, n),
+                Operation::AllGather | Operation::ReduceScatter | Operation::AllToAll => (others, n),
+                Operation::Broadcast | Operation::Pipeline => (1, 1),
+            },
+        )
+    }
+
+    fn scaled_bps(&self, time: Time, (numerator, denominator): (u64, u64)) -> u64 {
+        let bits = u128::from(self.bytes) * 8 * 1_000_000_000_000 * u128::from(numerator);
+        let over = u128::from(time.0) * u128::from(denominator);
+        bits.checked_div(over).map_or(0, |bps| u64::try_from(bps).unwrap_or(u64::MAX))
+    }
+
+    /// Reads the form `OPERATION:ALGORITHM:BYTES:RANKS`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split(':');
+        let collective = Self {
+            operation: Choice::from_word(words.next()?)?,
+            algorithm: Choice::from_word(words.next()?)?,
+            bytes: words.next()?.parse().ok()?,
+            ranks: words.next()?.parse().ok()?,
+        };
+        words.next().is_none().then_some(collective)
+    }
+}
+
+impl fmt::Display for ScheduledCollective {
+    /// Writes the form that [`Self::parse`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.operation, self.algorithm, self.bytes, self.ranks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bus_bandwidth_has_the_factors_of_nccl_tests() {
+        // 8 ranks, 1 GB, 1 s: S/t is 8 Gb/s.
+        let bus = |operation| {
+            let collective =
+                ScheduledCollective { operation, algorithm: Algorithm::Ring, bytes: 1_000_000_000, ranks: 8 };
+            assert_eq!(collective.algorithm_bps(Time::from_ms(1_000)), 8_000_000_000);
+            assert_eq!(ScheduledCollective::parse(&collective.to_string()), Some(collective));
+            collective.bus_bps(Time::from_ms(1_000))
+        };
+        assert_eq!(bus(Operation::AllReduce), 14_000_000_000);
+        assert_eq!(bus(Operation::AllGather), 7_000_000_000);
+        assert_eq!(bus(Operation::ReduceScatter), 7_000_000_000);
+        assert_eq!(bus(Operation::AllToAll), 7_000_000_000);
+        assert_eq!(bus(Operation::Broadcast), 8_000_000_000);
+        assert_eq!(ScheduledCollective::parse("all_reduce:ring:8"), None);
+        assert_eq!(ScheduledCollective::parse("all_reduce:ring:8:8:8"), None);
+    }
+}

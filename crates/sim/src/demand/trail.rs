@@ -1,0 +1,144 @@
+//! Critical path of an execution: which node each node has waited for.
+//!
+//! A step stays in memory while its node is in progress, or while a step in memory refers to it.
+//! So the trail forgets a node as soon as no node in progress depends on it.
+
+use bufferlab_metrics::WaitedFor;
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+
+/// Last event that a node has waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause {
+    /// Node of the event; `None` if the node waited for no other node.
+    pub(super) node: Option<u32>,
+    pub(super) event: WaitedFor,
+    /// Time of the event, with the delay of the edge.
+    pub(super) at: Time,
+}
+
+/// A node of a critical path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathStep {
+    pub(super) cause: Cause,
+    pub(super) end: Time,
+    pub(super) flow: Option<u64>,
+    /// One for a node in progress, one for the node that ended last, one for every event of the
+    /// node with a delay, one until its sender is done if a node waits for this, and one for every
+    /// step whose cause the node is.
+    references: u32,
+}
+
+/// Steps of the execution of one schedule that may be on its critical path.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trail {
+    steps: BTreeMap<u32, PathStep>,
+    last: Option<u32>,
+}
+
+impl Trail {
+    /// Adds a node that is ready.
+    pub(super) fn add(&mut self, node: u32, cause: Cause) {
+        self.retain(cause.node);
+        self.steps.insert(node, PathStep { cause, end: Time::MAX, flow: None, references: 1 });
+    }
+
+    /// Replaces the cause of a node in progress by a later event.
+    pub(super) fn delay(&mut self, node: u32, cause: Cause) {
+        self.retain(cause.node);
+        let step = self.steps.get_mut(&node).expect("a node in progress has a step");
+        let before = std::mem::replace(&mut step.cause, cause);
+        self.release(before.node);
+    }
+
+    /// Ends a node, which becomes the last one.
+    pub(super) fn end(&mut self, node: u32, end: Time, flow: Option<u64>) {
+        let step = self.steps.get_mut(&node).expect("a node in progress has a step");
+        (step.end, step.flow) = (end, flow);
+        // The reference of the node in progress becomes the reference of the last node.
+        let before = self.last.replace(node);
+        self.release(before);
+    }
+
+    /// Keeps a step.
+    pub(super) fn retain(&mut self, node: Option<u32>) {
+        if let Some(step) = node.and_then(|node| self.steps.get_mut(&node)) {
+            step.references += 1;
+        }
+    }
+
+    /// Drops a reference to a step, and the steps that no other step refers to.
+    pub(super) fn release(&mut self, node: Option<u32>) {
+        let mut next = node;
+        while let Some(node) = next
+            && let Some(step) = self.steps.get_mut(&node)
+        {
+            step.references -= 1;
+            if step.references > 0 {
+                return;
+            }
+            next = step.cause.node;
+            self.steps.remove(&node);
+        }
+    }
+
+    /// Removes and returns the critical path, the first node first.
+    pub(super) fn take_path(&mut self) -> Vec<(u32, PathStep)> {
+        let mut path = Vec::new();
+        let mut next = self.last;
+        while let Some(node) = next
+            && let Some(step) = self.steps.remove(&node)
+        {
+            next = step.cause.node;
+            path.push((node, step));
+        }
+        path.reverse();
+        *self = Self::default();
+        path
+    }
+
+    /// Number of steps in memory.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(node: Option<u32>, at: u64) -> Cause {
+        Cause { node, event: WaitedFor::Node, at: Time(at) }
+    }
+
+    #[test]
+    fn steps_without_consequences_are_forgotten() {
+        let mut trail = Trail::default();
+        trail.add(0, after(None, 0));
+        trail.add(1, after(None, 0));
+        trail.end(0, Time(5), None);
+        assert_eq!(trail.len(), 2, "nothing has ended after node 0");
+        trail.add(2, after(Some(0), 5));
+        trail.end(1, Time(7), None);
+        trail.end(2, Time(9), Some(3));
+        assert_eq!(trail.len(), 2, "nothing waited for node 1");
+        let path: Vec<_> = trail.take_path().into_iter().map(|(node, step)| (node, step.end.0)).collect();
+        assert_eq!(path, [(0, 5), (2, 9)]);
+        assert_eq!(trail.len(), 0);
+    }
+
+    #[test]
+    fn a_busy_processor_replaces_the_parent() {
+        let mut trail = Trail::default();
+        for node in [0, 1] {
+            trail.add(node, after(None, 0));
+        }
+        trail.end(0, Time(4), None);
+        trail.add(2, after(Some(0), 4));
+        trail.delay(2, Cause { node: Some(1), event: WaitedFor::Processor, at: Time(6) });
+        trail.end(1, Time(6), None);
+        trail.end(2, Time(8), None);
+        assert_eq!(trail.take_path().iter().map(|(node, _)| *node).collect::<Vec<_>>(), [1, 2]);
+    }
+}

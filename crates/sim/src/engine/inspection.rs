@@ -1,0 +1,161 @@
+//! Views of a run between two steps: switches, queues, links and flows.
+
+use super::Simulation;
+use crate::host::flow::FlowSender;
+use crate::ids::{Id, SwitchId};
+use crate::switch::{QueuePlace, SwitchNode};
+use bufferlab_core::{Counters, Tags};
+use bufferlab_units::Time;
+
+/// A switch of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchView<'a> {
+    /// Name of the switch.
+    pub name: &'a str,
+    /// Registry name of the policy.
+    pub policy: &'a str,
+    /// Size of the memory (bytes).
+    pub capacity: u64,
+    /// Bytes stored in the memory.
+    pub occupancy: u64,
+    /// Number of ports.
+    pub ports: u16,
+    /// Number of queues of a port.
+    pub queues_per_port: u16,
+}
+
+/// An egress queue of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueView {
+    /// Port of the queue.
+    pub port: u16,
+    /// Number of the queue within its port.
+    pub priority: u8,
+    /// Bytes in the queue.
+    pub occupancy: u64,
+    /// Limit of the policy for a packet without marks (bytes), if the policy has a limit.
+    pub threshold: Option<u64>,
+    /// Packets and bytes since the start of the run.
+    pub counters: Counters,
+}
+
+/// A live flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowView {
+    /// Number of the flow, as in the table of flows.
+    pub number: u64,
+    /// Index of the flow's class.
+    pub class: u16,
+    /// Number of the sending host.
+    pub src: u32,
+    /// Number of the receiving host.
+    pub dst: u32,
+    /// Payload (bytes); [`bufferlab_workload::FlowSpec::UNLIMITED`] for a flow without a size.
+    pub size: u64,
+    /// Start of the flow.
+    pub start: Time,
+    /// Payload that has arrived (bytes).
+    pub delivered: u64,
+    /// Congestion window (segments). `None` for a flow without a window.
+    pub window: Option<f64>,
+    /// Segments that are sent and not acknowledged. `None` for a flow without a window.
+    pub in_flight: Option<u32>,
+    /// Segments sent, with retransmissions.
+    pub sent: u32,
+    /// Segments sent again.
+    pub retransmitted: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
+impl Simulation {
+    /// Number of switches.
+    #[must_use]
+    pub fn switch_count(&self) -> usize {
+        self.plan.topology.switches.len()
+    }
+
+    /// A switch. `None` if there is no switch of this number.
+    #[must_use]
+    pub fn switch(&self, switch: usize) -> Option<SwitchView<'_>> {
+        let node = self.node(switch)?;
+        Some(SwitchView {
+            name: &self.plan.topology.switches[switch],
+            policy: &node.first.policy.0,
+            capacity: node.capacity(),
+            occupancy: node.occupancy(),
+            ports: node.ports(),
+            queues_per_port: node.first.core.buffer().queues_per_port(),
+        })
+    }
+
+    /// Queues of a switch, in the order of ports and priorities. None if there is no such switch.
+    pub fn queues(&self, switch: usize) -> impl Iterator<Item = QueueView> + '_ {
+        let queues = self.node(switch).into_iter().flat_map(SwitchNode::queues);
+        queues.map(|QueuePlace { slice, local, port, priority, .. }| QueueView {
+            port,
+            priority,
+            occupancy: slice.core.buffer().queue_bytes(local),
+            threshold: slice.core.threshold(local, Tags::NONE),
+            counters: slice.core.counters(local),
+        })
+    }
+
+    /// Bytes that every port of a switch has begun to send since the start of the run.
+    /// None if there is no such switch.
+    pub fn sent_bytes(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
+        let now = self.now();
+        self.node(switch).into_iter().flat_map(move |node| {
+            (0..node.ports()).map(move |port| {
+                let link = &self.world.links()[node.first_link.at_port(port)];
+                link.tx_bytes - link.pending(now).bytes
+            })
+        })
+    }
+
+    /// Rates of the ports of a switch (bits per second). None if there is no such switch.
+    pub fn port_rates(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
+        self.node(switch).into_iter().flat_map(|node| {
+            let rate = |port| self.world.links()[node.first_link.at_port(port)].account.rate.0;
+            (0..node.ports()).map(rate)
+        })
+    }
+
+    /// Names of the hosts, in the order of their numbers.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.plan.topology.hosts
+    }
+
+    /// Live flows, in the order of their slots.
+    pub fn flows(&self) -> impl Iterator<Item = FlowView> + '_ {
+        let flows = self.hosts.flows();
+        flows.live_slots().map(move |slot| {
+            let (info, sender) = (flows.info(slot), &flows.senders[slot].sender);
+            let (window, in_flight) = match sender {
+                FlowSender::Tcp(sender) => (Some(sender.window().size), Some(sender.in_flight())),
+                FlowSender::Rdma(sender) => (Some(sender.window().size), Some(sender.in_flight())),
+                FlowSender::Paced(_) => (None, None),
+            };
+            let counters = sender.counters();
+            FlowView {
+                number: info.number,
+                class: info.spec.class,
+                src: info.spec.src,
+                dst: info.spec.dst,
+                size: info.spec.size,
+                start: info.spec.start,
+                delivered: self.hosts.delivered_bytes(slot),
+                window,
+                in_flight,
+                sent: counters.sent,
+                retransmitted: counters.retransmitted,
+                timeouts: counters.timeouts,
+            }
+        })
+    }
+
+    fn node(&self, switch: usize) -> Option<&SwitchNode> {
+        (switch < self.switch_count()).then(|| &self.switches[SwitchId::from_index(switch)])
+    }
+}

@@ -1,0 +1,179 @@
+//! Changes of a run by its caller, between two steps.
+//!
+//! A change happens at the caller's time, after all events of this instant.
+
+use super::Simulation;
+use crate::SimError;
+use crate::host::connections::COMMON;
+use crate::ids::{CableId, Id, SwitchId};
+use crate::world::timers::Timer;
+use bufferlab_core::{BuildError, ParamValue};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+
+/// A flow that the caller starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewFlow {
+    /// Number of the sending host.
+    pub src: u32,
+    /// Number of the receiving host.
+    pub dst: u32,
+    /// Payload (bytes), at least 1.
+    pub size: u64,
+    /// Index of the flow's class in [`Simulation::classes`]. The class selects the transport.
+    pub class: u16,
+}
+
+impl Simulation {
+    /// Puts another policy in charge of a switch, or the same policy with other parameters. The
+    /// policy learns of the stored packets as if they had just been stored, and otherwise begins
+    /// without a history. The resulting state does not depend on whether the run is a copy.
+    ///
+    /// # Errors
+    /// If there is no such switch, or the policy does not fit the switch. The run is unchanged.
+    pub fn set_policy(
+        &mut self,
+        switch: usize,
+        name: &str,
+        params: &[(String, ParamValue)],
+    ) -> Result<(), SimError> {
+        let id = self.switch_id(switch)?;
+        let policies = self.switches[id].build_policies(name, params);
+        let policies = policies.map_err(|source| self.misfit(id, source))?;
+        self.begin_change()?;
+        let policy = (name.to_owned(), params.to_vec());
+        self.switches[id].replace_policies(self.world.now(), policies, &policy);
+        self.world.timers().remove(Timer::Policy(id));
+        self.switches[id].arm_timer();
+        self.settle(id)
+    }
+
+    /// Sets alpha of every queue of a switch, in the order of ports and priorities. The switch then
+    /// has Dynamic Thresholds with these alphas ([`bufferlab_core::SteeredThreshold`]), under any
+    /// earlier policy. A chip with rounded alphas rounds them.
+    ///
+    /// # Errors
+    /// If there is no such switch, the switch has lossless priorities, or the number of alphas or
+    /// an alpha is wrong. The run is unchanged.
+    pub fn set_alphas(&mut self, switch: usize, alphas: &[f64]) -> Result<(), SimError> {
+        let id = self.switch_id(switch)?;
+        let (queues, given) = (self.switches[id].queues().count(), alphas.len());
+        let message = if given != queues {
+            Some(format!("{given} alphas for {queues} queues"))
+        } else if let Some(alpha) = alphas.iter().find(|alpha| !(alpha.is_finite() && **alpha >= 0.0)) {
+            Some(format!("alpha is {alpha}; expected a number of at least 0"))
+        } else if self.switches[id].slices().any(|slice| slice.shape.lossless != 0) {
+            Some("alphas by queue have no headroom, and the switch has lossless priorities".to_owned())
+        } else {
+            None
+        };
+        if let Some(message) = message {
+            return Err(self.misfit(id, BuildError { param: "alpha", message }));
+        }
+        self.begin_change()?;
+        if !self.switches[id].set_alphas(alphas) {
+            let now = self.world.now();
+            self.switches[id].steer(now, alphas);
+            self.world.timers().remove(Timer::Policy(id));
+            self.switches[id].arm_timer();
+            self.settle(id)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a flow now. Returns its number in the table of flows.
+    ///
+    /// # Errors
+    /// If a host or the class does not exist, the hosts are equal, the size is invalid, or the
+    /// arrival phase of the run is over.
+    pub fn start_flow_now(&mut self, flow: NewFlow) -> Result<u64, SimError> {
+        let NewFlow { src, dst, size, class } = flow;
+        let (hosts, classes) = (self.plan.topology.hosts.len(), self.records.classes.len());
+        let message = if src as usize >= hosts || dst as usize >= hosts {
+            format!("a flow from host {src} to host {dst}; there are {hosts} hosts, numbered from 0")
+        } else if src == dst {
+            format!("a flow from host {src} to itself")
+        } else if size == 0 || size == FlowSpec::UNLIMITED {
+            format!("a flow of {size} bytes; expected at least 1")
+        } else if usize::from(class) >= classes {
+            format!("a flow of class {class}; there are {classes} classes, numbered from 0")
+        } else if self.arrivals_are_over {
+            format!("a flow at {}; flows start before {}", self.now(), self.plan.duration)
+        } else {
+            self.begin_change()?;
+            let number = self.hosts.flows().started();
+            self.start_flow(flow_now(self.world.now(), flow), COMMON)?;
+            return Ok(number);
+        };
+        Err(SimError::Refused(message))
+    }
+
+    /// Sets a cable down (`up` is false) or up from now on. A later change of the scenario's
+    /// `down` times still takes place. Nothing happens if the cable has the state already.
+    ///
+    /// # Errors
+    /// If there is no such cable, or a host would be without a route that the scenario prescribes.
+    pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), SimError> {
+        let cables = self.plan.topology.links.len();
+        if cable >= cables {
+            let message = format!("cable {cable}; there are {cables} cables, numbered from 0");
+            return Err(SimError::Refused(message));
+        }
+        self.begin_change()?;
+        let now = self.world.now();
+        let down = &mut self.plan.topology.links[cable].down;
+        let is_up = !down.iter().any(|&(from, until)| from <= now && now < until);
+        if is_up == up {
+            return Ok(());
+        }
+        let before = down.clone();
+        if up {
+            let covers = |&(from, until): &(Time, Time)| from <= now && now < until;
+            down.iter_mut().filter(|span| covers(span)).for_each(|span| span.1 = now);
+        } else {
+            down.push((now, Time::MAX));
+        }
+        let changed = self.handle_link_change(CableId::from_index(cable));
+        if changed.is_err() {
+            self.plan.topology.links[cable].down = before;
+        }
+        changed
+    }
+
+    /// Moves the engine's time to the caller's time, at which a change takes place.
+    fn begin_change(&mut self) -> Result<(), SimError> {
+        if self.is_finished {
+            return Err(SimError::Refused("a change after the end of the run".to_owned()));
+        }
+        self.is_stepped = true;
+        self.world.advance_to(self.now());
+        Ok(())
+    }
+
+    fn switch_id(&self, switch: usize) -> Result<SwitchId, SimError> {
+        let switches = self.switches.ids().count();
+        if switch < switches {
+            return Ok(SwitchId::from_index(switch));
+        }
+        Err(SimError::Refused(format!("switch {switch}; there are {switches} switches, numbered from 0")))
+    }
+
+    fn misfit(&self, id: SwitchId, source: BuildError) -> SimError {
+        SimError::Policy { switch: self.plan.topology.switches[id.index()].clone(), source }
+    }
+}
+
+fn flow_now(now: Time, flow: NewFlow) -> FlowSpec {
+    FlowSpec {
+        start: now,
+        src: flow.src,
+        dst: flow.dst,
+        size: flow.size,
+        class: flow.class,
+        query: FlowSpec::NO_QUERY,
+        open: None,
+        data_path: None,
+        ack_path: None,
+        node: FlowSpec::NO_NODE,
+    }
+}

@@ -1,0 +1,135 @@
+//! Runs that the caller advances step by step, and copies.
+//!
+//! A stepped run handles the same events in the same order as [`Simulation::run`], on one thread.
+//! The clock of the caller ([`Simulation::now`]) is apart from the time of the last event. So
+//! pauses between steps leave no trace in the results.
+
+use super::{Progress, Simulation};
+use crate::SimError;
+use crate::ids::{SwitchId, Table};
+use crate::switch::SwitchNode;
+use bufferlab_metrics::RunSink;
+use bufferlab_units::Time;
+
+/// Pause of a run: after all events until a time (included), or after a number of events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) time: Time,
+    pub(crate) events: u64,
+}
+
+impl Limit {
+    /// Runs to the end.
+    pub(crate) const NONE: Self = Self { time: Time::MAX, events: u64::MAX };
+}
+
+impl Simulation {
+    /// Time that the caller has reached. All earlier events are over.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.clock.max(self.world.now())
+    }
+
+    /// Latest time at which the run ends.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        self.plan.end
+    }
+
+    /// Number of events so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Progress of the run.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress { now: self.now(), ..self.progress_of_events() }
+    }
+
+    /// Whether no event is left. Then only [`Self::run_while`] remains, which writes the rows of
+    /// the end.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    /// Handles all events until `time` (included), and writes their rows to `sink`.
+    /// Later, [`Self::run`] or [`Self::run_while`] completes the run.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::run_while`].
+    pub fn run_until(
+        &mut self,
+        time: Time,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), SimError> {
+        self.is_stepped = true;
+        self.advance(Limit { time, ..Limit::NONE }, sink, go_on)?;
+        if !self.is_finished {
+            self.clock = self.now().max(time.min(self.plan.end));
+        }
+        self.check_switches()
+    }
+
+    /// Handles the next `count` events: an arrival at a node, a completed transmission, a timer or
+    /// the start of a flow.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::run_while`].
+    pub fn step(
+        &mut self,
+        count: u64,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<(), SimError> {
+        self.is_stepped = true;
+        let events = self.events.saturating_add(count);
+        self.advance(Limit { events, ..Limit::NONE }, sink, go_on)?;
+        self.clock = self.now();
+        self.check_switches()
+    }
+
+    /// A copy of the run with the same future. The copy and this run share no state.
+    ///
+    /// # Errors
+    /// If a policy, a source of flows or a closed loop cannot be copied. The error names it.
+    pub fn fork(&self) -> Result<Self, SimError> {
+        let nodes = self.switches.iter().map(|node| self.fork_switch(node));
+        let switches: Table<SwitchId, _> = nodes.collect::<Result<Vec<_>, _>>()?.into();
+        let demand = self.demand.try_clone().ok_or_else(|| SimError::CannotFork {
+            what: "a workload of a custom source".to_owned(),
+            hint: "implement `FlowSource::boxed_clone` or `ClosedLoop::boxed_clone`",
+        })?;
+        let mut copy = Self {
+            world: self.world.clone(),
+            hosts: self.hosts.clone(),
+            switches,
+            pfc: self.pfc.clone(),
+            demand,
+            records: self.records.clone(),
+            plan: self.plan.clone(),
+            part: self.part.clone(),
+            ..*self
+        };
+        // A rule in another language may have refused to be copied.
+        copy.check_marking()?;
+        Ok(copy)
+    }
+
+    fn fork_switch(&self, node: &SwitchNode) -> Result<SwitchNode, SimError> {
+        node.try_clone().map_err(|policy| {
+            let switch = &self.plan.topology.switches[node.id.0 as usize];
+            let what = format!("policy {policy} of switch {switch}");
+            SimError::CannotFork { what, hint: "implement `Policy::boxed_clone`; a class in Python must work with copy.deepcopy and have no `classify`" }
+        })
+    }
+
+    /// Ends the run if a policy or a marking rule has failed.
+    fn check_switches(&mut self) -> Result<(), SimError> {
+        self.check_marking()?;
+        self.switches.ids().try_for_each(|switch| self.check_policy(switch))
+    }
+}

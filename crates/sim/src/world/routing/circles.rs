@@ -1,0 +1,126 @@
+//! Whether the routes let paused links wait for each other in a circle.
+//!
+//! A link waits for another link if packets from it are in a queue for the other link. So a link
+//! into a switch can wait for those links out of it that a route takes next. Without a circle of
+//! such links, pauses always dissolve from the hosts on, whatever the traffic. Routes that lead up
+//! and then down a tree of switches have no circle. Rings and meshes of switches have circles.
+
+use super::{GROUP, NONE, OWN, Routes};
+use crate::ids::{Id, LinkId, SwitchId, Table};
+use crate::world::link::{End, Link};
+
+const WORD: usize = u64::BITS as usize;
+
+/// For each link between switches, the ports that routes take next at the switch at its far end.
+struct Onward {
+    /// Number of words of a link in `ports`.
+    words: usize,
+    /// One bit per port.
+    ports: Vec<u64>,
+    /// Link of port 0 of each switch.
+    first_links: Vec<Option<LinkId>>,
+    /// Entry of the routes that each link has added last. Neighbouring destinations often have
+    /// equal entries.
+    latest: Vec<u32>,
+}
+
+impl Onward {
+    fn new(switches: usize, links: &Table<LinkId, Link>) -> Self {
+        let mut first_links = vec![None; switches];
+        let mut most = 0;
+        for (id, link) in links.entries() {
+            if let End::Switch(switch, port) = link.from {
+                first_links[switch.index()].get_or_insert(id);
+                most = most.max(usize::from(port) + 1);
+            }
+        }
+        let words = most.div_ceil(WORD);
+        Self { words, ports: vec![0; words * links.len()], first_links, latest: vec![NONE; links.len()] }
+    }
+
+    fn link(&self, switch: SwitchId, port: u16) -> Option<LinkId> {
+        self.first_links[switch.index()].map(|first| first.at_port(port))
+    }
+
+    /// Adds the next hops of `entry` after `link`.
+    fn add(&mut self, link: LinkId, entry: u32, ports: &[u16]) {
+        let latest = &mut self.latest[link.index()];
+        if std::mem::replace(latest, entry) != entry {
+            for &port in ports {
+                let port = usize::from(port);
+                self.ports[link.index() * self.words + port / WORD] |= 1 << (port % WORD);
+            }
+        }
+    }
+
+    /// Links that routes take after `link`.
+    fn after(&self, links: &Table<LinkId, Link>, link: LinkId) -> Vec<LinkId> {
+        let End::Switch(switch, _) = links[link].to else { return Vec::new() };
+        let bits = &self.ports[link.index() * self.words..][..self.words];
+        let ports = (0..self.words * WORD).filter(|port| bits[port / WORD] >> (port % WORD) & 1 != 0);
+        ports.filter_map(|port| self.link(switch, port as u16)).collect()
+    }
+}
+
+impl Routes {
+    /// Whether packets on their routes can connect links between switches to a circle.
+    pub(crate) fn have_circles(&self, links: &Table<LinkId, Link>) -> bool {
+        let switches = self.table.len() / self.destinations.max(1);
+        let mut onward = Onward::new(switches, links);
+        for switch in (0..switches).map(SwitchId::from_index) {
+            for destination in 0..self.destinations {
+                let (entry, port) = self.next_ports(switch, destination);
+                for &port in self.ports_of(entry, &port) {
+                    let Some(link) = onward.link(switch, port) else { continue };
+                    let End::Switch(next, _) = links[link].to else { continue };
+                    let (entry, port) = self.next_ports(next, destination);
+                    onward.add(link, entry, self.ports_of(entry, &port));
+                }
+            }
+        }
+        // A link is done when no circle goes through it.
+        let mut is_done = vec![false; links.len()];
+        let mut is_on_path = vec![false; links.len()];
+        for start in links.ids() {
+            if is_done[start.index()] {
+                continue;
+            }
+            let mut path = vec![(start, onward.after(links, start))];
+            is_on_path[start.index()] = true;
+            while let Some((link, choices)) = path.last_mut() {
+                match choices.pop() {
+                    Some(next) if is_on_path[next.index()] => return true,
+                    Some(next) if is_done[next.index()] => {}
+                    Some(next) => {
+                        is_on_path[next.index()] = true;
+                        path.push((next, onward.after(links, next)));
+                    }
+                    None => {
+                        is_done[link.index()] = true;
+                        is_on_path[link.index()] = false;
+                        path.pop();
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Entry of the table, and its port if it is a single port.
+    fn next_ports(&self, switch: SwitchId, destination: usize) -> (u32, [u16; 1]) {
+        let entry = self.table[switch.index() * self.destinations + destination];
+        (entry, [entry as u16])
+    }
+
+    /// Ports of an entry that lead to other switches.
+    fn ports_of<'a>(&'a self, entry: u32, port: &'a [u16; 1]) -> &'a [u16] {
+        match entry {
+            NONE | OWN => &[],
+            entry if entry & GROUP == 0 => port,
+            entry => {
+                let (first, count) = self.groups[(entry & !GROUP) as usize];
+                &self.ports[first as usize..(first + count) as usize]
+            }
+        }
+    }
+}

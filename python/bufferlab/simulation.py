@@ -1,0 +1,349 @@
+"""Simulations that the caller advances, inspects, changes and copies.
+
+>>> import bufferlab
+>>> simulation = bufferlab.Simulation("star-incast")
+>>> simulation.run_until("2 ms")
+>>> simulation.now_ps, simulation.is_finished
+(2000000000, False)
+>>> other = simulation.fork()
+>>> other.set_policy("cs")
+>>> one, two = simulation.finish(), other.finish()
+>>> one == bufferlab.run("star-incast")
+True
+>>> one.summary["switches.lost_percent"] > two.summary["switches.lost_percent"]
+True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _arguments, _bufferlab
+from ._folders import TemporaryFolder
+from .exceptions import MissingExtraError
+from .policy import PolicyLike, policy_name
+from .runs import Run, warn
+from .scenario import ScenarioLike, as_scenario
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["Flows", "Queues", "Simulation", "SwitchState"]
+
+_TIME_MAX = (1 << 63) - 1
+_NO_LIMIT = (1 << 64) - 1
+
+
+def numpy_module() -> Any:
+    """NumPy, which only the views of queues and flows need."""
+    try:
+        import numpy
+    except ImportError as error:
+        raise MissingExtraError("numpy", "plot") from error
+    return numpy
+
+
+@dataclass(frozen=True)
+class SwitchState:
+    """A switch at one moment of a simulation."""
+
+    name: str
+    """Name of the switch."""
+    policy: str
+    """Name of the policy in charge."""
+    capacity: int
+    """Size of the shared buffer (bytes)."""
+    occupancy: int
+    """Bytes in the shared buffer."""
+    ports: int
+    """Number of ports."""
+    queues_per_port: int
+    """Number of queues of a port."""
+
+
+@dataclass(frozen=True, eq=False)
+class Queues:
+    """The queues of a switch at one moment: arrays of ports × queues per port."""
+
+    occupancy: numpy.ndarray[Any, Any]
+    """Bytes in each queue."""
+    threshold: numpy.ndarray[Any, Any]
+    """Limit of the policy for each queue (bytes); NaN without a limit."""
+    arrived: numpy.ndarray[Any, Any]
+    """Packets that have arrived."""
+    dropped: numpy.ndarray[Any, Any]
+    """Packets that the switch refused."""
+    evicted: numpy.ndarray[Any, Any]
+    """Packets that the switch stored and then removed."""
+    marked: numpy.ndarray[Any, Any]
+    """Packets that the switch marked."""
+    departed: numpy.ndarray[Any, Any]
+    """Packets that the switch sent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """The live flows at one moment: arrays with an entry per flow."""
+
+    number: numpy.ndarray[Any, Any]
+    """Number of the flow, as in the table of flows."""
+    class_index: numpy.ndarray[Any, Any]
+    """Index of the flow's class in :attr:`Simulation.classes`."""
+    src: numpy.ndarray[Any, Any]
+    """Number of the sending host."""
+    dst: numpy.ndarray[Any, Any]
+    """Number of the receiving host."""
+    size: numpy.ndarray[Any, Any]
+    """Payload (bytes)."""
+    start_ps: numpy.ndarray[Any, Any]
+    """Start of the flow (ps)."""
+    delivered: numpy.ndarray[Any, Any]
+    """Payload that has arrived (bytes)."""
+    sent: numpy.ndarray[Any, Any]
+    """Segments sent, with retransmissions."""
+    retransmitted: numpy.ndarray[Any, Any]
+    """Segments sent again."""
+    timeouts: numpy.ndarray[Any, Any]
+    """Retransmission timeouts."""
+    window: numpy.ndarray[Any, Any]
+    """Congestion window (segments); NaN for a flow without a window."""
+    in_flight: numpy.ndarray[Any, Any]
+    """Segments sent and not acknowledged; NaN for a flow without a window."""
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+class Simulation:
+    """A run that the caller advances.
+
+    Without changes, :meth:`finish` returns the run of :func:`run`, with the same bytes.
+    A simulation uses one thread. Other Python threads continue meanwhile, and Ctrl-C ends the call.
+
+    Parameters
+    ----------
+    scenario
+        A :class:`Scenario`, the path of a file, or a dictionary.
+    seed
+        Seed of the run; by default the seed of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario cannot be read.
+    RunError
+        If the scenario cannot run.
+    """
+
+    def __init__(self, scenario: ScenarioLike, *, seed: int | None = None) -> None:
+        scenario = as_scenario(scenario)
+        seed = _arguments.optional_whole("seed", seed)
+        if seed is not None:
+            scenario = scenario.set("seed", seed)
+        warn(scenario)
+        self.scenario = scenario
+        """The scenario with which the simulation began."""
+        self._run = _bufferlab.Stepper(scenario._load())
+        self.classes, self.hosts = map(tuple, self._run.names())
+        """Names of the flow classes, and of the hosts, by number."""
+
+    @property
+    def now_ps(self) -> int:
+        """Time that the simulation has reached (ps)."""
+        return self._run.times()[0]
+
+    @property
+    def now(self) -> float:
+        """Time that the simulation has reached (s)."""
+        return self.now_ps / 1e12
+
+    @property
+    def end(self) -> float:
+        """Latest end of the simulation (s)."""
+        return self._run.times()[1] / 1e12
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no event is left, so that only :meth:`finish` remains."""
+        return self._run.is_finished()
+
+    @property
+    def events(self) -> int:
+        """Number of events so far."""
+        return self._run.counts()[0]
+
+    @property
+    def packet_hops(self) -> int:
+        """Number of times that a packet crossed a link so far."""
+        return self._run.counts()[1]
+
+    def run_until(self, time: str | float) -> None:
+        """Handles all events until ``time`` (included): a text with a unit, or seconds.
+
+        A time before :attr:`now` changes nothing.
+        """
+        self._run.run_until(picoseconds("time", time))
+
+    def step(self, count: int = 1) -> None:
+        """Handles the next ``count`` events: arrivals at a node, ends of transmissions, timers,
+        starts of flows."""
+        self._run.step(_arguments.whole("count", count))
+
+    @property
+    def switches(self) -> tuple[SwitchState, ...]:
+        """The switches now."""
+        return tuple(SwitchState(*plain) for plain in self._run.switches())
+
+    def queues(self, switch: int | str = 0) -> Queues:
+        """The queues of a switch now, as NumPy arrays of ports × queues per port."""
+        np = numpy_module()
+        index = self._switch(switch)
+        state = self.switches[index]
+        rows = np.frombuffer(self._run.queues(index), dtype=np.uint64).reshape(state.ports, state.queues_per_port, 7)
+        columns = [rows[:, :, column] for column in range(7)]
+        limits = columns[1].astype(np.float64)
+        limits[columns[1] == _NO_LIMIT] = np.nan
+        return Queues(columns[0], limits, *columns[2:])
+
+    def flows(self) -> Flows:
+        """The live flows now, as NumPy arrays."""
+        np = numpy_module()
+        whole, real = self._run.flows()
+        rows = np.frombuffer(whole, dtype=np.uint64).reshape(-1, 10)
+        reals = np.frombuffer(real, dtype=np.float64).reshape(-1, 2)
+        columns = [*(rows[:, column] for column in range(10)), reals[:, 0], reals[:, 1]]
+        return Flows(*columns)
+
+    def set_policy(self, policy: PolicyLike, *, switch: int | str | None = None, **parameters: Any) -> None:
+        """Puts a policy in charge of a switch, or of all switches, from now on.
+
+        Stored packets stay. The new policy learns of them as if they had just been stored, and has
+        no other history, even if it is the same policy with other parameters.
+
+        >>> simulation = Simulation("star-incast")
+        >>> simulation.run_until("1 ms")
+        >>> simulation.set_policy("dt", alpha=2)
+        """
+        name = policy_name("policy", policy)
+        for index in self._switches(switch):
+            self._run.set_policy(index, name, parameters)
+
+    def set_alphas(self, alphas: float | Sequence[float] | numpy.ndarray[Any, Any], *, switch: int | str = 0) -> None:
+        """Sets alpha of every queue of a switch: one number, or ports × queues per port numbers.
+
+        From then on, the switch has Dynamic Thresholds with these alphas.
+        """
+        np = numpy_module()
+        index = self._switch(switch)
+        state = self.switches[index]
+        try:
+            given = np.asarray(alphas, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise _arguments.refuse("alphas", alphas, "numbers") from None
+        if not (np.isfinite(given).all() and (given >= 0).all()):
+            raise _arguments.refuse("alphas", alphas, "finite numbers, 0 or more")
+        shape = (state.ports, state.queues_per_port)
+        if given.size not in (1, shape[0] * shape[1]):
+            raise _arguments.refuse("alphas", alphas, f"one number or {shape[0]} × {shape[1]} numbers")
+        full = np.full(shape, given.reshape(())) if given.size == 1 else given.reshape(shape)
+        self._run.set_alphas(index, full.tobytes())
+
+    def start_flow(self, src: int | str, dst: int | str, size: int, *, class_index: int = 0) -> int:
+        """Starts a flow of ``size`` bytes now, and returns its number in the table of flows.
+
+        Hosts are names or numbers. The class selects the transport. Flows can start until the end
+        of the scenario's ``duration``.
+        """
+        source, target = self._host("src", src), self._host("dst", dst)
+        size = _arguments.whole("size", size, least=1)
+        class_index = _arguments.whole("class_index", class_index, most=(1 << 16) - 1)
+        return self._run.start_flow(source, target, size, class_index)
+
+    def set_cable(self, cable: int, *, up: bool) -> None:
+        """Sets a cable down or up, in the order of the topology's cables. Packets on a cable that
+        goes down are lost, and routes change at once."""
+        self._run.set_cable(_arguments.whole("cable", cable), _arguments.flag("up", up))
+
+    def fork(self) -> Simulation:
+        """A copy with the same state, and so with the same future.
+
+        Custom policies, marking rules and congestion controls in Python are copied by
+        ``copy.deepcopy``.
+
+        Raises
+        ------
+        RunError
+            If a custom policy cannot be copied; the message names it.
+        """
+        copy = Simulation.__new__(Simulation)
+        copy.scenario, copy.classes, copy.hosts = self.scenario, self.classes, self.hosts
+        copy._run = self._run.fork()
+        return copy
+
+    snapshot = fork
+
+    def finish(self, *, out: str | os.PathLike[str] | None = None, replace: bool = False) -> Run:
+        """Runs to the end and returns the finished run. Then the simulation is gone.
+
+        ``out`` and ``replace`` are those of :func:`run`. A run that was changed has a caveat, and
+        its ``scenario.toml`` begins with the changes.
+        """
+        out, replace = _arguments.optional_path("out", out), _arguments.flag("replace", replace)
+        keep = TemporaryFolder() if out is None else None
+        folder = out if keep is None else keep.path / "run"
+        assert folder is not None
+        [job], *_ = _bufferlab.plan(self.scenario._source(), [], [], 1, folder, replace, False, None)
+        self._run.finish(job)
+        result = Run(folder, keep=keep)
+        if out is not None:
+            result.report()
+        return result
+
+    def __reduce__(self) -> Any:
+        raise _arguments.not_copied("Simulation", "take a copy with fork(), or keep what finish() returns")
+
+    def __repr__(self) -> str:
+        return f"Simulation({self.scenario.name}, {self.now * 1e6:g} us)"
+
+    def _switches(self, switch: int | str | None) -> Sequence[int]:
+        return range(len(self.switches)) if switch is None else [self._switch(switch)]
+
+    def _switch(self, switch: int | str) -> int:
+        if isinstance(switch, int) and not isinstance(switch, bool) and switch == 0:
+            return 0
+        return _index("switch", "switch", switch, [state.name for state in self.switches])
+
+    def _host(self, argument: str, host: int | str) -> int:
+        return _index(argument, "host", host, self.hosts)
+
+
+def _index(argument: str, kind: str, value: int | str, names: Sequence[str]) -> int:
+    """The number of a switch or host with this name or number."""
+    if isinstance(value, str):
+        if value not in names:
+            raise _arguments.unknown(argument, kind, value, names)
+        return list(names).index(value)
+    return _arguments.whole(argument, value, most=len(names) - 1)
+
+
+_UNITS: Mapping[str, int] = {"ps": 1, "ns": 1_000, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12}
+
+
+def picoseconds(argument: str, time: str | float) -> int:
+    """A time in picoseconds: a text such as ``"10 us"``, or seconds."""
+    if isinstance(time, str):
+        number = time.rstrip("abcdefghijklmnopqrstuvwxyzµ")
+        unit = _UNITS.get(time[len(number) :])
+        try:
+            value = float(number) if unit is not None else -1.0
+        except ValueError:
+            value = -1.0
+        found = value * (unit or 1)
+    else:
+        found = _arguments.number(argument, time, least=0) * 1e12
+    if not 0 <= found <= _TIME_MAX:
+        raise _arguments.refuse(argument, time, 'a time such as "10 us", or seconds')
+    return round(found)

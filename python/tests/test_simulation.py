@@ -1,0 +1,200 @@
+"""Simulations that are advanced, inspected, changed and copied, and the learning environment."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bufferlab
+from bufferlab import Arrival, Buffer, Policy, Scenario, Simulation, Verdict
+from bufferlab.gym import BufferEnv, Interval
+
+from .folders import same_results
+
+
+def test_a_stepped_run_has_the_bytes_of_a_batch_run(star: Scenario, tmp_path: Path) -> None:
+    scenario = star.set("output.sample_interval", "20 us")
+    bufferlab.run(scenario, out=tmp_path / "batch")
+    draw = random.Random(5)
+    simulation = Simulation(scenario)
+    for _ in range(30):
+        if draw.random() < 0.5:
+            simulation.run_until(simulation.now + draw.random() * 2e-4)
+        else:
+            simulation.step(draw.randrange(500))
+        if draw.random() < 0.3:
+            simulation = simulation.fork()
+    simulation.finish(out=tmp_path / "stepped")
+    same_results(tmp_path / "batch", tmp_path / "stepped")
+
+
+def test_views_have_the_state_of_the_moment(star: Scenario) -> None:
+    simulation = Simulation(star)
+    simulation.run_until("500 us")
+    assert simulation.now_ps == 500_000_000 and not simulation.is_finished
+    while simulation.switches[0].occupancy < 100_000:
+        simulation.step(100)
+    [switch] = simulation.switches
+    queues = simulation.queues()
+    assert queues.occupancy.shape == (switch.ports, switch.queues_per_port)
+    assert queues.occupancy.sum() == switch.occupancy > 0
+    left = queues.dropped + queues.departed + queues.evicted
+    assert ((queues.arrived > left) == (queues.occupancy > 0)).all() and (queues.arrived >= left).all()
+    limit = (switch.capacity - switch.occupancy) / 2
+    assert np.allclose(queues.threshold, limit, atol=1)
+    flows = simulation.flows()
+    assert len(flows) > 0 and (flows.window >= 1).all() and (flows.delivered <= flows.size).all()
+    assert set(flows.src.tolist()) <= set(range(len(simulation.hosts)))
+
+
+def test_a_fork_under_another_policy_equals_a_run_that_changes_then(star: Scenario) -> None:
+    simulation = Simulation(star)
+    simulation.run_until("900 us")
+    fork = simulation.fork()
+    for one in (simulation, fork):
+        one.set_policy("abm", alpha=0.25)
+    changed, forked = simulation.finish(), fork.finish()
+    assert changed.flows == forked.flows and changed.manifest == forked.manifest
+    assert changed.flows != bufferlab.run(star).flows
+    assert [caveat["id"] for caveat in changed.manifest["caveats"]][-1] == "changed-during-run"
+    text = (changed.folder / "scenario.toml").read_text()
+    assert text.startswith("# Changed during the run:\n# 900 us: switch 0: policy abm(alpha = ")
+
+
+def test_alphas_flows_and_cables_change_during_a_run(star: Scenario) -> None:
+    simulation = Simulation(star)
+    simulation.run_until("500 us")
+    simulation.set_alphas(0.125)
+    [switch] = simulation.switches
+    limit = (switch.capacity - switch.occupancy) / 8
+    assert np.allclose(simulation.queues().threshold, limit, atol=1)
+    number = simulation.start_flow(0, simulation.hosts[1], 50_000)
+    assert number in simulation.flows().number
+    simulation.set_cable(0, up=False)
+    simulation.run_until("600 us")
+    simulation.set_cable(0, up=True)
+    result = simulation.finish()
+    rows = {row["flow_id"]: row for row in result.flows.rows()}
+    assert rows[number]["size_bytes"] == 50_000
+
+
+def test_wrong_arguments_are_named(star: Scenario) -> None:
+    simulation = Simulation(star)
+    with pytest.raises(bufferlab.ArgumentError, match="time is 'soon'"):
+        simulation.run_until("soon")
+    with pytest.raises(bufferlab.UnknownNameError, match='there is no policy "amb"') as caught:
+        simulation.set_policy("amb")
+    assert "abm" in caught.value.help
+    with pytest.raises(bufferlab.ArgumentError, match="alphas is .*, expected one number or"):
+        simulation.set_alphas([1.0, 2.0])
+    with pytest.raises(bufferlab.UnknownNameError, match="there is no host"):
+        simulation.start_flow("nobody", 0, 1_000)
+    with pytest.raises(bufferlab.RunError, match="to itself"):
+        simulation.start_flow(0, 0, 1_000)
+    simulation.finish()
+    with pytest.raises(bufferlab.ArgumentError, match="the simulation is finished"):
+        simulation.step()
+
+
+class Patient(Policy):
+    """Counts its packets, and loses every twentieth."""
+
+    name = "patient"
+
+    def start(self) -> None:
+        self.seen = 0
+
+    def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
+        self.seen += 1
+        if not buffer.fits(arrival.size):
+            return Verdict.FULL
+        return Verdict.DROP if self.seen % 20 == 0 else Verdict.ADMIT
+
+
+class Lonely(Patient):
+    """Cannot be copied."""
+
+    name = "lonely"
+
+    def __deepcopy__(self, memo: object) -> object:
+        raise TypeError("there is only one")
+
+
+def test_policies_in_python_are_copied_or_named(star: Scenario) -> None:
+    bufferlab.register(Patient)
+    bufferlab.register(Lonely)
+    patient = star.set("switch.policy", "patient")
+    batch = bufferlab.run(patient)
+    simulation = Simulation(patient)
+    simulation.run_until("800 us")
+    fork = simulation.fork()
+    fork.run_until("2 ms")
+    assert simulation.finish() == batch == fork.finish()
+    lonely = Simulation(star.set("switch.policy", "lonely"))
+    with pytest.raises(bufferlab.RunError, match="policy lonely of switch .* cannot be copied"):
+        lonely.fork()
+
+
+def episode(env: BufferEnv, seed: int, steps: int) -> list[tuple[list[float], float, int]]:
+    """Observation, reward and time (ps) at the start and after each step of random actions."""
+    env.action_space.seed(seed)
+    observation, _ = env.reset(seed=seed)
+    seen: list[tuple[list[float], float, int]] = [(observation.tolist(), 0.0, 0)]
+    for _ in range(steps):
+        observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        assert env.observation_space.contains(observation) and not truncated
+        seen.append((observation.tolist(), reward, info["time_ps"]))
+        if terminated:
+            break
+    return seen
+
+
+def test_episodes_depend_on_the_seed_alone(star: Scenario) -> None:
+    env, other = BufferEnv(star), BufferEnv(star)
+    first = episode(env, 3, 200)
+    assert first == episode(other, 3, 200) == episode(env, 3, 200)
+    assert first != episode(env, 4, 200)
+    assert [time for _, _, time in first[:4]] == [0, 10_000_000, 20_000_000, 30_000_000]
+
+
+def test_an_environment_forks_and_ends(star: Scenario) -> None:
+    env = BufferEnv(star, per="queue", reward=lambda it: -float(it.lost_packets))
+    env.reset(seed=1)
+    action = np.zeros(env.action_space.shape)
+    for _ in range(20):
+        env.step(action)
+    copy = env.fork()
+    for _ in range(100_000):
+        ours, theirs = env.step(action), copy.step(action)
+        assert (ours[0] == theirs[0]).all() and ours[1] == theirs[1] <= 0
+        if ours[2]:
+            break
+    assert ours[2] and theirs[2] and isinstance(ours[4]["interval"], Interval)
+    assert env.finish().flows == copy.finish().flows
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized space")
+def test_gymnasium_accepts_the_environment(star: Scenario) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    from gymnasium.utils.env_checker import check_env
+
+    env = BufferEnv(star)
+    assert isinstance(env, gymnasium.Env)
+    check_env(env, skip_render_check=True)
+
+
+def test_the_package_needs_no_gymnasium() -> None:
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "from bufferlab.gym import Box, BufferEnv\n"
+        "env = BufferEnv('star-incast')\n"
+        "env.reset(seed=1); env.step(env.action_space.sample())\n"
+        "assert isinstance(env.action_space, Box)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
