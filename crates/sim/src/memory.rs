@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// and the state of the largest policy (bytes).
 const QUEUE: u64 = 300;
 /// Memory of the state of an ingress queue (bytes).
-const INGRESS_QUEUE: u64 = 48;
+const INGRESS_QUEUE: u64 = 80;
 /// Memory of the flow control of an ingress queue (bytes).
 const PAUSED_QUEUE: u64 = 400;
 /// Memory of a port with its link, its name and its records (bytes).

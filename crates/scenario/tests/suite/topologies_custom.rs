@@ -94,7 +94,7 @@ fn mistakes_in_a_custom_topology_are_shown_where_they_stand() {
         ("kind = \"my_ring\"\nswitches = 2", ["2 switches are no ring", "help: take three"]),
         (
             "kind = \"my_ring\"\nswitches = 3\nspines = 2",
-            ["belongs to kind = \"leaf_spine\"", "this is a \"my_ring\""],
+            ["belongs to kind = \"leaf_spine\"", "kind is \"my_ring\""],
         ),
         ("kind = \"my_ring\"\nswitches = \"3\"", ["expected a whole number from 1 to 1000", "ring.toml:7"]),
         ("kind = \"broken_ring\"\nswitches = 3", ["\"broken_ring\" built no network", "host 0 has no cable"]),

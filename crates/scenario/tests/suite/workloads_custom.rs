@@ -125,7 +125,7 @@ fn mistakes_in_a_custom_workload_are_shown_where_they_stand() {
         ("kind = \"my_pulses\"\nmessage_size = \"2 MB\"", ["these are no pulses", "help: take 1 MB"]),
         (
             "kind = \"my_pulses\"\nmessage_size = \"1 KB\"\nfan_in = 2",
-            ["belongs to kind = \"incast\"", "this is a \"my_pulses\""],
+            ["belongs to kind = \"incast\"", "kind is \"my_pulses\""],
         ),
         ("kind = \"my_pulses\"\nmessage_size = 5", ["the unit is missing", "pulses.toml:14"]),
     ] {
