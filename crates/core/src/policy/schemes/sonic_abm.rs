@@ -284,6 +284,10 @@ impl Policy for SonicAbm {
     }
 
     fn pause_level(&self, ingress: IngressId, buffer: &Buffer) -> Option<PauseLevel> {
+        // The groups of a tracker for lossless queues have no lossy priority.
+        if !self.pools.lossless.is_lossless(ingress) {
+            return None;
+        }
         self.pools.pause_level(ingress, self.pause_threshold(ingress, Tags::NONE, buffer), buffer)
     }
 
