@@ -6,6 +6,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("`bufferlab reproduce --list` lists the experiments", "bufferlab.experiments() lists the experiments"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
     (
+        "`bufferlab explain --critical-path` finds queues, pauses and losses on the path",
+        "the table critical_path has the nodes of the path",
+    ),
+    (
         "`bufferlab run` and `bufferlab compare` name their folder at the end",
         "`folder` of a Run and of a Comparison is its folder",
     ),

@@ -80,7 +80,8 @@ struct Steps(u32);
 impl Controller for Steps {
     fn on_ack(&mut self, _: &TcpConfig, window: &mut Window, _: &AckEvent<'_>) {
         self.0 += 1;
-        window.size = if self.0.is_multiple_of(100) { (window.size / 2.0).max(1.0) } else { window.size + 0.5 };
+        window.size =
+            if self.0.is_multiple_of(100) { (window.size / 2.0).max(1.0) } else { window.size + 0.5 };
     }
 }
 
