@@ -10,11 +10,11 @@ use bufferlab_scenario::{Node, Scenario, SwitchSpec};
 use bufferlab_workload::FLOW_BYTES;
 use std::collections::BTreeSet;
 
-/// Memory of a queue of a switch: ledger, counters, histogram of occupancy,
+/// Memory of a queue of a switch: ledger, counters, histogram of occupancy, peak before a pause,
 /// and the state of the largest policy (bytes).
-const QUEUE: u64 = 300;
+const QUEUE: u64 = 332;
 /// Memory of the state of an ingress queue (bytes).
-const INGRESS_QUEUE: u64 = 80;
+const INGRESS_QUEUE: u64 = 48;
 /// Memory of the flow control of an ingress queue (bytes).
 const PAUSED_QUEUE: u64 = 400;
 /// Memory of a port with its link, its name and its records (bytes).
