@@ -155,7 +155,7 @@ fn has_fast_ports(network: &Network) -> bool {
     hosts.is_some_and(|hosts| links().any(|link| link.rate_ab > hosts))
 }
 
-/// Adds notices about the choices that [`write`] makes.
+/// Adds notices about the choices that [`write()`] makes.
 pub(crate) fn assume(imported: &mut Imported) {
     let mode = value(imported, "CC_MODE").map(str::to_owned);
     let known = matches!(mode.as_deref(), Some("1" | "3" | "7" | "8"));
