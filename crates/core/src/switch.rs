@@ -629,7 +629,10 @@ impl<P: Policy> Switch<P> {
             self.policy.on_enqueue(arrival, &self.buffer);
         }
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
-        self.after_change(now, arrival.ingress, observer);
+        self.expel(now, observer);
+        if self.hooks.contains(Hooks::PAUSE) {
+            self.demand_pauses::<true, O>(now, arrival.ingress, observer);
+        }
         Admission::Stored { marked }
     }
 
@@ -755,7 +758,8 @@ impl<P: Policy> Switch<P> {
             self.policy.on_dequeue(&departure, &self.buffer);
         }
         observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
-        self.after_change(now, stored.ingress, observer);
+        self.expel(now, observer);
+        self.demand_pause(now, stored.ingress, observer);
         let more = self.wants_to_send(port);
         Some(Transmission { packet: stored.packet, size: header.size, queue, marked, more })
     }
@@ -768,13 +772,6 @@ impl<P: Policy> Switch<P> {
             self.policy.on_empty_visit(now, QueueId(first_queue + priority));
             rest &= rest - 1;
         }
-    }
-
-    /// Carries out expulsions and pauses that may follow any change of the buffer.
-    #[inline(always)] // Nearly always only two checks.
-    fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        self.expel(now, observer);
-        self.demand_pause(now, ingress, observer);
     }
 
     #[inline(always)] // On the hot path.
@@ -795,13 +792,20 @@ impl<P: Policy> Switch<P> {
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         // Most switches have no lossless priorities and check only for the hook.
         if self.hooks.contains(Hooks::PAUSE) {
-            self.demand_pauses(now, ingress, observer);
+            self.demand_pauses::<false, O>(now, ingress, observer);
         }
     }
 
+    /// Asks which ingress queues pause their senders. `STORED`: the switch has just stored a packet
+    /// of `ingress`. Only then the queue can be longer than ever.
     #[inline(never)]
-    fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        if self.buffer.ingress_bytes(ingress) > self.ingress_peaks[usize::from(ingress.0)] {
+    fn demand_pauses<const STORED: bool, O: Observer>(
+        &mut self,
+        now: Time,
+        ingress: IngressId,
+        observer: &mut O,
+    ) {
+        if STORED && self.buffer.ingress_bytes(ingress) > self.ingress_peaks[usize::from(ingress.0)] {
             self.note_peak(ingress);
         }
         // Most switches need neither hook, so one check is enough for them.
