@@ -91,7 +91,7 @@ pub(crate) enum SonicCommand {
         scenarios: Option<PathBuf>,
         /// Judge the expectations in this file (qos_params of sonic-mgmt): met, or the term of the
         /// difference
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
         expect: Option<PathBuf>,
         /// Judge only this topology of the file, such as topo-t1-lag [default: all]
         #[arg(long, value_name = "NAME", requires = "expect")]

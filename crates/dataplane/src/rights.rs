@@ -12,8 +12,7 @@ const NOBODY: u32 = 65_534;
 /// inherit this state.
 pub(crate) fn give_up() {
     // Shrinking the bounding set needs a capability, so it goes first. A thread without the
-    // capability
-    // has nothing to lose.
+    // capability has nothing to lose.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);

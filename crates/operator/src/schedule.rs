@@ -67,7 +67,7 @@ impl Schedule {
         }
         if all < model.ports.len() {
             notes.push(format!(
-                "{} ports have no scheduler; they have that of the others.",
+                "{} ports have no scheduler; in the simulation they have the scheduler of most ports.",
                 model.ports.len() - all
             ));
         }
@@ -115,7 +115,7 @@ fn differences(simulated: &[Service], configured: &[Service]) -> String {
     }
 }
 
-/// Part of a port that a rate is (percent).
+/// Formats a rate of a scheduler, with its percentage of the port's speed.
 fn of_port(scheduler: &Scheduler, rate: u64, port: &PortModel) -> String {
     if scheduler.counts_packets {
         return format!("{rate} packets/s");

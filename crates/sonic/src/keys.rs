@@ -97,10 +97,10 @@ pub fn ports(text: &str) -> Result<Vec<PortName>, String> {
 }
 
 /// Parses a range `Ethernet0-Ethernet3` or `Ethernet0-3` into first, last and stem.
-fn port_range(text: &str) -> Option<(u64, u64, &str)> {
-    let (from, to) = text.split_once('-')?;
-    let split = from.find(|c: char| c.is_ascii_digit())?;
-    let (stem, first) = from.split_at(split);
+pub(crate) fn port_range(text: &str) -> Option<(u64, u64, &str)> {
+    let (from, to) = text.rsplit_once('-')?;
+    let digits = from.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (stem, first) = from.split_at(from.len() - digits);
     let last = to.strip_prefix(stem).unwrap_or(to);
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (!stem.is_empty() && first <= last).then_some((first, last, stem))

@@ -1,8 +1,8 @@
 //! Limits of the size of a switch's configuration.
 
 use crate::keys::PORTS_MAX;
-use crate::raw::PROBLEMS_MAX;
-use crate::raw::{BYTES_MAX, KEYS_MAX};
+use crate::raw::{BYTES_MAX, KEYS_MAX, PROBLEMS_MAX};
+use crate::vendors;
 use bufferlab_params::Limit;
 
 const fn limit(
@@ -21,6 +21,7 @@ const REFUSED: &str = "refused when the configuration is read";
 /// Limits that the reader of configurations checks.
 pub const LIMITS: &[Limit] = &[
     limit("bytes of a switch's configuration", BYTES_MAX, "B", FILES, REFUSED),
+    limit("bytes of another vendor's configuration", vendors::BYTES_MAX, "B", FILES, REFUSED),
     limit("keys of a switch's configuration", KEYS_MAX, "", FILES, REFUSED),
     limit("ports in one key", PORTS_MAX, "", "keys such as `Ethernet0,Ethernet4|3-4`", REFUSED),
     limit(

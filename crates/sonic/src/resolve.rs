@@ -145,8 +145,7 @@ impl Config {
 
     /// Whether queues with this profile are lossless. The pool decides in two cases: queues use
     /// several egress pools, or the profile's name is unclear and the file has a lossy egress pool.
-    /// If the path does not decide, the pool's name decides. It contains "lossless" or "lossy" on
-    /// every device.
+    /// Otherwise the profile's name decides, which contains "lossless" or "lossy" on every device.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());

@@ -9,6 +9,7 @@ mod devlink;
 mod eos;
 mod junos;
 
+use crate::keys::{PORTS_MAX, port_range};
 use crate::place::{ConfigPlace, Problem, Refusal, Weight, printable};
 use crate::raw::{PROBLEMS_MAX, RawField, RawTables};
 use crate::resolve::LOSSLESS_POOL;
@@ -16,9 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Size of the largest file (bytes). A switch of 128 ports has about 1 MB of devlink's JSON.
-const BYTES_MAX: usize = 8 << 20;
-/// Number of ports that one setting may name.
-const PORTS_MAX: usize = 4_096;
+pub(crate) const BYTES_MAX: usize = 8 << 20;
 
 /// Vendor whose notation a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +113,7 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Sets a field of an entry. The first value of a field counts.
+    /// Sets a field of an entry. If values differ, the first one counts and a problem names both.
     fn set(&mut self, table: &str, key: &str, field: &str, text: impl Into<String>) {
         if self.refused.is_some() {
             return;
@@ -126,6 +125,43 @@ impl Import<'_> {
         let place = ConfigPlace::entry(self.file, self.line, table, key);
         let field_text = RawField { text: text.into(), line: self.line, file: Arc::clone(self.file) };
         self.raw.add(table, key, place, BTreeMap::from([(field.to_owned(), field_text)]));
+    }
+
+    /// Sets a field of an entry, unless a more specific statement has already set the field.
+    fn set_default(&mut self, table: &str, key: &str, field: &str, text: impl Into<String>) {
+        let known = self.raw.tables.get(table).and_then(|entries| entries.get(key));
+        if known.is_none_or(|entry| !entry.fields.contains_key(field)) {
+            self.set(table, key, field, text);
+        }
+    }
+
+    /// Splits a list of ports and counts them: `swp1-swp4,swp6s0-swp6s3`, `et-0/0/1`,
+    /// `Ethernet1-4,7`.
+    fn ports(&mut self, text: &str) -> Vec<String> {
+        let (mut found, mut prefix) = (Vec::new(), "");
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let digit = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
+            if digit > 0 {
+                prefix = &part[..digit];
+            }
+            let part = if digit == 0 { format!("{prefix}{part}") } else { part.to_owned() };
+            match port_range(&part) {
+                Some((first, last, stem)) if last - first < PORTS_MAX as u64 => {
+                    found.extend((first..=last).map(|number| format!("{stem}{number}")));
+                }
+                _ => found.push(part),
+            }
+            found.truncate(PORTS_MAX);
+        }
+        self.counted(found)
+    }
+
+    /// Returns the names, or none after the largest number of names and values.
+    fn counted(&mut self, names: Vec<String>) -> Vec<String> {
+        if self.refused.is_none() {
+            self.refused = self.raw.count(self.file, self.line, names.len()).err();
+        }
+        if self.refused.is_some() { Vec::new() } else { names }
     }
 
     /// Sets a field of a port and number, as in `BUFFER_PG|swp1|3`.
@@ -152,11 +188,11 @@ impl Import<'_> {
             Weight::Note,
             text,
             "this setting has no counterpart here",
-            "it is left out; limits do not depend on it unless the vendor's manual says so",
+            "it is ignored: check in the vendor's manual whether limits depend on it",
         );
     }
 
-    /// Records a value that has not the form of its setting.
+    /// Records a value with a wrong form.
     fn refuse(&mut self, text: &str, expected: &str) {
         self.problem(
             Weight::Refused,
@@ -165,31 +201,6 @@ impl Import<'_> {
             "correct the value; it is left out",
         );
     }
-}
-
-/// Splits a list of ports: `swp1-swp4,swp6s0-swp6s3`, `et-0/0/1`, `Ethernet1/1-4`.
-fn ports(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match range(part) {
-            Some((stem, first, last)) if last - first < PORTS_MAX as u64 => {
-                found.extend((first..=last).map(|number| format!("{stem}{number}")));
-            }
-            _ => found.push(part.to_owned()),
-        }
-        found.truncate(PORTS_MAX);
-    }
-    found
-}
-
-/// Splits `swp1-swp4` and `Ethernet1-4` into stem, first and last number.
-fn range(text: &str) -> Option<(&str, u64, u64)> {
-    let (from, to) = text.rsplit_once('-')?;
-    let digits = from.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let (stem, first) = from.split_at(from.len() - digits);
-    let last = to.strip_prefix(stem).unwrap_or(to);
-    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-    (!stem.is_empty() && first <= last).then_some((stem, first, last))
 }
 
 /// Returns the binary exponent of an alpha such as `1/64`, `1` or `8`.

@@ -11,9 +11,8 @@ use std::path::Path;
 enum Above {
     /// A command in a folder with `tiny.toml`, and words of the command's error.
     Command(Vec<String>, String),
-    /// Another test, by file and name. The other test is used if the input is too large or the
-    /// command line
-    /// does not reach the limit.
+    /// Another test, by file and name, if the input is too large or the command line does not reach
+    /// the limit.
     Test(&'static str, &'static str),
 }
 
@@ -160,6 +159,10 @@ fn above(limit: Limit) -> Above {
         "bytes of a switch's configuration" => {
             Above::Test(SONIC, "a_file_that_is_too_large_is_refused_before_it_is_looked_at")
         }
+        "bytes of another vendor's configuration" => Above::Test(
+            "crates/sonic/tests/suite/vendors.rs",
+            "a_hostile_file_of_a_vendor_ends_in_an_error_or_a_few_problems",
+        ),
         "keys of a switch's configuration" => {
             Above::Test(SONIC, "a_million_keys_are_refused_wherever_they_are")
         }

@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Capture files that have only temporary names. Dropping the value removes the files: an
-/// incomplete
-/// file, for instance after a full disk, would only waste space.
+/// incomplete file, for instance after a full disk, would only waste space.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     whole: Vec<PathBuf>,

@@ -2,15 +2,14 @@
 //! differs because of a named term of the chip's rule.
 
 use super::params::{self, Node};
-use super::yaml::family;
+use super::yaml::{MARGIN, family};
 use super::{GroupVector, Vectors};
 use crate::OperatorError;
 use bufferlab_sonic::silicon::{GroupPoint, Prediction};
+use bufferlab_units::printable;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Margin of testers, if the entry has none (packets).
-const MARGIN: u64 = 4;
 /// Exponents of alpha that SONiC's chips accept.
 const EXPONENTS: std::ops::RangeInclusive<i8> = -7..=7;
 
@@ -50,7 +49,7 @@ pub fn expectations(
     let chip = all.get(&name).ok_or_else(|| {
         let known: Vec<_> = all.entries().iter().map(|(name, _)| name.as_str()).collect();
         OperatorError::new(
-            format!("the file has no expectations for {name}; it has {}", known.join(", ")),
+            format!("the file has no expectations for {name}; it has {}", printable(&known.join(", "))),
             "name the file of the chip's family, or another chip with --chip",
         )
     })?;
@@ -74,8 +73,15 @@ pub fn expectations(
     if found.is_empty() {
         let entries: Vec<_> = chip.entries().iter().map(|(name, _)| name.as_str()).collect();
         return Err(OperatorError::new(
-            format!("no expectation of {name} is for the speeds and cables of this switch"),
-            format!("the file has {}; the switch needs an entry of its speed and cable", entries.join(", ")),
+            format!(
+                "no expectation of {name}{} is for the speeds and cables of this switch",
+                topology.map(|topo| format!(" in {topo}")).unwrap_or_default()
+            ),
+            format!(
+                "choose one of the file's topologies ({}) that has an entry of the switch's speed and cable, such \
+                 as 100000_300m",
+                printable(&entries.join(", "))
+            ),
         ));
     }
     Ok(found)
@@ -93,8 +99,9 @@ fn speed_and_cable(group: &GroupVector) -> String {
 struct Rule<'a> {
     vectors: &'a Vectors,
     group: &'a GroupVector,
-    /// Shared memory of a slice, with the other sums that testers may have used.
+    /// Shared memory of a slice (packets).
     shared: f64,
+    /// Other sums that testers may have used as shared memory (packets), each with its name.
     others: Vec<(String, f64)>,
     exponent: Option<i8>,
     minimum: f64,

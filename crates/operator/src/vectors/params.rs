@@ -80,11 +80,7 @@ pub(super) fn read(text: &str) -> Result<Node, OperatorError> {
     }
     lines.reverse();
     let mut reader = Reader { lines, anchors: BTreeMap::new(), nodes: 0 };
-    let found = reader.block(0, 0)?;
-    match reader.lines.last() {
-        Some((_, line, content)) => Err(wrong(*line, format!("\"{content}\" has an unexpected depth"))),
-        None => Ok(found),
-    }
+    reader.block(0, 0)
 }
 
 fn wrong(line: usize, message: String) -> OperatorError {
@@ -99,11 +95,8 @@ impl Reader {
     fn block(&mut self, indent: usize, depth: usize) -> Result<Node, OperatorError> {
         let mut entries = Vec::new();
         let first = self.lines.last().map_or(0, |(_, line, _)| *line);
-        while let Some((at, line, content)) = self.lines.last().cloned() {
-            if at < indent {
-                break;
-            }
-            self.lines.pop();
+        while self.lines.last().is_some_and(|(at, ..)| *at >= indent) {
+            let Some((at, line, content)) = self.lines.pop() else { break };
             // Lists name ports and groups, which no expectation depends on.
             if content.starts_with("- ") {
                 continue;
@@ -135,7 +128,7 @@ impl Reader {
         let node = match rest.strip_prefix('*') {
             Some(alias) => {
                 let known = self.anchors.get(alias.trim()).cloned();
-                known.ok_or_else(|| wrong(line, format!("no anchor is called {alias}")))?
+                known.ok_or_else(|| wrong(line, format!("no anchor is called {}", printable(alias))))?
             }
             None if rest.is_empty() => match self.lines.last() {
                 Some((next, _, content)) if *next > at || (*next == at && content.starts_with("- ")) => {

@@ -5,7 +5,7 @@ use super::{GroupVector, Vectors};
 use std::fmt::Write as _;
 
 /// Default margin of testers between expectation and chip (packets).
-const MARGIN: u64 = 4;
+pub(super) const MARGIN: u64 = 4;
 
 /// Short name of a chip family in qualification: `td3`, `th2`.
 pub(super) fn family(name: &str) -> String {

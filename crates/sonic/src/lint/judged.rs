@@ -32,7 +32,7 @@ pub fn not_judged(config: &Config, options: &Options) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(vendor) = config.vendor {
         found.push(format!(
-            "entries that are missing ({}): {vendor} has defaults of its own",
+            "entries that are missing ({}): {vendor} has other defaults",
             super::OF_SONIC.join(", ")
         ));
     }

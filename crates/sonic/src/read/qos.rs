@@ -20,11 +20,10 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
                 (text != "0").then(|| format!("{field} {}", printable(&text)))
             });
             let rates: Vec<String> = rates.collect();
-            let rate = |name: &str| {
-                let found = rates.iter().find_map(|text| text.strip_prefix(name)?.trim().parse().ok());
-                found.filter(|rate| *rate > 0)
-            };
-            let (least, most) = (rate("cir"), rate("pir"));
+            let [least, most] = ["cir", "pir"].map(|field| {
+                let rate = entry.text(field)?.value.trim().parse::<u64>().ok();
+                rate.filter(|rate| *rate > 0)
+            });
             let meter = entry.text("meter_type");
             let scheduler = Scheduler {
                 rates,

@@ -9,7 +9,7 @@ pub enum Rule {
     /// The chip counts cells in slices. It accounts a port's groups in the slice of the port, and
     /// the port's queues in every slice.
     Cells,
-    /// Number of bytes that the chip charges for each packet in addition to the packet's bytes.
+    /// The chip counts bytes, and charges the contained number of bytes more for each packet.
     Bytes(u64),
     /// The chip counts cells in one memory; the size of a pool is its shared memory.
     OneLevel,

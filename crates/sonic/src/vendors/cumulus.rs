@@ -7,7 +7,7 @@
 //! strict priority. Priorities map to the queues of their numbers unless `cos_egr_queue` changes a
 //! queue.
 
-use super::{Import, ports, speed};
+use super::{Import, speed};
 use crate::place::Weight;
 use crate::raw::RawField;
 use crate::resolve::LOSSLESS_POOL;
@@ -113,8 +113,8 @@ impl File<'_, '_> {
 
     fn port_set(&mut self, group: &str) -> Vec<String> {
         match self.take(&format!("{group}.port_set")) {
-            Some(text) if text == "allports" => self.all.clone(),
-            Some(text) => ports(&text),
+            Some(text) if text == "allports" => self.import.counted(self.all.clone()),
+            Some(text) => self.import.ports(&text),
             None => {
                 let message = "the port group has no port_set";
                 self.import.problem(Weight::Refused, group, message, "name its ports; it is left out");
@@ -138,7 +138,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
                     }
                 } else {
                     if key.ends_with(".port_set") && value != "allports" {
-                        all.extend(ports(value));
+                        all.extend(import.ports(value));
                     }
                     // The last value of a key counts, as for switchd.
                     settings.insert(key.to_owned(), (line, value.to_owned()));
@@ -323,7 +323,9 @@ fn marking(file: &mut File<'_, '_>) {
                 "the marking profile of SONiC drops them; ECN-capable traffic is equal",
             );
         }
-        import.set_each("QUEUE", &set, &queues, "wred_profile", &name);
+        for (port, queue) in set.iter().flat_map(|port| queues.iter().map(move |queue| (port, queue))) {
+            import.set_default("QUEUE", &format!("{port}|{queue}"), "wred_profile", name.as_str());
+        }
     }
 }
 
@@ -375,7 +377,7 @@ fn scheduling(file: &mut File<'_, '_>) {
             file.import.set("SCHEDULER", &name, "meter_type", "bytes");
             file.import.set("SCHEDULER", &name, "pir", bytes_per_second(rate));
             for port in &set {
-                file.import.set("PORT_QOS_MAP", port, "scheduler", name.clone());
+                file.import.set_default("PORT_QOS_MAP", port, "scheduler", name.clone());
             }
         }
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Number of words in the longest row.
 const ROW_WORDS: usize = 32;
 const KINDS: [&str; 4] = ["sb", "pool", "port_pool", "tc_bind"];
-/// Exponents of alpha that SONiC's notation has.
+/// Largest exponent of alpha in SONiC's notation.
 const LARGEST_EXPONENT: i64 = 8;
 
 /// Whether the text is output of devlink, or has its commands.
@@ -139,7 +139,7 @@ fn lines(import: &mut Import<'_>, text: &str) -> Vec<Placed> {
             let words: Vec<_> = command.split_whitespace().collect();
             match words.iter().position(|word| *word == "set") {
                 Some(at) if words.len() > at + 1 => {
-                    let row = Row { sb: Some(0), ..pairs(&words[at + 2..]) };
+                    let row = pairs(&words[at + 2..]);
                     rows.push(Placed { owner: words[at + 1].to_owned(), line, row });
                 }
                 _ if words.contains(&"show") => {}
@@ -171,7 +171,7 @@ fn side(row: &Row, pool: u64) -> &'static str {
 /// Sets the pools, and returns whether each is dynamic.
 fn pools(import: &mut Import<'_>, rows: &[Placed]) -> BTreeMap<u64, bool> {
     let mut dynamic = BTreeMap::new();
-    for Placed { line, row, .. } in rows {
+    for Placed { line, row, .. } in rows.iter().filter(|placed| placed.row.sb.unwrap_or(0) == 0) {
         let (Some(pool), Some(size), None) = (row.pool, row.size, row.threshold) else { continue };
         import.line = *line;
         let is_dynamic = row.thtype.as_deref() != Some("static");
@@ -200,6 +200,10 @@ fn bind(
     (pool, threshold): (u64, u64),
     dynamic: &BTreeMap<u64, bool>,
 ) {
+    // mlxsw shows a threshold of 0 for pools that a port does not use.
+    if row.tc.is_none() && threshold == 0 {
+        return;
+    }
     let is_dynamic = dynamic.get(&pool).copied().unwrap_or(true);
     let profile = format!("pool{pool}_th{threshold}");
     let text = if is_dynamic {
@@ -214,10 +218,6 @@ fn bind(
         threshold.to_string()
     };
     let direction = side(row, pool);
-    let is_used = row.tc.is_some() || threshold > 0;
-    if !is_used {
-        return;
-    }
     import.set("BUFFER_PROFILE", &profile, "pool", format!("pool{pool}"));
     import.set("BUFFER_PROFILE", &profile, "size", "0");
     import.set("BUFFER_PROFILE", &profile, if is_dynamic { "dynamic_th" } else { "static_th" }, text);

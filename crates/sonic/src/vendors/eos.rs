@@ -5,13 +5,13 @@
 //! templates of Arista AVD for `platform trident mmu`. Thresholds are alphas (`1/8`). Bandwidths
 //! and shapers are in percent or kb/s, times of the watchdog in seconds.
 
-use super::{Import, exponent, ports, speed};
+use super::{Import, exponent, speed};
 use crate::place::Weight;
 use crate::raw::RawEntry;
+// Every MMU profile limits this pool. EOS has no statement for its size.
+use crate::resolve::LOSSLESS_POOL as POOL;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pool that every MMU profile limits; EOS has no statement for its size.
-const POOL: &str = "ingress_lossless_pool";
 const EGRESS_POOL: &str = "egress_lossy_pool";
 
 pub(super) fn detect(text: &str) -> bool {
@@ -89,7 +89,7 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
                 true
             }
             ["interface", ref names @ ..] => {
-                block = Block::Interface(ports(&names.concat()));
+                block = Block::Interface(import.ports(&names.concat()));
                 true
             }
             ["qos", "map", ref rest @ ..] => map(import, rest, &mut file),
@@ -335,7 +335,7 @@ fn watchdog(words: &[&str], file: &mut File) -> bool {
     true
 }
 
-/// Sets what names of profiles stand for at each port.
+/// Applies the named profiles to each port.
 fn finish(import: &mut Import<'_>, file: &File) {
     let mut all: BTreeSet<String> = file.services.keys().chain(file.own.keys()).cloned().collect();
     all.extend(file.memories.keys().cloned());
@@ -380,8 +380,8 @@ fn finish(import: &mut Import<'_>, file: &File) {
     }
 }
 
-/// Gives the profile of a group what only the profile of all groups has, such as its headroom;
-/// false if the group has no profile.
+/// Copies the missing fields of a group's profile, such as the headroom, from the profile of all
+/// groups. Returns false if the group has no profile.
 fn inherit(profiles: &mut BTreeMap<String, RawEntry>, all: &str, own: &str) -> bool {
     let shared = profiles.get(all).map(|entry| entry.fields.clone()).unwrap_or_default();
     let Some(entry) = profiles.get_mut(own) else { return false };
@@ -417,7 +417,7 @@ fn queues(import: &mut Import<'_>, port: &str, qos: &Qos) {
         for (field, text) in fields {
             import.set("SCHEDULER", &name, field, text.as_str());
         }
-        import.set("QUEUE", &format!("{port}|{queue}"), "scheduler", name);
+        import.set_default("QUEUE", &format!("{port}|{queue}"), "scheduler", name);
     }
     for (queue, fields) in &qos.marking {
         let values: Vec<_> = fields.values().map(String::as_str).collect();
@@ -429,6 +429,6 @@ fn queues(import: &mut Import<'_>, port: &str, qos: &Qos) {
                 import.set("WRED_PROFILE", &name, &format!("{colour}_{field}"), text.as_str());
             }
         }
-        import.set("QUEUE", &format!("{port}|{queue}"), "wred_profile", name);
+        import.set_default("QUEUE", &format!("{port}|{queue}"), "wred_profile", name);
     }
 }

@@ -123,6 +123,10 @@ pub(super) fn read(import: &mut Import<'_>, text: &str) {
             import.not_understood(&words.join(" "));
         }
     }
+    let schedulers = import.raw.tables.get("SCHEDULER").into_iter().flat_map(BTreeMap::keys);
+    for name in schedulers.cloned().collect::<Vec<_>>() {
+        import.set_default("SCHEDULER", &name, "type", "DWRR");
+    }
     partitions(import, &classes);
     interfaces(import, &classes);
 }
@@ -209,7 +213,6 @@ fn exponent(import: &mut Import<'_>, words: &[&str], threshold: u64) -> Option<S
 fn scheduler(import: &mut Import<'_>, name: &str, words: &[&str], classes: &mut Classes) -> bool {
     match *words {
         ["transmit-rate", "percent", percent] => {
-            import.set("SCHEDULER", name, "type", "DWRR");
             import.set("SCHEDULER", name, "weight", percent);
         }
         ["priority", "strict-high"] => import.set("SCHEDULER", name, "type", "STRICT"),

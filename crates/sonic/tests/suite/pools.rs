@@ -54,7 +54,7 @@ fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
     assert_eq!(prediction.shared, 19_230 - 4 * 441 - 4 * 776);
     let group = &prediction.groups[0];
     assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
-    // Minimums of queues are subtracted neither from the ingress nor from the egress pool:
+    // Minimums of queues are subtracted neither from the ingress nor from the egress pool.
     // The 2,000,000 B of the test are 9,615 cells.
     let queue = &prediction.queues[0];
     assert_eq!((queue.shared, queue.drop), (9_615, 8 + 6_410 + 1));
