@@ -14,6 +14,7 @@ This file needs Python 3.8 and no package, only the program.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -72,7 +73,9 @@ class Chip:
     def close(self) -> None:
         """Ends the process."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            # A process that has ended leaves its last request in the pipe.
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._process.wait()
@@ -183,6 +186,8 @@ def install(chip: Chip, probe_folder: Optional[str] = None) -> None:
 # Positions in the list of sonic-mgmt's sai_thrift_read_port_counters.
 EGRESS_DROP, INGRESS_DROP, PFC_PRIO_0, TRANSMITTED_PKTS = 0, 1, 2, 11
 INGRESS_PORT_BUFFER_DROP, EGRESS_PORT_BUFFER_DROP = 12, 13
+# More packets than the memory has: the port sends all of them.
+ALL_PACKETS = 10_000_000
 # Pauses that a paused chip repeats between two reads, as measured on Tomahawk 2.
 REPEATED_PAUSES = 220
 
@@ -217,14 +222,14 @@ class Ptf:
         """Opens ports: their packets leave."""
         self._held.difference_update(port_ids)
         for port in port_ids:
-            self._chip.request(op="release", dst_port=port, value=10_000_000)
+            self._chip.request(op="release", dst_port=port, value=ALL_PACKETS)
 
     def send_packet(self, test: Any, port: int, packet: Tuple[int, int], count: int = 1) -> None:
         """Sends packets into a port."""
         to, priority = packet
         self._chip.request(op="send", src_port=port, dst_port=to, value=count, pg=priority)
         if to not in self._held:
-            self._chip.request(op="release", dst_port=to, value=10_000_000)
+            self._chip.request(op="release", dst_port=to, value=ALL_PACKETS)
 
     def read_port_counters(self, client: Any, asic_type: str, port: int) -> Tuple[List[int], List[int]]:
         """Counters of a port, at the positions of sonic-mgmt, and packets sent by queue."""

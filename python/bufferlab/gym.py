@@ -118,8 +118,8 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
     Parameters
     ----------
     scenario
-        A :class:`Scenario`, the path of a file, or a dictionary. Its policy counts until the first
-        action. The switch must be lossy.
+        A :class:`Scenario`, the path of a file, or a dictionary. The scenario's policy decides until
+        the first action. The switch must be lossy.
     interval
         Simulated time between two actions.
     switch
@@ -151,7 +151,7 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
             raise _arguments.refuse("reward", reward, "a function of an Interval")
         self._reward = reward
         self._np = numpy_module()
-        self._seed = self._scenario.seed
+        self._seed = self._next_seed = self._scenario.seed
         self._started: tuple[int, Simulation] | None = None
         self._simulation: Simulation | None = None
         first = self._initial(self._seed)
@@ -167,11 +167,11 @@ class BufferEnv(_Base):  # type: ignore[misc, unused-ignore]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[numpy.ndarray[Any, Any], dict[str, Any]]:
-        """Begins an episode. Without ``seed``, the seed is one more than that of the last one."""
-        if seed is not None:
-            self._seed = _arguments.whole("seed", seed)
-        elif self._simulation is not None:
-            self._seed += 1
+        """Begins an episode. Without ``seed``, the first episode has the scenario's seed, and
+        every other one the previous seed plus 1.
+        """
+        self._seed = self._next_seed if seed is None else _arguments.whole("seed", seed)
+        self._next_seed = self._seed + 1
         if _Base is not object:
             super().reset(seed=seed)  # type: ignore[misc, unused-ignore]
         self._simulation = self._initial(self._seed).fork()

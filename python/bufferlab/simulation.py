@@ -17,13 +17,14 @@ True
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _arguments, _bufferlab
 from ._folders import TemporaryFolder
 from .exceptions import MissingExtraError
+from .explanations import seconds
 from .policy import PolicyLike, policy_name
 from .runs import Run, warn
 from .scenario import ScenarioLike, as_scenario
@@ -329,21 +330,9 @@ def _index(argument: str, kind: str, value: int | str, names: Sequence[str]) -> 
     return _arguments.whole(argument, value, most=len(names) - 1)
 
 
-_UNITS: Mapping[str, int] = {"ps": 1, "ns": 1_000, "us": 10**6, "µs": 10**6, "ms": 10**9, "s": 10**12}
-
-
 def picoseconds(argument: str, time: str | float) -> int:
     """A time in picoseconds: a text such as ``"10 us"``, or seconds."""
-    if isinstance(time, str):
-        number = time.rstrip("abcdefghijklmnopqrstuvwxyzµ")
-        unit = _UNITS.get(time[len(number) :])
-        try:
-            value = float(number) if unit is not None else -1.0
-        except ValueError:
-            value = -1.0
-        found = value * (unit or 1)
-    else:
-        found = _arguments.number(argument, time, least=0) * 1e12
-    if not 0 <= found <= _TIME_MAX:
-        raise _arguments.refuse(argument, time, 'a time such as "10 us", or seconds')
-    return round(found)
+    found = round(seconds(argument, time) * 1e12)
+    if found > _TIME_MAX:
+        raise _arguments.refuse(argument, time, "a time below 106 days")
+    return found

@@ -86,7 +86,7 @@ def test_alphas_flows_and_cables_change_during_a_run(star: Scenario) -> None:
 
 def test_wrong_arguments_are_named(star: Scenario) -> None:
     simulation = Simulation(star)
-    with pytest.raises(bufferlab.ArgumentError, match="time is 'soon'"):
+    with pytest.raises(bufferlab.ArgumentError, match='time is "soon"'):
         simulation.run_until("soon")
     with pytest.raises(bufferlab.UnknownNameError, match='there is no policy "amb"') as caught:
         simulation.set_policy("amb")

@@ -129,7 +129,7 @@ impl Environment {
 }
 
 /// Removes cargo's records of the builds from sources in `folder`. Cargo gives these builds the
-/// names of the repository's own ones, and would not notice later changes of the repository.
+/// names of the repository's builds, and would not notice later changes of the repository.
 fn forget_builds_of(folder: &Path, target: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let inside = folder.strip_prefix(target).unwrap_or(folder).to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
 //! Translates hints: the libraries name options and commands of the command line.
-//! In Python the hints name arguments and functions.
+//! This module replaces them by arguments and functions of Python.
 
 /// Python phrases for phrases about commands. Hints about other commands are not translated.
 const COMMANDS: &[(&str, &str)] = &[

@@ -286,7 +286,8 @@ impl Policy for PythonPolicy {
         Some(Classifier::custom(Box::new(classifier), self.queues_per_port))
     }
 
-    /// A policy with `classify` shares its object with the classifier, so it has no copy.
+    /// Copies the Python object with `copy.deepcopy`. A policy with `classify` cannot be copied,
+    /// because the classifier shares its object.
     fn boxed_clone(&self) -> Option<Box<dyn Policy>> {
         if self.defined.iter().any(|name| name == "classify") || self.state.has_failed() {
             return None;
