@@ -209,7 +209,7 @@ pub(crate) struct ImportArgs {
     /// Name the scenario [default: the name of the first file]
     #[arg(long, value_name = "NAME", value_parser = import_name)]
     pub(crate) name: Option<String>,
-    /// Run the scenario, too
+    /// Run the scenario after the import [default: only write it]
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) run: bool,
     /// Overwrite files of an earlier import [default: refuse]

@@ -38,7 +38,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
         let event = ExplainedEvent::from(args.event).name();
         if let (EventKind::Pause, Some(nearest)) = (args.event, Totals::from(&totals).nearest_pause) {
             return Err(miette!(
-                help = "raise the load, lower alpha or the buffer, or make headroom smaller",
+                help = "raise the load, or choose a smaller alpha or a smaller buffer",
                 "{}",
                 nearest_pause_text(&nearest)
             ));

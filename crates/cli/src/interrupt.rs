@@ -1,7 +1,6 @@
-//! Ctrl-C: the first Ctrl-C ends the runs, which remove their partial results.
-//! A second Ctrl-C ends the program. Commands that run until they are ended also obey the signals
-//! of
-//! service managers, containers and closed terminals.
+//! Ctrl-C: the first Ctrl-C ends the runs, which remove their partial results. A second Ctrl-C ends
+//! the program. Commands that run until they are ended also obey the signals of service managers,
+//! containers and closed terminals.
 
 use crate::say;
 use std::path::Path;

@@ -10,14 +10,15 @@ use std::path::Path;
 
 /// `view`.
 pub(crate) fn view(args: &ViewArgs) -> miette::Result<()> {
+    let opened = View::open(&args.folder, args.switch.as_deref());
     // A run without samples and packets may still have ranks.
-    if let (Some(out), Some(TraceFormat::Perfetto)) = (&args.out, args.trace)
-        && let Err(ViewError::NothingRecorded { .. }) = View::open(&args.folder, args.switch.as_deref())
+    if let (Err(ViewError::NothingRecorded { .. }), Some(out), Some(TraceFormat::Perfetto)) =
+        (&opened, &args.out, args.trace)
         && ranks_file(&args.folder, out).map_err(error)?
     {
         return print(&format!("{}\n", out.display()));
     }
-    let view = View::open(&args.folder, args.switch.as_deref()).map_err(error)?;
+    let view = opened.map_err(error)?;
     match (&args.out, args.trace) {
         (Some(out), None) => write(out, view.file().map_err(error)?.as_bytes()),
         (Some(out), Some(format)) => {

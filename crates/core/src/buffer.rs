@@ -455,9 +455,8 @@ impl Buffer {
                 match stored.account {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    // The order of departures decides which of the queue's packets are in headroom,
-                    // so
-                    // they are counted together.
+                    // The order of departures decides which of the queue's packets are in headroom.
+                    // So both accounts are counted together.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }
             }

@@ -314,9 +314,8 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark a packet at the time `at`. Built-in rules examine each packet
-    /// once,
-    /// on arrival or on departure.
+    /// Whether the rule may mark a packet at `moment`. Built-in rules examine each packet once, on
+    /// arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn marks_at(&self, moment: Moment) -> bool {

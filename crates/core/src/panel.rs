@@ -40,9 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks the policy for pauses when a switch asks for pauses: after an event for which the
-    /// policy
-    /// has `hook`. The panel ignores the answer, but the policy records which senders it paused.
+    /// Asks the policy for pauses as a switch does: after an event for which the policy has `hook`.
+    /// The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -113,8 +112,7 @@ impl Panel {
         panel
     }
 
-    /// A copy of the panel with the state of its policies, or the name of a policy that cannot be
-    /// copied ([`Policy::boxed_clone`]).
+    /// A copy of the panel with the state of its policies.
     ///
     /// # Errors
     /// Returns the name of that policy.

@@ -237,6 +237,15 @@ struct Port {
     discard_mask: u32,
 }
 
+/// Record of the longest ingress queue of a priority.
+#[derive(Clone, Copy, Debug, Default)]
+struct PausePeak {
+    /// Length of the queue at its peak (bytes).
+    bytes: u64,
+    /// The queue, with its comparison with the pause threshold at the peak. `None` if it is lossy.
+    level: Option<(IngressId, PauseLevel)>,
+}
+
 /// One switch: its packets and ledger ([`Buffer`]) and its policy `P`.
 ///
 /// The hot path reads the first fields most often, and the data of a bypassing packet shares cache
@@ -246,8 +255,8 @@ struct Port {
 pub struct Switch<P> {
     /// Whether packets that find their port idle may bypass the queue ([`Self::bypass`]).
     can_bypass: bool,
-    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks `ideal`
-    /// first.
+    /// Whether the chip is ideal and no watchdog discards packets. The hot path checks this
+    /// field first.
     ideal: bool,
     /// Whether the scheduler's choice depends on packets sent before.
     is_stateful: bool,
@@ -271,10 +280,8 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     /// Whether each ingress queue has paused its sender.
     paused_ingress: Vec<bool>,
-    /// Peak of each ingress queue (bytes); empty if the policy pauses no sender.
-    ingress_peaks: Vec<u64>,
-    /// Comparison of each ingress queue with its threshold when the queue was longest.
-    pause_levels: Vec<Option<PauseLevel>>,
+    /// Longest ingress queue of each priority; empty if the policy pauses no sender.
+    pause_peaks: Vec<PausePeak>,
     /// Whether any ingress queue has paused its sender.
     has_paused: bool,
     /// Empty ingress queues that have paused their senders.
@@ -334,8 +341,7 @@ impl<P: Policy> Switch<P> {
             fast_path: vec![FastPath::default(); queues],
             counters: vec![Counters::default(); queues],
             paused_ingress: vec![false; ingress_queues],
-            ingress_peaks: vec![0; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
-            pause_levels: vec![None; if hooks.contains(Hooks::PAUSE) { ingress_queues } else { 0 }],
+            pause_peaks: Vec::new(),
             has_paused: false,
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
@@ -349,6 +355,7 @@ impl<P: Policy> Switch<P> {
             first_failure: None,
             has_policy_classifier: config.classifier.is_none(),
         };
+        switch.size_pause_peaks();
         switch.ideal = switch.is_ideal();
         switch.can_bypass = switch.may_bypass();
         switch
@@ -631,7 +638,10 @@ impl<P: Policy> Switch<P> {
         observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.expel(now, observer);
         if self.hooks.contains(Hooks::PAUSE) {
-            self.demand_pauses::<true, O>(now, arrival.ingress, observer);
+            if self.sets_peak(arrival.ingress, arrival.priority, 0) {
+                self.note_peak(arrival.ingress, arrival.priority);
+            }
+            self.demand_pauses(now, arrival.ingress, observer);
         }
         Admission::Stored { marked }
     }
@@ -792,22 +802,12 @@ impl<P: Policy> Switch<P> {
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         // Most switches have no lossless priorities and check only for the hook.
         if self.hooks.contains(Hooks::PAUSE) {
-            self.demand_pauses::<false, O>(now, ingress, observer);
+            self.demand_pauses(now, ingress, observer);
         }
     }
 
-    /// Asks which ingress queues pause their senders. `STORED`: the switch has just stored a packet
-    /// of `ingress`. Only then the queue can be longer than ever.
     #[inline(never)]
-    fn demand_pauses<const STORED: bool, O: Observer>(
-        &mut self,
-        now: Time,
-        ingress: IngressId,
-        observer: &mut O,
-    ) {
-        if STORED && self.buffer.ingress_bytes(ingress) > self.ingress_peaks[usize::from(ingress.0)] {
-            self.note_peak(ingress);
-        }
+    fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         // Most switches need neither hook, so one check is enough for them.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
@@ -824,19 +824,32 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Records how near the queue `ingress`, which is longer than ever, is to a pause.
-    #[cold]
-    fn note_peak(&mut self, ingress: IngressId) {
-        let at = usize::from(ingress.0);
-        self.ingress_peaks[at] = self.buffer.ingress_bytes(ingress);
-        self.pause_levels[at] = self.policy.pause_level(ingress, &self.buffer);
+    /// Whether `ingress` is longer than any ingress queue of the priority has been, with `more` bytes.
+    /// False after the first pause of the switch, because nobody reads the record then.
+    #[inline(always)] // On the hot path.
+    fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
+        let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
+        !self.has_paused && length > self.pause_peaks[usize::from(priority)].bytes
     }
 
-    /// Comparison of the queue `ingress` with its pause threshold when the queue was longest.
-    /// `None` for a lossy queue, and for a queue in which no packet has waited.
-    #[must_use]
-    pub fn pause_level_at_peak(&self, ingress: IngressId) -> Option<PauseLevel> {
-        self.pause_levels.get(usize::from(ingress.0)).copied().flatten()
+    /// Records how near the longest ingress queue of a priority is to a pause.
+    #[cold]
+    fn note_peak(&mut self, ingress: IngressId, priority: u8) {
+        let level = self.policy.pause_level(ingress, &self.buffer).map(|level| (ingress, level));
+        let bytes = self.buffer.ingress_bytes(ingress);
+        self.pause_peaks[usize::from(priority)] = PausePeak { bytes, level };
+    }
+
+    /// The longest ingress queue of every lossless priority so far, at its peak, with its comparison
+    /// with the pause threshold. Not recorded after the first pause ([`Self::has_paused`]).
+    pub fn pause_levels_at_peaks(&self) -> impl Iterator<Item = (IngressId, PauseLevel)> + '_ {
+        self.pause_peaks.iter().filter_map(|peak| peak.level)
+    }
+
+    /// Makes room for the record of peaks if the policy can pause senders.
+    fn size_pause_peaks(&mut self) {
+        let priorities = if self.hooks.contains(Hooks::PAUSE) { self.buffer.queues_per_port() } else { 0 };
+        self.pause_peaks.resize(usize::from(priorities), PausePeak::default());
     }
 
     /// Whether the switch has paused any sender.
@@ -965,7 +978,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Checks two identities. For every queue, packets in = out + dropped + evicted + stored.
+    /// Checks two identities. First, for every queue, packets in = out + dropped + evicted + stored.
     /// Second, the ledger equals the content of the queues.
     ///
     /// # Errors

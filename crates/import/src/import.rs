@@ -31,8 +31,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
     let mut files = Vec::with_capacity(inputs.len());
     let contents = contents(inputs)?;
     for (path, content, format) in &contents {
-        let content = unpacked(path, content)?;
-        let format = format.map_or_else(|| recognise(path, &content), Ok)?;
+        let format = format.map_or_else(|| recognise(path, content), Ok)?;
         imported.files.push((path.clone(), format));
         files.push((path.as_path(), content, format));
     }
@@ -77,7 +76,7 @@ pub fn import(inputs: &[Input<'_>], options: &ImportOptions) -> Result<Imported,
     Ok(imported)
 }
 
-/// A file with its content, which may be packed, and its format, which may be unknown.
+/// Path and unpacked content of a file, and its format if the user named it.
 type Content<'a> = (PathBuf, Cow<'a, [u8]>, Option<Format>);
 
 /// Returns the files, with the members of archives in their place.
@@ -86,11 +85,12 @@ fn contents<'a>(inputs: &[Input<'a>]) -> Result<Vec<Content<'a>>, ImportError> {
     for input in inputs {
         let content = unpacked(input.path, input.content)?;
         if !archive::is_archive(&content) {
-            contents.push((input.path.to_owned(), Cow::Borrowed(input.content), input.format));
+            contents.push((input.path.to_owned(), content, input.format));
             continue;
         }
         for (path, member) in archive::members(input.path, &content)? {
-            contents.push((path, Cow::Owned(member.to_vec()), input.format));
+            let member = unpacked(&path, member)?.into_owned();
+            contents.push((path, Cow::Owned(member), input.format));
         }
     }
     Ok(contents)

@@ -46,7 +46,8 @@ pub struct Notices {
     pub ignored: Vec<String>,
     /// Choices that the files leave open, and deviations of the files from their format.
     pub assumed: Vec<String>,
-    /// Number of the first of `assumed` that are about network, switch and transport.
+    /// Number of entries at the start of `assumed` that are not about the default network, switch and
+    /// transport.
     pub(crate) own_traffic: usize,
 }
 

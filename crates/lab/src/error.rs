@@ -91,7 +91,7 @@ fn simulation_hint(error: &SimError) -> &'static str {
         }
         SimError::TooLarge { .. } => "make the scenario smaller",
         SimError::CannotFork { hint, .. } => hint,
-        SimError::Refused(_) => "the run is as before",
+        SimError::Refused(_) => "correct the argument of the call: the run is unchanged",
         SimError::Interrupted => "repeat the command: runs that are complete stay",
         SimError::Sink(_) => "check that the disk has room and the folder can be written",
         SimError::Broken { .. } | SimError::LostTrack { .. } => {

@@ -87,7 +87,9 @@ impl ThreadsOfARun {
             Self::Exactly(threads) => (threads, true),
             Self::AtMost(threads) => (threads, scenario.topology.hosts.len() >= AUTOMATIC_HOSTS),
         };
-        if is_worth_it && simulation.needs_one_thread(scenario).is_none() { threads } else { one }
+        // The search for an obstacle reads all routes, so ask only if the answer matters.
+        let may_use_several = threads > one && is_worth_it && simulation.needs_one_thread(scenario).is_none();
+        if may_use_several { threads } else { one }
     }
 }
 

@@ -40,8 +40,10 @@ pub fn header(loaded: &Loaded, classes: &[String]) -> Result<RunHeader, RunError
     })
 }
 
-/// Descriptions of the workloads that execute schedules. Each of these workloads has one schedule.
-fn schedules(scenario: &Scenario) -> Vec<String> {
+/// Descriptions of the workloads that execute schedules, in the order of the numbers of their
+/// schedules. Each of these workloads has one schedule.
+#[must_use]
+pub fn schedules(scenario: &Scenario) -> Vec<String> {
     let workloads = scenario.workloads.iter();
     let scheduled = workloads.filter(|spec| matches!(spec.kind.as_str(), "collective" | "schedule"));
     scheduled.map(|spec| spec.workload.in_words()).collect()

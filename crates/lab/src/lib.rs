@@ -39,7 +39,7 @@ pub use execute::{
     has_stored,
 };
 pub use explanation::explanation_text;
-pub use header::header as run_header;
+pub use header::{header as run_header, schedules};
 pub use limits::{LIMITS, RUNS, SEEDS};
 pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget, set_memory_limit};
 pub use panic::{Panicked, caught};

@@ -119,7 +119,8 @@ impl SteppedRun {
     /// If the flow is invalid.
     pub fn start_flow(&mut self, flow: NewFlow) -> Result<u64, RunError> {
         let number = self.simulation.start_flow_now(flow)?;
-        self.note(&format!("flow {number}"));
+        let NewFlow { src, dst, size, class } = flow;
+        self.note(&format!("flow {number}: {size} B of class {class} from host {src} to host {dst}"));
         Ok(number)
     }
 
@@ -128,8 +129,9 @@ impl SteppedRun {
     /// # Errors
     /// If there is no such cable.
     pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), RunError> {
-        self.simulation.set_cable(cable, up)?;
-        self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));
+        if self.simulation.set_cable(cable, up)? {
+            self.note(&format!("cable {cable} {}", if up { "up" } else { "down" }));
+        }
         Ok(())
     }
 
@@ -149,7 +151,7 @@ impl SteppedRun {
             loaded.resolved = format!("# Changed during the run:\n{}{}", lines.concat(), loaded.resolved);
             caveats.push(RunCaveat {
                 id: "changed-during-run".to_owned(),
-                message: format!("the run was changed {} times while it ran", changes.len()),
+                message: "the caller changed the run while it ran".to_owned(),
                 advice: "the scenario alone does not give these results; scenario.toml lists the changes"
                     .to_owned(),
             });

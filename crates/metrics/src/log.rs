@@ -1,8 +1,9 @@
 //! Rows of a run that is not finished, in memory.
 
 use crate::{
-    DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
-    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, ScheduleRow, SeriesRow, WatchdogRow,
+    CollectiveRow, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PathRow,
+    PauseCycleRow, PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RankRow, RunSink,
+    ScheduleRow, SeriesRow, Table, WatchdogRow,
 };
 use std::io;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ macro_rules! rows {
                 Ok(())
             })*
         }
+
+        const KINDS: usize = [$(stringify!($method)),*].len();
     };
 }
 
@@ -59,9 +62,15 @@ rows! {
     pause_cycle: PauseCycleRow,
     watchdog: WatchdogRow,
     schedule: ScheduleRow,
+    collective: CollectiveRow,
+    rank: RankRow,
+    path: PathRow,
     packet: PacketRow,
     delay: DelayRow,
 }
+
+// A sink without a method for a table would lose its rows without a word.
+const _: () = assert!(KINDS == Table::ALL.len() + 1, "a log keeps the rows of every table, and explanations");
 
 impl RowLog {
     /// Writes all rows to `sink`, in order.

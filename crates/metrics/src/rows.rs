@@ -551,7 +551,8 @@ record! {
         end_ps: u64,
         /// Time in which the rank computes.
         compute_ps: u64,
-        /// Exposed communication: time in which the rank communicates and does not compute.
+        /// Exposed communication: time in which the rank communicates, or waits for the network
+        /// inside its server, and does not compute.
         exposed_ps: u64,
         /// Rest of the iteration: the rank waits for other ranks.
         idle_ps: u64,

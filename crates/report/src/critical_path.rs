@@ -81,6 +81,12 @@ struct FlowTrace {
     switches: BTreeSet<u32>,
 }
 
+/// Whether a sender was paused during a step.
+fn overlaps(pause: &PauseSpanRow, step: &PathRow) -> bool {
+    let end = pause.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
+    pause.start_ns.saturating_mul(1_000) < step.end_ps && end > step.start_ps
+}
+
 /// Collects the events of the flows of a critical path.
 #[derive(Clone, Debug)]
 pub struct PathTracer {
@@ -109,11 +115,7 @@ impl PathTracer {
 
     /// Adds a pause of the run.
     pub fn pause(&mut self, row: &PauseSpanRow) {
-        let in_path = |step: &PathRow| {
-            let end = row.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
-            row.start_ns.saturating_mul(1_000) < step.end_ps && end > step.start_ps
-        };
-        if self.path.iter().any(in_path) {
+        if self.path.iter().any(|step| overlaps(row, step)) {
             self.pauses.push(row.clone());
         }
     }
@@ -200,8 +202,7 @@ impl PathTracer {
             let is_switch = |name: &String| switches.contains(name);
             // Without records of packets, the switches are unknown: pauses of the sender count.
             let is_paused = pause.paused == sender || (is_switch(&pause.paused) && is_switch(&pause.by));
-            let end = pause.end_ns.map_or(u64::MAX, |end| end.saturating_mul(1_000));
-            is_paused && pause.start_ns.saturating_mul(1_000) < row.end_ps && end > row.start_ps
+            is_paused && overlaps(pause, row)
         };
         let pause = self.pauses.iter().filter(on_path).min_by_key(|pause| pause.start_ns);
         let pause = pause.map(|pause| {
@@ -251,16 +252,20 @@ pub fn slowest(rows: Vec<PathRow>, iteration: Option<u32>) -> Vec<Vec<PathRow>> 
     slowest.into_values().map(|(_, path)| path).collect()
 }
 
-/// Critical paths of the slowest execution of every schedule of a run; empty without schedules.
-pub(crate) fn critical_paths(result: &RunResult) -> Result<Vec<CriticalPath>, ReportError> {
+/// Critical paths of the slowest of the `counted` executions (schedule, iteration) of every
+/// schedule of a run; empty without schedules.
+pub(crate) fn critical_paths(
+    result: &RunResult,
+    counted: &BTreeSet<(u32, u32)>,
+) -> Result<Vec<CriticalPath>, ReportError> {
     let manifest = result.manifest();
     if manifest.rows(Table::CriticalPath) == 0 {
         return Ok(Vec::new());
     }
-    let mut tracers: Vec<_> = slowest(result.load()?, None)
-        .into_iter()
-        .map(|path| PathTracer::new(path, manifest.names.clone()))
-        .collect();
+    let mut rows: Vec<PathRow> = result.load()?;
+    rows.retain(|row| counted.contains(&(row.schedule, row.iteration)));
+    let mut tracers: Vec<_> =
+        slowest(rows, None).into_iter().map(|path| PathTracer::new(path, manifest.names.clone())).collect();
     result.visit(|row: FlowRow| tracers.iter_mut().for_each(|tracer| tracer.flow(&row)))?;
     result.visit(|row: PauseSpanRow| tracers.iter_mut().for_each(|tracer| tracer.pause(&row)))?;
     if manifest.rows(Table::Packets) > 0 {

@@ -125,9 +125,8 @@ pub struct CurvesPage {
     pub links: Vec<(String, String)>,
     /// Interactive explorer of the page, for readers with JavaScript.
     pub explorer: Option<Explorer>,
-    /// Whether the explorer is above the charts instead of at the end. The place above suits charts
-    /// that show
-    /// only an extract of the results.
+    /// Whether the explorer is above the charts instead of at the end, for charts that show only an
+    /// extract of the results.
     pub explorer_first: bool,
     /// Charts of the page.
     pub panels: Vec<CurvePanel>,

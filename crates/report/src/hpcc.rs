@@ -53,7 +53,9 @@ struct Nodes {
 impl Nodes {
     fn new(result: &RunResult) -> Self {
         let names = &result.manifest().names;
-        let number = |prefix: char, name: &String| name.strip_prefix(prefix)?.parse().ok();
+        let number = |prefix: char, name: &String| {
+            name.strip_prefix(prefix)?.parse().ok().filter(|id: &u32| *id < 1 << 20)
+        };
         let hosts: Option<Vec<u32>> = names.hosts.iter().map(|name| number('h', name)).collect();
         let switches: Option<Vec<u32>> = names.switches.iter().map(|name| number('s', name)).collect();
         let written = hosts.zip(switches).filter(|(hosts, switches)| {

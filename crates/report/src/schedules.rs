@@ -6,7 +6,7 @@ use crate::statistics::Distribution;
 use bufferlab_metrics::{CollectiveRow, NodeKind, RankRow, ScheduleRow, Table};
 use bufferlab_results::RunResult;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Executions of one schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -110,10 +110,14 @@ pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<Schedule
         }
     })?;
     let mut samples: BTreeMap<u32, ([Vec<f64>; 3], u64)> = BTreeMap::new();
-    for ((schedule, _), mut execution) in executions {
+    let mut counted = BTreeSet::new();
+    for ((schedule, iteration), mut execution) in executions {
         let ([spans, exposed, rates], unfinished) = samples.entry(schedule).or_default();
         *unfinished += execution.unfinished;
         let is_counted = execution.begin_ps.is_some_and(|begin| begin / 1_000 >= from_ns);
+        if is_counted {
+            counted.insert((schedule, iteration));
+        }
         let span = execution.span();
         if execution.unfinished > 0 || span == 0 || !is_counted {
             continue;
@@ -125,8 +129,8 @@ pub(crate) fn schedules(result: &RunResult, from_ns: u64) -> Result<Vec<Schedule
             rates.push(most as f64 * 8e12 / span as f64);
         }
     }
-    let (mut bus, mut spread) = (bus_bandwidths(result, from_ns)?, spreads(result, from_ns)?);
-    let mut paths = critical_paths(result)?;
+    let (mut bus, mut spread) = (bus_bandwidths(result, from_ns)?, spreads(result, &counted)?);
+    let mut paths = critical_paths(result, &counted)?;
     let mut groups = Vec::with_capacity(samples.len());
     for (schedule, ([mut spans, mut exposed, mut rates], unfinished)) in samples {
         let path = paths.iter().position(|path| path.schedule == schedule);
@@ -160,8 +164,12 @@ fn bus_bandwidths(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<
     Ok(values)
 }
 
-/// Times between the first and the last end of the ranks in every execution of a schedule (ns).
-fn spreads(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<f64>>, ReportError> {
+/// Times between the first and the last end of the ranks in the counted executions, by schedule
+/// (ns). `counted` has schedules with iterations.
+fn spreads(
+    result: &RunResult,
+    counted: &BTreeSet<(u32, u32)>,
+) -> Result<BTreeMap<u32, Vec<f64>>, ReportError> {
     let mut ends: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     if result.manifest().rows(Table::Ranks) > 0 {
         result.visit(|row: RankRow| {
@@ -170,7 +178,9 @@ fn spreads(result: &RunResult, from_ns: u64) -> Result<BTreeMap<u32, Vec<f64>>, 
         })?;
     }
     let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for ((schedule, _), (first, last)) in ends.into_iter().filter(|(_, (_, last))| last / 1_000 >= from_ns) {
+    for ((schedule, _), (first, last)) in
+        ends.into_iter().filter(|(execution, _)| counted.contains(execution))
+    {
         values.entry(schedule).or_default().push((last - first) as f64 * 1e-3);
     }
     Ok(values)

@@ -113,9 +113,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Number of flows without an end when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Number of flows without congestion control. The distributions of the group include these
-    /// flows, with their
-    /// class, but not in the distributions of all flows or of short flows.
+    /// Number of flows without congestion control. The distributions of their class include these
+    /// flows; the distributions of all flows and of short flows do not.
     pub open_loop: u64,
     /// Number of open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,

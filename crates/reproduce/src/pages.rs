@@ -81,13 +81,14 @@ fn waits(row: &LedgerRow) -> bool {
 
 /// Counts by kind of evidence, then the statements that runs confirm.
 fn held(of_paper: &[&LedgerRow]) -> String {
-    let judged: Vec<_> = of_paper.iter().filter(|row| !waits(row)).collect();
+    let is_judged = |row: &&&LedgerRow| !waits(row) && row.evidence().verdict() != Verdict::NotCheckable;
+    let judged: Vec<_> = of_paper.iter().filter(is_judged).collect();
     let holds = judged.iter().filter(|row| row.evidence().verdict().holds()).count();
     let corrected = judged.iter().filter(|row| row.evidence().verdict() == Verdict::Corrected).count();
     let mut text = format!(
         "{holds} of {} judged statements hold as printed, {corrected} as corrected; {} wait for a run.\n\n",
         judged.len(),
-        of_paper.len() - judged.len()
+        of_paper.iter().filter(|row| waits(row)).count()
     );
     text.push_str(
         "| evidence | statements | hold | corrected | do not hold | undecided |\n|---|---|---|---|---|---|\n",
@@ -102,7 +103,7 @@ fn held(of_paper: &[&LedgerRow]) -> String {
             continue;
         }
         let count = |is: &dyn Fn(Verdict) -> bool| of_kind.iter().filter(|verdict| is(**verdict)).count();
-        let open = |verdict| matches!(verdict, Verdict::Inconclusive | Verdict::NotCheckable);
+        let open = |verdict| verdict == Verdict::Inconclusive;
         let corrected = |verdict| verdict == Verdict::Corrected;
         // Writing to a string cannot fail.
         let _ = writeln!(

@@ -18,7 +18,8 @@
 //!   as `0:all_reduce:ring:65536:8`, for the table `collectives`. Nodes with equal fields belong
 //!   together.
 //! * Optional columns are `start_ns` (earliest start), `lane` (processor of a rank), `class`,
-//!   `collective` and every column that no line needs. The line of a named node may follow later in the file.
+//!   `collective` and every column that no line needs. The line of a named node may follow later in
+//!   the file.
 
 mod read;
 mod write;

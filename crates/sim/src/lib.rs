@@ -23,10 +23,10 @@
 //! | `pfc` | pause states, watchdogs | links and timers |
 //! | `demand` | flows to come, queries, closed loops | timers |
 //! | `observe` | rows | nothing: it only reads |
-//! | `parts` | one run on several threads | whole simulations, one per thread |
+//! | `shards` | one run on several threads | whole simulations, one per thread |
 //!
-//! [`Simulation::run_until`] and [`Simulation::step`] advance a run by parts, [`Simulation::fork`]
-//! copies it, and the caller may inspect and change it in between.
+//! [`Simulation::run_until`] and [`Simulation::step`] advance a run step by step. Between two steps,
+//! the caller may inspect the run, change it, and copy it ([`Simulation::fork`]).
 //!
 //! The simulation is exact in three respects: serialization at integer picoseconds, propagation,
 //! and the order of simultaneous events (see `world/calendar.rs`). A packet occupies a switch's

@@ -10,9 +10,9 @@ use bufferlab_scenario::{Node, Scenario, SwitchSpec};
 use bufferlab_workload::FLOW_BYTES;
 use std::collections::BTreeSet;
 
-/// Memory of a queue of a switch: ledger, counters, histogram of occupancy, peak before a pause,
+/// Memory of a queue of a switch: ledger, counters, histogram of occupancy,
 /// and the state of the largest policy (bytes).
-const QUEUE: u64 = 332;
+const QUEUE: u64 = 300;
 /// Memory of the state of an ingress queue (bytes).
 const INGRESS_QUEUE: u64 = 48;
 /// Memory of the flow control of an ingress queue (bytes).

@@ -311,7 +311,7 @@ impl Pfc {
         // The repetition may have become due while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // Meanwhile, the switch has withdrawn the demand that the frame would carry.
+            // The switch withdrew its demand while the frame waited.
             return;
         }
         (state.told, state.repeat) = (paused, false);

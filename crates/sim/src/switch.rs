@@ -511,19 +511,13 @@ impl SwitchNode {
         self.slices().any(|slice| slice.core.has_paused())
     }
 
-    /// Lossless ingress queue that was nearest to a pause at its peak, by port and priority.
-    pub(crate) fn nearest_pause(&self) -> Option<(PauseLevel, (u16, u8))> {
-        let mut nearest: Option<(PauseLevel, (u16, u8))> = None;
-        for slice in self.slices() {
-            let buffer = slice.core.buffer();
-            for ingress in (0..buffer.ingress_queues()).map(IngressId) {
-                let Some(level) = slice.core.pause_level_at_peak(ingress) else { continue };
-                if nearest.is_none_or(|(known, _)| level.exceeds(known)) {
-                    nearest = Some((level, buffer.port_and_priority(QueueId(ingress.0))));
-                }
-            }
-        }
-        nearest
+    /// The longest ingress queue of every lossless priority and slice at its peak: the comparison
+    /// with the pause threshold, and the port and priority.
+    pub(crate) fn pause_levels(&self) -> impl Iterator<Item = (PauseLevel, (u16, u8))> + '_ {
+        self.slices().flat_map(|slice| {
+            let place = |ingress: IngressId| slice.core.buffer().port_and_priority(QueueId(ingress.0));
+            slice.core.pause_levels_at_peaks().map(move |(ingress, level)| (level, place(ingress)))
+        })
     }
 
     /// Removes all packets of `queue` without sending them. The record then contains these packets.

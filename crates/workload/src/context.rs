@@ -56,8 +56,6 @@ pub enum ForeignTraffic {
     Flows(Vec<FlowSpec>, Vec<String>),
     /// Transfers that wait for each other.
     Schedule(Schedule),
-    /// The file describes no traffic.
-    None,
 }
 
 /// A file of another simulator, as its reader understood it.
@@ -73,11 +71,11 @@ pub struct ForeignFile {
 
 /// Reads files of other simulators.
 pub trait ForeignReader: fmt::Debug {
-    /// Reads a file that the readers of this crate refused.
+    /// Reads a file that the readers of this crate refused. `None` if it describes no traffic.
     ///
     /// # Errors
     /// If the file is wrong. The fault has the parameter `file`.
-    fn read(&self, path: &Path, content: &[u8]) -> Result<ForeignFile, Faults>;
+    fn read(&self, path: &Path, content: &[u8]) -> Result<Option<ForeignFile>, Faults>;
 }
 
 /// Context against which a workload is checked. Missing parts were invalid and have been reported.
@@ -142,7 +140,10 @@ impl<'a> WorkloadContext<'a> {
         if known.is_own() {
             return None;
         }
+        let refused =
+            || Fault::new("file", known.message("it describes no traffic"), "this file").help(known.advice);
         let read = reader.read(&file.path, &file.content);
+        let read = read.and_then(|read| read.ok_or_else(|| refused().into()));
         if let Ok(foreign) = &read {
             let message = format!("{} is read as {}", file.name, foreign.format);
             self.warn(Fault::new("file", message, "this file").help(foreign.notices.join("\n")));

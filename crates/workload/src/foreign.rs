@@ -21,12 +21,11 @@ const LOOKED_AT: u64 = 65_536;
 /// Number of tokens by which formats of numbers are distinguished.
 const TOKENS: usize = 64;
 
-const FLOWS: &str = "write a scenario from it with `bufferlab import`, or write its flows as CSV with the columns src, dst, size_bytes, \
-                     start_ns, and give that as `kind = \"flow_list\"`";
+const FLOWS: &str =
+    "give it to a workload of `kind = \"flow_list\"`, or write a scenario from it with `bufferlab import`";
 const TOPOLOGY: &str =
     "it describes a network and no traffic: write [topology] from it with `bufferlab import`";
-const DEPENDENT: &str = "its messages wait for each other, which a list of flows cannot say: write a schedule from it \
-                         with `bufferlab import`";
+const DEPENDENT: &str = "its messages wait for each other: give it to a workload of `kind = \"schedule\"`";
 const TRACE: &str = "give it to a workload of `kind = \"trace\"`";
 
 /// Name of this program's flow lists in messages.

@@ -4,7 +4,7 @@
 use crate::args::ExplainArgs;
 use crate::progress::Board;
 use crate::{error, print};
-use bufferlab_lab::Watcher;
+use bufferlab_lab::{Watcher, fits, schedules};
 use bufferlab_metrics::{FlowRow, PacketRow, PathRow, PauseSpanRow, RunSink, RunTotals};
 use bufferlab_report::{CriticalPath, PathTracer, slowest};
 use bufferlab_results::NameTables;
@@ -45,6 +45,7 @@ impl RunSink for Tracers {
 
 /// Explains the critical path of the slowest iteration of every schedule, or of one iteration.
 pub(super) fn explain(args: &ExplainArgs, file: &Path, scenario: &Scenario) -> miette::Result<()> {
+    fits(scenario).map_err(|why| error::run(file, &why))?;
     let mut found = Paths::default();
     run(scenario, file, &mut found)?;
     let paths = slowest(found.0, args.iteration);
@@ -67,11 +68,9 @@ pub(super) fn explain(args: &ExplainArgs, file: &Path, scenario: &Scenario) -> m
     if args.json {
         return print(&(serde_json::to_string_pretty(&paths).into_diagnostic()? + "\n"));
     }
-    let kinds = |kind: &str| matches!(kind, "collective" | "schedule");
-    let workloads: Vec<_> = scenario.workloads.iter().filter(|spec| kinds(&spec.kind)).collect();
+    let names = schedules(scenario);
     let text = |path: &CriticalPath| {
-        let name = workloads.get(path.schedule as usize).map(|spec| spec.workload.in_words());
-        let sentences = path.sentences(&name.unwrap_or_else(|| format!("schedule {}", path.schedule)));
+        let sentences = path.sentences(&names[path.schedule as usize]);
         format!("{}\n\n{}", sentences.join("\n"), path.table())
     };
     print(&paths.iter().map(text).collect::<Vec<_>>().join("\n"))

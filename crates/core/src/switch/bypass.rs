@@ -7,7 +7,7 @@
 use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
 use crate::mark::Marker;
-use crate::policy::{Arrival, Hooks, Policy};
+use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
 /// Counters of packets that went through a queue without waiting. They take 24 bytes instead of the
@@ -39,8 +39,8 @@ impl<P: Policy> Switch<P> {
     /// The packet has no mark and no other packet waits. `None`: the state is unchanged,
     /// and the packet must take the normal path. Reasons are a packet that waits at the port,
     /// a paused priority, a policy that refuses the bypass ([`Policy::can_bypass`]), custom marking
-    /// rules, classifiers that count, deficit round robin, deviations from an ideal chip, and an
-    /// ingress queue that the packet makes longer than ever.
+    /// rules, classifiers that count, deficit round robin, deviations from an ideal chip, and a new
+    /// record of [`Self::pause_levels_at_peaks`], which only the normal path takes.
     ///
     /// The switch does not call the [`super::Observer`].
     /// [`Self::counters`] and [`Self::largest_bypassed`] include the packet.
@@ -58,7 +58,9 @@ impl<P: Policy> Switch<P> {
         if !self.policy.can_bypass(&arrival, &self.buffer) || !self.buffer.fits(arrival.header.size) {
             return None;
         }
-        if self.hooks.contains(Hooks::PAUSE) && self.sets_peak(&arrival) {
+        if self.hooks.contains(Hooks::PAUSE)
+            && self.sets_peak(arrival.ingress, arrival.priority, arrival.header.size)
+        {
             return None;
         }
         if self.is_stateful {
@@ -69,14 +71,6 @@ impl<P: Policy> Switch<P> {
         counts.bytes += u64::from(arrival.header.size);
         counts.largest = counts.largest.max(arrival.header.size);
         Some(arrival.queue)
-    }
-
-    /// Whether the ingress queue of `arrival` becomes longer than ever with it. The normal path
-    /// records such a peak, so runs with and without the bypass have equal records.
-    #[inline(always)]
-    fn sets_peak(&self, arrival: &Arrival) -> bool {
-        let length = self.buffer.ingress_bytes(arrival.ingress) + u64::from(arrival.header.size);
-        length > self.ingress_peaks[usize::from(arrival.ingress.0)]
     }
 
     /// Whether the configuration allows any packet to bypass its queue.

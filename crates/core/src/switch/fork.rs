@@ -25,8 +25,7 @@ impl Switch<Dispatched> {
             marker: self.marker.clone(),
             paused_ingress: self.paused_ingress.clone(),
             pausing_empty: self.pausing_empty.clone(),
-            ingress_peaks: self.ingress_peaks.clone(),
-            pause_levels: self.pause_levels.clone(),
+            pause_peaks: self.pause_peaks.clone(),
             first_failure: self.first_failure.clone(),
             ..*self
         })
@@ -56,9 +55,7 @@ impl<P: Policy> Switch<P> {
         self.hooks = self.policy.hooks();
         self.can_bypass = self.may_bypass();
         self.pausing_empty.clear();
-        let observed = if self.hooks.contains(Hooks::PAUSE) { self.paused_ingress.len() } else { 0 };
-        self.ingress_peaks.resize(observed, 0);
-        self.pause_levels.resize(observed, None);
+        self.size_pause_peaks();
         if self.hooks.contains(Hooks::ENQUEUE) {
             self.announce_stored_packets(now);
         }

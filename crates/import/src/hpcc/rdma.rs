@@ -46,15 +46,19 @@ fn rate(imported: &Imported, key: &str) -> Option<String> {
     (1.0..=1e15).contains(&bits).then(|| format_rate(BitRate(bits as u64)))
 }
 
-/// Congestion control of the scenario for `CC_MODE`, with its parameters.
-fn control(imported: &Imported) -> String {
-    let mode = value(imported, "CC_MODE").unwrap_or("1");
-    let name = match mode {
+/// Congestion control of the scenario for a `CC_MODE`; `dcqcn` for modes without a counterpart.
+fn control_name(mode: &str) -> &'static str {
+    match mode {
         "3" | "10" => "hpcc",
         "7" => "timely",
         "8" => "dctcp",
         _ => "dcqcn",
-    };
+    }
+}
+
+/// Congestion control of the scenario for `CC_MODE`, with its parameters.
+fn control(imported: &Imported) -> String {
+    let name = control_name(value(imported, "CC_MODE").unwrap_or_default());
     let mut parts = Vec::new();
     for (key, param) in parameters(name) {
         let text = match *param {
@@ -66,6 +70,10 @@ fn control(imported: &Imported) -> String {
             }
             "utilisation" | "gain" => {
                 positive(imported, key).filter(|number| *number <= 1.0).map(|number| number.to_string())
+            }
+            // 0 is allowed: then every acknowledgement multiplies.
+            "max_stage" => {
+                value(imported, key).and_then(|text| text.parse::<u32>().ok()).map(|n| n.to_string())
             }
             _ => positive(imported, key).map(|number| (number as u64).max(1).to_string()),
         };
@@ -99,12 +107,7 @@ fn parameters(name: &str) -> &'static [(&'static str, &'static str)] {
 
 /// Meaning of a setting in the scenario; `None` if the setting has no counterpart.
 pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
-    let name = match mode {
-        "1" => "dcqcn",
-        "3" => "hpcc",
-        "7" => "timely",
-        _ => "",
-    };
+    let name = control_name(mode);
     Some(match (key, mode) {
         ("CC_MODE", "1") => "congestion control DCQCN".to_owned(),
         ("CC_MODE", "3") => "congestion control HPCC".to_owned(),
@@ -115,7 +118,9 @@ pub(crate) fn meaning(mode: &str, key: &str, value: &str) -> Option<String> {
         ("USE_DYNAMIC_PFC_THRESHOLD", _) if value == "1" => {
             "pause threshold of 1/8 of the free pool".to_owned()
         }
-        ("KMIN_MAP" | "KMAX_MAP" | "PMAX_MAP", "1" | "8") => "marks, by the rate of the links".to_owned(),
+        ("KMIN_MAP" | "KMAX_MAP" | "PMAX_MAP", _) if matches!(name, "dcqcn" | "dctcp") => {
+            "marks, by the rate of the links".to_owned()
+        }
         _ => {
             let (_, param) = parameters(name).iter().find(|(known, _)| *known == key)?;
             format!("{param} of {name}: {value}")

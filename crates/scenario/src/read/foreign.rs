@@ -10,25 +10,24 @@ use std::path::Path;
 pub(crate) struct Importer;
 
 impl ForeignReader for Importer {
-    fn read(&self, path: &Path, content: &[u8]) -> Result<ForeignFile, Faults> {
+    fn read(&self, path: &Path, content: &[u8]) -> Result<Option<ForeignFile>, Faults> {
         let input = Input { path, content, format: None };
         let imported = import(&[input], &ImportOptions::default()).map_err(fault)?;
         Ok(foreign(imported))
     }
 }
 
-fn foreign(imported: Imported) -> ForeignFile {
+fn foreign(imported: Imported) -> Option<ForeignFile> {
     let format = imported.files.first().map(|(_, format)| format.word()).unwrap_or_default();
     let ignored = imported.notices.ignored.iter().map(|text| format!("ignored: {text}"));
     // The scenario has its own network, switch and transport.
     let own = imported.notices.own_traffic().map(|text| format!("assumed: {text}"));
     let notices = ignored.chain(own).collect();
-    let traffic = match imported.traffic {
-        Some(Traffic::Flows { flows, classes }) => ForeignTraffic::Flows(flows, classes),
-        Some(Traffic::Schedule(schedule)) => ForeignTraffic::Schedule(schedule),
-        None => ForeignTraffic::None,
+    let traffic = match imported.traffic? {
+        Traffic::Flows { flows, classes } => ForeignTraffic::Flows(flows, classes),
+        Traffic::Schedule(schedule) => ForeignTraffic::Schedule(schedule),
     };
-    ForeignFile { format: format!("a file of the format `{format}`"), traffic, notices }
+    Some(ForeignFile { format: format!("a file of the format `{format}`"), traffic, notices })
 }
 
 fn fault(error: ImportError) -> Fault {

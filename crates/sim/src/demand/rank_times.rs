@@ -29,8 +29,8 @@ impl RankTimes {
     }
 }
 
-/// All ranks in the current execution. A rank communicates from the start of a transfer that it
-/// sends or receives to its end.
+/// All ranks in the current execution. A rank communicates while a transfer that it sends or
+/// receives is under way, or waits for the network inside a server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks(Vec<RankTimes>);
 
@@ -116,9 +116,10 @@ impl Collectives {
     }
 
     /// Ends a transfer that was ready at `ready`. Returns the row of its collective after the last
-    /// transfer, with zero as the numbers of the schedule and the iteration.
+    /// transfer, with the numbers of schedule and iteration.
     pub(super) fn end(
         &mut self,
+        (index, iteration): (u32, u32),
         schedule: &Schedule,
         node: NodeId,
         (ready, now): (Time, Time),
@@ -139,6 +140,8 @@ impl Collectives {
         let collective = schedule.collectives()[number as usize];
         let time = Time(now.0 - begin.0);
         Some(CollectiveRow {
+            schedule: index,
+            iteration,
             collective: number,
             operation: collective.operation.name(),
             algorithm: collective.algorithm.name(),
@@ -148,7 +151,6 @@ impl Collectives {
             end_ps: now.0,
             algorithm_bps: collective.algorithm_bps(time),
             bus_bps: collective.bus_bps(time),
-            ..CollectiveRow::default()
         })
     }
 }

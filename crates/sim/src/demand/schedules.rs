@@ -34,7 +34,7 @@ struct Rows {
     path: Vec<PathRow>,
 }
 
-/// The node does not wait for another event.
+/// A node that waits for no further event.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
@@ -323,7 +323,7 @@ impl Schedules {
     /// Starts a node that is ready, or queues it at its processor.
     fn begin_node(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) -> Option<FlowSpec> {
         let running = &mut self.running[index];
-        match running.traffic.schedule.work(NodeId(number - running.base)) {
+        match running.work(number) {
             Work::Barrier => {
                 self.start_node(timers, index, number, (now, now));
                 self.finish(timers, index, number, now);
@@ -367,8 +367,7 @@ impl Schedules {
     /// Starts a computation at an idle processor.
     fn compute(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &self.running[index];
-        let Work::Compute { duration, .. } = running.traffic.schedule.work(NodeId(number - running.base))
-        else {
+        let Work::Compute { duration, .. } = running.work(number) else {
             unreachable!("only computations wait for a processor")
         };
         self.set_step(number, Step::Last);
@@ -387,8 +386,7 @@ impl Schedules {
     /// Ends a node that does not execute a flow.
     fn finish(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &mut self.running[index];
-        if let Work::Compute { rank, lane, .. } = running.traffic.schedule.work(NodeId(number - running.base))
-        {
+        if let Work::Compute { rank, lane, .. } = running.work(number) {
             match running.processors.get_mut(&(rank, lane)).and_then(VecDeque::pop_front) {
                 Some(next) => {
                     let node = Some(number - running.base);
@@ -434,14 +432,9 @@ impl Schedules {
             running.trail.end(node.0, now, live.flow);
             running.ranks.end(work, now);
         }
-        if matches!(work, Work::Transfer(_))
-            && let Some(row) = running.collectives.end(&running.traffic.schedule, node, (live.ready, now))
-        {
-            self.rows.collectives.push(CollectiveRow {
-                schedule: index as u32,
-                iteration: running.iteration,
-                ..row
-            });
+        if matches!(work, Work::Transfer(_)) {
+            let (numbers, schedule) = ((index as u32, running.iteration), &running.traffic.schedule);
+            self.rows.collectives.extend(running.collectives.end(numbers, schedule, node, (live.ready, now)));
         }
         running.left -= 1;
         if running.left == 0 {

@@ -152,8 +152,8 @@ fn nearest_pause<'a>(switches: impl Iterator<Item = &'a SwitchNode> + Clone) -> 
         return None;
     }
     let mut nearest: Option<(PauseLevel, NearestPause)> = None;
-    for node in switches {
-        let Some((level, (port, priority))) = node.nearest_pause() else { continue };
+    let levels = switches.flat_map(|node| node.pause_levels().map(move |level| (node, level)));
+    for (node, (level, (port, priority))) in levels {
         if nearest.is_none_or(|(known, _)| level.exceeds(known)) {
             let PauseLevel { held, limit } = level;
             let switch = node.id.0;

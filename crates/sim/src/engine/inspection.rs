@@ -89,7 +89,7 @@ impl Simulation {
         })
     }
 
-    /// Queues of a switch, in the order of ports and priorities. None if there is no such switch.
+    /// Queues of a switch, in the order of ports and priorities. Empty if there is no such switch.
     pub fn queues(&self, switch: usize) -> impl Iterator<Item = QueueView> + '_ {
         let queues = self.node(switch).into_iter().flat_map(SwitchNode::queues);
         queues.map(|QueuePlace { slice, local, port, priority, .. }| QueueView {
@@ -102,7 +102,7 @@ impl Simulation {
     }
 
     /// Bytes that every port of a switch has begun to send since the start of the run.
-    /// None if there is no such switch.
+    /// Empty if there is no such switch.
     pub fn sent_bytes(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
         let now = self.now();
         self.node(switch).into_iter().flat_map(move |node| {
@@ -113,7 +113,7 @@ impl Simulation {
         })
     }
 
-    /// Rates of the ports of a switch (bits per second). None if there is no such switch.
+    /// Rates of the ports of a switch (bits per second). Empty if there is no such switch.
     pub fn port_rates(&self, switch: usize) -> impl Iterator<Item = u64> + '_ {
         self.node(switch).into_iter().flat_map(|node| {
             let rate = |port| self.world.links()[node.first_link.at_port(port)].account.rate.0;

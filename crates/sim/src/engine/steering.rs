@@ -27,7 +27,7 @@ pub struct NewFlow {
 impl Simulation {
     /// Puts another policy in charge of a switch, or the same policy with other parameters. The
     /// policy learns of the stored packets as if they had just been stored, and otherwise begins
-    /// without a history. The resulting state does not depend on whether the run is a copy.
+    /// without a history. A run and its copy reach the same state.
     ///
     /// # Errors
     /// If there is no such switch, or the policy does not fit the switch. The run is unchanged.
@@ -108,12 +108,13 @@ impl Simulation {
         Err(SimError::Refused(message))
     }
 
-    /// Sets a cable down (`up` is false) or up from now on. A later change of the scenario's
-    /// `down` times still takes place. Nothing happens if the cable has the state already.
+    /// Sets a cable down (`up` is false) or up from now on. A cable that is set down stays down until
+    /// it is set up. Later failures in the scenario's `down` times still take place. Returns whether
+    /// the cable changed its state.
     ///
     /// # Errors
     /// If there is no such cable, or a host would be without a route that the scenario prescribes.
-    pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<(), SimError> {
+    pub fn set_cable(&mut self, cable: usize, up: bool) -> Result<bool, SimError> {
         let cables = self.plan.topology.links.len();
         if cable >= cables {
             let message = format!("cable {cable}; there are {cables} cables, numbered from 0");
@@ -122,13 +123,13 @@ impl Simulation {
         self.begin_change()?;
         let now = self.world.now();
         let down = &mut self.plan.topology.links[cable].down;
-        let is_up = !down.iter().any(|&(from, until)| from <= now && now < until);
+        let covers = |&(from, until): &(Time, Time)| from <= now && now < until;
+        let is_up = !down.iter().any(covers);
         if is_up == up {
-            return Ok(());
+            return Ok(false);
         }
         let before = down.clone();
         if up {
-            let covers = |&(from, until): &(Time, Time)| from <= now && now < until;
             down.iter_mut().filter(|span| covers(span)).for_each(|span| span.1 = now);
         } else {
             down.push((now, Time::MAX));
@@ -137,7 +138,7 @@ impl Simulation {
         if changed.is_err() {
             self.plan.topology.links[cable].down = before;
         }
-        changed
+        changed.map(|()| true)
     }
 
     /// Moves the engine's time to the caller's time, at which a change takes place.

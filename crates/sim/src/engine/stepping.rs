@@ -1,7 +1,7 @@
 //! Runs that the caller advances step by step, and copies.
 //!
 //! A stepped run handles the same events in the same order as [`Simulation::run`], on one thread.
-//! The clock of the caller ([`Simulation::now`]) is apart from the time of the last event. So
+//! The caller's clock ([`Simulation::now`]) is separate from the time of the last event. So
 //! pauses between steps leave no trace in the results.
 
 use super::{Progress, Simulation};

@@ -47,7 +47,6 @@ impl Simulation {
             (self.records.explainer.is_some(), "explanations"),
             (self.demand.has_closed_loops(), "closed loops"),
             (self.demand.has_schedules(), "schedules"),
-            (self.may_wait_in_circles(), "pauses that can wait for each other in a circle of switches"),
             (self.is_stepped, "steps of the caller"),
         ];
         let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
@@ -55,7 +54,11 @@ impl Simulation {
             let partition = Partition::new(&self.plan.topology, self.world.links(), 2);
             partition.is_none().then_some("a network with one rack, or with cables that have no delay")
         };
-        of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
+        let in_circles = || {
+            self.may_wait_in_circles()
+                .then_some("pauses that can wait for each other in a circle of switches")
+        };
+        of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles).or_else(too_small)
     }
 
     /// Runs like [`Self::run_while`], on several threads, with the same tables, byte for byte.

@@ -166,19 +166,12 @@ impl Routes {
             topology.all_ports().iter().map(|ports| ports.iter().map(|port| port.peer).collect()).collect();
         let next = |switch: u32, host: u32| -> Vec<u32> {
             let entry = self.entry(switch as usize, host as usize);
-            let ports = match entry {
-                NONE | OWN => Vec::new(),
-                entry if entry & GROUP == 0 => vec![entry as u16],
-                entry => {
-                    let (first, count) = self.groups[(entry & !GROUP) as usize];
-                    self.ports[first as usize..(first + count) as usize].to_vec()
-                }
-            };
-            let peer = |port: u16| match peers[switch as usize][usize::from(port)] {
+            let port = [entry as u16];
+            let peer = |&port: &u16| match peers[switch as usize][usize::from(port)] {
                 Node::Switch(other) => Some(other),
                 Node::Host(_) => None,
             };
-            ports.into_iter().filter_map(peer).collect()
+            self.ports_of(entry, &port).iter().filter_map(peer).collect()
         };
         // Only hosts with a prescribed route can have a loop.
         let mut hosts: Vec<u32> = topology.routes.iter().flat_map(|route| route.to.iter().copied()).collect();

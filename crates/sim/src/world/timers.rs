@@ -20,7 +20,7 @@ pub(crate) enum Timer {
     Sender(FlowSlot),
     /// A receiver sends its delayed ACK.
     DelayedAck(FlowSlot),
-    /// The timer lets a paced sender send again.
+    /// A paced sender may send again.
     Pace(FlowSlot),
     /// A message that waited for a connection gets a connection.
     Connection(FlowSlot),
@@ -60,8 +60,8 @@ pub(crate) enum PauseTimer {
     FrameStart(LinkId),
 }
 
-/// Place of an event in the order of a run. At one instant link events are first, and then timers
-/// expire in their order.
+/// Place of an event in the order of a run. At one instant, link events come before timers, and
+/// timers expire in the order of [`Timer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Time,

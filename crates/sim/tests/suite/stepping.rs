@@ -226,7 +226,8 @@ lines! {
     flow: FlowRow, query: QueryRow, series: SeriesRow, histogram: HistogramRow, queue: QueueRow,
     drops: DropRow, link: LinkRow, explanation: Explanation, probe: ProbeRow, progress: ProgressRow,
     pause: PauseRow, pause_span: PauseSpanRow, pause_cycle: PauseCycleRow, watchdog: WatchdogRow,
-    schedule: ScheduleRow, packet: PacketRow, delay: DelayRow,
+    schedule: ScheduleRow, collective: CollectiveRow, rank: RankRow, path: PathRow, packet: PacketRow,
+    delay: DelayRow,
 }
 
 fn new(scenario: &Scenario) -> Simulation {

@@ -1,6 +1,6 @@
 //! Dragonfly: groups of fully connected routers, and global cables between all groups.
 
-use super::{DELAY, MAX_NODES, MAX_PORTS, NODES, RATE};
+use super::{DELAY, MAX_NODES, NODES, RATE};
 use crate::kinds::leaf_spine::MAX_LINKS;
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
@@ -10,8 +10,8 @@ pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "dragonfly",
     aliases: &[],
     title: "Dragonfly",
-    summary: "Groups of a routers `router0_1` (group, number), with a cable between any two routers of a group. Every router \
-              has p hosts and h global cables to other groups, so there are at most a·h + 1 groups. Packets take the path \
+    summary: "Groups of `a` routers, such as `router0_1` (group, number), with a cable between any two routers of a group. Every router \
+              has `p` hosts and `h` global cables to other groups, so there are at most a·h + 1 groups. Packets take the path \
               of fewest routers, which may pass a third group.",
     source: "Kim, Dally, Scott, Abts, ISCA 2008",
     params: PARAMS,
@@ -66,8 +66,7 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     }
     let routers = u64::from(groups) * u64::from(a);
     let cables = routers * u64::from(a - 1 + h) / 2;
-    let ports = u64::from(p) + u64::from(a - 1) + u64::from(h);
-    if routers * u64::from(p) > MAX_NODES || cables > MAX_LINKS || ports > MAX_PORTS {
+    if routers * u64::from(p) > MAX_NODES || cables > MAX_LINKS {
         let message = format!("{} hosts and {cables} cables between routers", routers * u64::from(p));
         let fault = Fault::new(
             "groups",

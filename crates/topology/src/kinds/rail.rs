@@ -1,6 +1,6 @@
 //! Rail-optimised fabric: the GPUs of equal position in their servers share leaves.
 
-use super::{DELAY, MAX_PORTS, NODES, RATE};
+use super::{DELAY, NODES, RATE};
 use crate::kinds::leaf_spine::MAX_LINKS;
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
@@ -11,7 +11,7 @@ pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "rail",
     aliases: &[],
     title: "Rail-optimised leaf-spine fabric",
-    summary: "Servers of GPUs, each with a network card. GPU r of every server is on a leaf of rail r: `rail0_0` (rail, \
+    summary: "Servers with several GPUs; every GPU has a network card. GPU r of every server is on a leaf of rail r: `rail0_0` (rail, \
               number). All leaves are cabled to all spines. Hosts are the GPUs of server 0, of server 1 …",
     source: "",
     params: PARAMS,
@@ -97,7 +97,7 @@ impl Rails {
             * u64::from(rails)
             * u64::from(spines)
             * u64::from(links_per_pair);
-        if hosts < 2 || hosts.max(cables) > MAX_LINKS || u64::from(servers_per_leaf) > MAX_PORTS {
+        if hosts < 2 || hosts.max(cables) > MAX_LINKS {
             let message = format!("{hosts} cards and {cables} cables in the fabric");
             let label = format!("expected at least 2 cards, and at most {MAX_LINKS} of either");
             let fault = Fault::new("servers", message, label);

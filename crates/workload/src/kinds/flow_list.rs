@@ -83,7 +83,6 @@ fn foreign_list(foreign: ForeignFile, network: &Topology, duration: Time) -> Res
         ForeignTraffic::Schedule(_) => {
             return refuse("its flows wait for each other", "give it to a workload of `kind = \"schedule\"`");
         }
-        ForeignTraffic::None => return refuse("it describes no traffic", "name a file with traffic"),
     };
     let named: BTreeMap<u32, u32> = (0..).zip(&network.hosts).filter_map(host_number).collect();
     let ends = || flows.iter().flat_map(|flow| [flow.src, flow.dst]);

@@ -71,7 +71,6 @@ fn foreign_schedule(foreign: ForeignFile, hosts: usize) -> Result<Schedule, Faul
         ForeignTraffic::Flows(..) => {
             refuse("its flows do not wait for each other", "give it to a workload of `kind = \"flow_list\"`")
         }
-        ForeignTraffic::None => refuse("it describes no traffic", "name a file with traffic"),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A link waits for another link if packets from it are in a queue for the other link. So a link
 //! into a switch can wait for those links out of it that a route takes next. Without a circle of
-//! such links, pauses always dissolve from the hosts on, whatever the traffic. Routes that lead up
+//! such links, every chain of pauses ends at a host, so all pauses end. Routes that lead up
 //! and then down a tree of switches have no circle. Rings and meshes of switches have circles.
 
 use super::{GROUP, NONE, OWN, Routes};
@@ -113,7 +113,7 @@ impl Routes {
     }
 
     /// Ports of an entry that lead to other switches.
-    fn ports_of<'a>(&'a self, entry: u32, port: &'a [u16; 1]) -> &'a [u16] {
+    pub(super) fn ports_of<'a>(&'a self, entry: u32, port: &'a [u16; 1]) -> &'a [u16] {
         match entry {
             NONE | OWN => &[],
             entry if entry & GROUP == 0 => port,
