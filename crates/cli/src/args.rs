@@ -764,7 +764,8 @@ pub(crate) struct ExplainArgs {
     /// buffer=2 MB'
     #[arg(long, value_name = "VARIANT", value_parser = Variant::parse)]
     pub(crate) variant: Option<Variant>,
-    /// Print the explanations as JSON (`bufferlab schema explanations`)
+    /// Print the explanations as JSON (`bufferlab schema explanations`; with --critical-path
+    /// `bufferlab schema critical-paths`)
     #[arg(long)]
     pub(crate) json: bool,
     /// Explain this kind of event
@@ -942,6 +943,8 @@ pub(crate) enum SchemaOf {
     Sweep,
     /// Output of `explain --json`
     Explanations,
+    /// Output of `explain --critical-path --json`
+    CriticalPaths,
     /// Output of `policy list --json` and `policy show --json`
     Policies,
     /// Output of `check --json`

@@ -10,6 +10,7 @@ pub(crate) fn text(what: SchemaOf) -> String {
         SchemaOf::Comparison => bufferlab_report::comparison_schema().to_value(),
         SchemaOf::Sweep => bufferlab_lab::sweep_schema().to_value(),
         SchemaOf::Explanations => bufferlab_results::explanations_schema().to_value(),
+        SchemaOf::CriticalPaths => bufferlab_report::critical_paths_schema().to_value(),
         SchemaOf::Policies => policy::schema().to_value(),
         SchemaOf::Check => records::check_schema().to_value(),
         SchemaOf::Verify => records::verify_schema().to_value(),

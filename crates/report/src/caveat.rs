@@ -42,8 +42,8 @@ pub enum Caveat {
     },
     /// A schedule was not complete when a run ended.
     UnfinishedSchedule {
-        /// Number of the schedule.
-        schedule: u32,
+        /// Name of the schedule for sentences, from its workload.
+        schedule: String,
         /// Nodes in progress, in all runs.
         unfinished: u64,
         /// The node in progress that waited longest, in the first affected run.
@@ -149,7 +149,7 @@ impl Caveat {
                 policies.join(", ")
             ),
             Self::UnfinishedSchedule { schedule, unfinished, first, policies, .. } => {
-                unfinished_schedule(*schedule, *unfinished, first, policies)
+                unfinished_schedule(schedule, *unfinished, first, policies)
             }
             Self::Deadlock { policies, runs, first } => format!(
                 "{} {} in a deadlock of pauses ({}): {} wait for each other in a circle since {}, priority {}.",
@@ -226,7 +226,7 @@ impl Caveat {
     }
 }
 
-fn unfinished_schedule(schedule: u32, unfinished: u64, first: &StuckNode, policies: &[String]) -> String {
+fn unfinished_schedule(schedule: &str, unfinished: u64, first: &StuckNode, policies: &[String]) -> String {
     let (nodes, them) =
         if unfinished == 1 { ("node was", "this node") } else { ("nodes were", "these nodes") };
     let work = match first.peer_rank {
@@ -234,7 +234,7 @@ fn unfinished_schedule(schedule: u32, unfinished: u64, first: &StuckNode, polici
         None => format!("computation of rank {}", first.rank),
     };
     format!(
-        "Schedule {schedule} was not done when the run ended ({}): {} {nodes} in progress, and all others wait for \
+        "The run ended before {schedule} was done ({}): {} {nodes} in progress, and all others wait for \
          {them}. Node {} ({work}) was ready since {}.",
         policies.join(", "),
         format::count(unfinished),
@@ -408,25 +408,27 @@ fn unfinished(runs: &[(&str, &crate::RunSummary)]) -> Option<Caveat> {
 }
 
 fn unfinished_schedules(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    let mut found: BTreeMap<u32, (u64, StuckNode, u64, Vec<String>)> = BTreeMap::new();
+    let mut found: BTreeMap<u32, (String, u64, StuckNode, u64, Vec<String>)> = BTreeMap::new();
     for (label, run) in runs {
         for group in &run.schedules {
             let Some(node) = group.stuck.first() else { continue };
-            let entry = found.entry(group.schedule).or_insert((0, node.clone(), run.drain_ns, Vec::new()));
-            entry.0 += group.unfinished;
-            if !entry.3.iter().any(|name| name == label) {
-                entry.3.push((*label).to_owned());
+            let entry = found
+                .entry(group.schedule)
+                .or_insert_with(|| (group.name_in_sentences(), 0, node.clone(), run.drain_ns, Vec::new()));
+            entry.1 += group.unfinished;
+            if !entry.4.iter().any(|name| name == label) {
+                entry.4.push((*label).to_owned());
             }
         }
     }
-    let caveat = |(schedule, (unfinished, first, drain_ns, policies))| Caveat::UnfinishedSchedule {
+    let caveat = |(schedule, unfinished, first, drain_ns, policies)| Caveat::UnfinishedSchedule {
         schedule,
         unfinished,
         first,
         drain_ns,
         policies,
     };
-    found.into_iter().map(caveat).collect()
+    found.into_values().map(caveat).collect()
 }
 
 fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {

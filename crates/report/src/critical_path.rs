@@ -5,11 +5,12 @@ use crate::error::ReportError;
 use crate::format;
 use bufferlab_metrics::{FlowRow, NodeKind, PacketEvent, PacketRow, PathRow, PauseSpanRow, Table};
 use bufferlab_results::{NameTables, RunResult};
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Critical path of one execution of a schedule.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CriticalPath {
     /// Number of the schedule in the run, from 0.
     pub schedule: u32,
@@ -22,7 +23,7 @@ pub struct CriticalPath {
 }
 
 /// A node of a critical path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CriticalStep {
     /// Number of the node in its schedule.
     pub node: u32,
@@ -51,7 +52,7 @@ pub struct CriticalStep {
 }
 
 /// Time in which a queue has packets of a transfer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct QueueTime {
     /// Name of the queue's switch.
     pub switch: String,
@@ -64,12 +65,41 @@ pub struct QueueTime {
 }
 
 /// First pause or loss of a transfer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FirstEvent {
     /// Time of the event (ns).
     pub time_ns: f64,
     /// Description of the event.
     pub what: String,
+}
+
+/// Critical paths of the schedules of one run. `format_version` increases when a field changes its
+/// meaning or is removed; new fields do not increase it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "bufferlab critical paths")]
+struct CriticalPathsFile<'a> {
+    /// Name of the file format: `bufferlab-critical-paths`.
+    format: &'static str,
+    /// Version of the file format: 1.
+    format_version: u32,
+    /// Critical path of the slowest execution of every schedule, or of the chosen execution.
+    critical_paths: &'a [CriticalPath],
+}
+
+/// Formats critical paths as a JSON document that follows [`critical_paths_schema`].
+///
+/// # Errors
+/// If JSON cannot represent a number.
+pub fn critical_paths_json(paths: &[CriticalPath]) -> serde_json::Result<String> {
+    let file =
+        CriticalPathsFile { format: "bufferlab-critical-paths", format_version: 1, critical_paths: paths };
+    Ok(serde_json::to_string_pretty(&file)? + "\n")
+}
+
+/// Returns the JSON schema of [`critical_paths_json`].
+#[must_use]
+pub fn critical_paths_schema() -> Schema {
+    schema_for!(CriticalPathsFile<'_>)
 }
 
 /// Records of the packets of one flow.

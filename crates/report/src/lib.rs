@@ -60,7 +60,10 @@ pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
 pub use chart_style::FigureStyle;
 pub use compare::{Cell, Comparison, MetricComparison};
-pub use critical_path::{CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, slowest};
+pub use critical_path::{
+    CriticalPath, CriticalStep, FirstEvent, PathTracer, QueueTime, critical_paths_json, critical_paths_schema,
+    slowest,
+};
 pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
     curve_svg, curves_page,

@@ -195,9 +195,14 @@ impl ScheduleGroup {
         Some(format!("{name}{number}"))
     }
 
+    /// Name of the schedule in sentences: the short name, or its number without a description.
+    pub(crate) fn name_in_sentences(&self) -> String {
+        self.short_name().unwrap_or_else(|| format!("schedule {}", self.schedule))
+    }
+
     /// Describes the critical path of the slowest execution in sentences.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let name = self.short_name().unwrap_or_else(|| format!("schedule {}", self.schedule));
+        let name = self.name_in_sentences();
         self.critical_path.as_ref().map(|path| path.sentences(&name)).unwrap_or_default()
     }
 }

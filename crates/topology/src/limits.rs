@@ -1,6 +1,7 @@
 //! Size limits of networks that a few numbers describe.
 
 use crate::kinds::leaf_spine::MAX_LINKS;
+use crate::kinds::scale_up::MAX_ROUTES;
 use crate::kinds::{MAX_NODES, MAX_PORTS};
 use bufferlab_params::Limit;
 
@@ -27,6 +28,13 @@ pub const LIMITS: &[Limit] = &[
         most: MAX_LINKS,
         unit: "",
         place: "`leaves` × `hosts_per_leaf`, `leaves` × `spines` × `links_per_pair` and the like",
+        effect: EFFECT,
+    },
+    Limit {
+        name: "routes of servers with a scale-up switch",
+        most: MAX_ROUTES,
+        unit: "",
+        place: "`servers` × `servers` × `gpus_per_server`",
         effect: EFFECT,
     },
 ];

@@ -6,7 +6,7 @@ use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::{Watcher, fits, schedules};
 use bufferlab_metrics::{FlowRow, PacketRow, PathRow, PauseSpanRow, RunSink, RunTotals};
-use bufferlab_report::{CriticalPath, PathTracer, slowest};
+use bufferlab_report::{CriticalPath, PathTracer, critical_paths_json, slowest};
 use bufferlab_results::NameTables;
 use bufferlab_scenario::{RecordedSwitches, Scenario};
 use bufferlab_sim::Simulation;
@@ -66,7 +66,7 @@ pub(super) fn explain(args: &ExplainArgs, file: &Path, scenario: &Scenario) -> m
     run(&recorded, file, &mut tracers)?;
     let paths: Vec<CriticalPath> = tracers.0.into_iter().filter_map(PathTracer::finish).collect();
     if args.json {
-        return print(&(serde_json::to_string_pretty(&paths).into_diagnostic()? + "\n"));
+        return print(&critical_paths_json(&paths).into_diagnostic()?);
     }
     let names = schedules(scenario);
     let text = |path: &CriticalPath| {

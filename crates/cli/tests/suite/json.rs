@@ -4,6 +4,24 @@ use crate::support::{Desk, text};
 use serde_json::Value;
 use std::fs;
 
+/// An all-reduce of four hosts at one switch.
+const RING: &str = r#"
+name = "ring"
+duration = "2 ms"
+[topology]
+kind = "single_switch"
+hosts = 4
+rate = "10 Gb/s"
+delay = "1 us"
+[switch]
+buffer = "1 MB"
+policy = "dt"
+[[workload]]
+kind = "collective"
+operation = "all_reduce"
+size = "100 KB"
+"#;
+
 /// Output of a command that satisfies a published schema.
 fn printed(desk: &Desk, command: &[&str], schema: &str) -> Value {
     let output = desk.output(command);
@@ -67,6 +85,9 @@ fn sweeps_explanations_and_policies_keep_to_their_schemas() {
     assert_eq!(swept, serde_json::from_str::<Value>(&kept).expect("JSON"));
     let explained = printed(&desk, &["explain", "tiny.toml", "--json"], "explanations");
     assert_eq!(explained["explanations"][0]["event"], "drop");
+    fs::write(desk.path("ring.toml"), RING).expect("written");
+    let path = printed(&desk, &["explain", "ring.toml", "--critical-path", "--json"], "critical-paths");
+    assert_eq!(path["critical_paths"][0]["steps"][0]["kind"], "transfer");
     let listed = printed(&desk, &["policy", "list", "--json"], "policies");
     let names = listed["policies"].as_array().expect("a list").len();
     let shown = printed(&desk, &["policy", "show", "tdt", "--json"], "policies");

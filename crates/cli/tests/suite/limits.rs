@@ -94,6 +94,14 @@ fn above(limit: Limit) -> Above {
         "hosts, or cables in the fabric, of a leaf-spine network, rails, planes or Dragonfly" => {
             network(5, 60_000, 1, "262144")
         }
+        "routes of servers with a scale-up switch" => set(
+            &[(
+                "topology",
+                "{ kind = \"scale_up\", servers = 4097, gpus_per_server = 8, spines = 0, nic_rate = \"400 Gb/s\", \
+                 scale_up_rate = \"2400 Gb/s\", scale_up_delay = \"500 ns\", delay = \"1 us\" }",
+            )],
+            "134217728",
+        ),
         "queues of a port" => set(&[("switch.queues_per_port", "33")], "32"),
         "entries of a table of flows" => {
             set(&[("switch.policy", "{ name = \"fab\", flow_entries = 16777217 }")], "16777216")

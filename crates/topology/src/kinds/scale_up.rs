@@ -65,6 +65,9 @@ const PARAMS: &[ParamInfo] = &[
     FABRIC_DELAY,
 ];
 
+/// Largest number of entries in the routing tables of all servers. Each of them takes 4 bytes.
+pub(crate) const MAX_ROUTES: u64 = 1 << 27;
+
 /// Builds the network. Host i is GPU i mod G of server i / G. The scale-up switches are the first
 /// switches. The ports of a scale-up switch are its GPUs, then its cards.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
@@ -92,6 +95,14 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
         let message = format!("{servers} servers of {gpus} GPUs");
         let fault = Fault::new("servers", message, format!("expected at most {MAX_NODES} GPUs"));
         return Err(fault.help("choose fewer servers").into());
+    }
+    let entries = u64::from(servers) * u64::from(servers) * u64::from(gpus);
+    if entries > MAX_ROUTES {
+        let message = format!("{servers} servers with routes to {servers} × {gpus} GPUs: {entries} entries");
+        let fault = Fault::new("servers", message, format!("expected at most {MAX_ROUTES} entries"));
+        return Err(fault
+            .help("choose fewer servers, or `kind = \"rail\"` and a workload with `scale_up_rate`")
+            .into());
     }
     let hosts = servers * gpus;
     let gpu = |host: u32| LinkSpec::new(Node::Host(host), Node::Switch(host / gpus), rate, up_delay);
