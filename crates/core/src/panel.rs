@@ -20,7 +20,7 @@ const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 /// Verdict of one shadow policy about one arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
-    /// Name of the policy.
+    /// Name of the shadow policy.
     pub policy: &'static str,
     /// Verdict that the shadow policy would have returned.
     pub verdict: Verdict,
@@ -40,8 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks the policy for pauses as a switch does: after an event for which the policy has `hook`.
-    /// The panel ignores the answer, but the policy records which senders it paused.
+    /// Asks the shadow policy for pauses as a switch does: after an event for which the policy has
+    /// `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -168,8 +168,8 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every policy that has one of `hooks`. Then asks policies for pauses when a
-    /// switch asks for them: after an event for which the policy has `pause`.
+    /// Calls `hook` of every policy that has one of `hooks`. Then asks every policy that has
+    /// `pause` for pauses, as a switch does after an event.
     fn notify(
         &mut self,
         (hooks, pause): (Hooks, Hooks),

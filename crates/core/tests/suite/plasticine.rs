@@ -10,7 +10,7 @@ const PACKET: u64 = 1_000;
 const GRAIN: u32 = 10;
 /// Rounds per unit of time. In each round, a port sends one grain.
 const ROUNDS: u64 = PACKET / GRAIN as u64;
-/// Time to send a grain at 10 Gb/s.
+/// Time to send a packet of ten bytes (a grain) at 10 Gb/s.
 const ROUND: Time = Time::from_ns(8);
 
 /// Ports that send one grain per round, and queues that receive `rate` grains per round.
@@ -70,7 +70,7 @@ impl Figure {
         }
     }
 
-    /// Length of `queue` in packets of the figures.
+    /// Length of `queue` in packets of Plasticine's figures.
     fn length(&self, queue: u16) -> f64 {
         self.switch.buffer().queue_bytes(QueueId(queue)) as f64 / PACKET as f64
     }
@@ -114,7 +114,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected}");
 }
 
-/// Policies under test. Both policies give equal results if every priority has one queue.
+/// Policies under test. The two policies give equal results if every priority has one queue.
 const BOTH: [(&str, bool); 2] = [("dt", false), ("plasticine", true)];
 
 fn build(policy: (&str, bool), ports: usize, queues: usize) -> Figure {

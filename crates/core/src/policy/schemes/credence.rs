@@ -67,11 +67,11 @@ choices! {
 enum Oracle {
     Lqd,
     Constant(bool),
-    /// One prediction for each arrival in order, and the number of arrivals so far.
+    /// A prediction (drop or not) for each arrival in order, and the number of arrivals so far.
     Table(Vec<bool>, usize),
 }
 
-/// FollowLQD with a predictor of drops.
+/// The policy Credence: FollowLQD with a predictor of drops.
 #[derive(Clone, Debug)]
 pub struct Credence {
     thresholds: VirtualLqd,
@@ -81,7 +81,8 @@ pub struct Credence {
     oracle: Oracle,
     error_rate: f64,
     errors: RandomStream,
-    /// Number of arrivals that the predictor decided, and how many of these arrivals it dropped.
+    /// Number of arrivals that the predictor decided, and the number of arrivals that the predictor
+    /// dropped.
     asked: u64,
     predicted: u64,
 }
@@ -106,9 +107,9 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not.
-    /// Beyond the list, no drop is predicted. With the drops of a run of Longest Queue Drop on the
-    /// same arrivals, the list is the perfect oracle of the paper.
+    /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not. For later
+    /// arrivals the policy predicts no drop. With the drops of a run of Longest Queue Drop on the
+    /// same arrivals, the list is the perfect oracle of Credence's paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }

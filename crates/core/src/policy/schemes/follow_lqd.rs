@@ -1,4 +1,4 @@
-//! FollowLQD: never evicts, but limits every queue to its length under Longest Queue Drop.
+//! FollowLQD: limits every queue to the queue's length under Longest Queue Drop, but never evicts.
 //!
 //! Thresholds imitate the queues of Longest Queue Drop on the same arrivals.
 //! If Longest Queue Drop would have cut a queue to free space for others,
