@@ -1,6 +1,6 @@
 //! Statements of the papers that closed forms and the fluid model decide, as functions.
 //!
-//! Every function is a test of this crate. A program runs it by its name, so that a reader can
+//! Every function is a test of this crate. A program runs a check by its name, so that a reader can
 //! check a statement without the source tree. The comment above a function names its statements.
 
 mod abm;
@@ -22,13 +22,13 @@ pub type Tested = Result<(), DomainError>;
 pub struct Check {
     /// File of the check in the repository.
     pub file: &'static str,
-    /// Name of the function: what holds, in words with underscores.
+    /// Name of the function: the statement, in words with underscores.
     pub name: &'static str,
-    /// The check.
+    /// Function that checks the statement.
     pub run: fn() -> Tested,
 }
 
-/// Lists the checks of a file.
+/// Lists the checks of statements that a file has.
 macro_rules! checks {
     ($($name:ident),* $(,)?) => {
         pub(super) const CHECKS: &[super::Check] =
@@ -45,7 +45,7 @@ pub fn find(test: &str) -> Option<&'static Check> {
     all().find(|check| check.name == name && check.file.replace('\\', "/").ends_with(file_name(file)))
 }
 
-/// All checks.
+/// All checks of the papers' statements.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     [abm::CHECKS, bounds::CHECKS, figures::CHECKS, losspass_tdt::CHECKS, plasticine::CHECKS, reverie::CHECKS]
         .into_iter()

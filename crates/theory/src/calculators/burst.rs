@@ -74,11 +74,11 @@ struct Incast {
     fan_in: u32,
     /// Rate of each sender (bits/s).
     sender_rate_bps: f64,
-    /// The switch; `solve` sets its buffer.
+    /// The switch of the incast. `solve` sets the size of its buffer.
     switch: EvenSwitch,
 }
 
-/// The unknown quantity of the question.
+/// The given quantity of the question: the burst or the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The size of the burst (bytes): the buffer is unknown.
@@ -87,12 +87,12 @@ enum Given {
     Buffer(f64),
 }
 
-/// The answer for one policy.
+/// The burst and the buffer of one policy: one is given, the other computed.
 #[derive(Clone, Debug, PartialEq)]
 struct Solution {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     buffer_bytes: f64,
-    /// Bytes of all senders together.
+    /// Bytes of the burst from all senders together.
     burst_bytes: f64,
     /// Bytes of the burst in the buffer when its last byte arrives.
     stored_bytes: f64,
@@ -166,7 +166,7 @@ fn title(incast: &Incast, given: Given) -> String {
     }
 }
 
-/// Derivation for one policy.
+/// Derivation of the unknown burst or buffer for one policy.
 fn one(incast: &Incast, policy: Policy, given: Given) -> Domain<Derivation> {
     let found = solve(incast, policy, given)?;
     let mut derivation = Derivation::new(format!("{}, under {}", title(incast, given), policy.word()));

@@ -29,7 +29,7 @@ fn same(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn the_buffer_of_sixty_packets_is_divided_as_plasticine_figure_2_shows() {
-    // PLA-F2a-1 to PLA-F2d-1.
+    // Checks the statements PLA-F2a-1 to PLA-F2d-1.
     same(&settled(&[1.0], 1), &[30.0]);
     same(&settled(&[1.0, 2.0], 1), &[15.0, 30.0]);
     same(&settled(&[1.0, 1.0, 1.0, 2.0], 1), &[10.0, 10.0, 10.0, 20.0]);
@@ -154,7 +154,7 @@ fn beside_two_overloaded_ports_bursts_last_as_long_as_tdt_section_vi_a_says() {
         let first = overloads_and_burst(law, 2, 1, 8.0 * LINE).first_refusal(2).expect("it drops");
         (first.time - START, first.stored)
     };
-    // TDT-V6A-1, TDT-V6A-2, TDT-V6A-4.
+    // Checks the statements TDT-V6A-1, TDT-V6A-2 and TDT-V6A-4.
     let ((dt_time, dt_stored), (edt_time, edt_stored), (tdt_time, _)) =
         (last(dt), last(edt), last(traffic_aware));
     assert!(near(dt_time, 222.22e-6, 1e-4) && near(dt_stored, 194.44e3, 1e-4), "{dt_time}");
@@ -174,8 +174,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// Compares TDT Eq. 3 to 13 with random states.
-/// The burst exceeds twice the line rate, so it counts as a burst.
+/// Compares TDT Eq. 3 to 13 with random states. The rate of the traffic exceeds twice the line
+/// rate, so TDT treats the traffic as a burst.
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -194,8 +194,8 @@ fn random_states_agree_with_tdts_equations() {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0,
-        // Eq. 13 that they fall behind.
+        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that old queues
+        // drain more slowly than their threshold falls.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
@@ -350,7 +350,7 @@ fn sonic_pools_have_the_worked_values() {
 }
 
 /// Later lossy traffic takes the space of lossless queues as fast as these queues drain (Reverie's
-/// issue 2). Until then the full ingress pool refuses lossy traffic.
+/// issue 2). While lossless queues fill the ingress pool, the pool refuses lossy traffic.
 #[test]
 fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let model = Sonic {
@@ -394,6 +394,7 @@ fn fixed_parts_hold_what_they_are() {
         [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
     };
     same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
-    // Two equal queues share their port's part of 16. The third queue is served at once.
+    // Two equal queues share their port's part of the buffer, 16. The third queue is served at
+    // once.
     same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

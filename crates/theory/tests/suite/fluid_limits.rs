@@ -183,8 +183,8 @@ fn absorption_ends_three_packets_after_the_burst() {
     );
 }
 
-/// Under TDT, arrivals at less than half the line rate do not interrupt a row of three departures,
-/// and faster arrivals do.
+/// Under TDT, arrivals at more than half of the line rate interrupt every row of three departures.
+/// Slower arrivals do not.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -228,8 +228,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
     assert!(run.events() < 60, "{}", run.events());
 }
 
-/// Measured drain rates count sent data. Two of four queues of a port send at half of the
-/// line rate each.
+/// Measured drain rates follow from the data that a queue sent. Two of four queues of a port send
+/// at half of the line rate each.
 #[test]
 fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() {
     let lengths = |rate| {

@@ -9,8 +9,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. They have
-/// 4 MB, so that a limit of an 800th of it is still three packets.
+/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. The buffer
+/// has 4 MB, so that an 800th of the buffer is still three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
@@ -23,7 +23,7 @@ const BURST_PORT: u16 = 15;
 const OVERLOAD: f64 = 2.5;
 const END: Time = Time::from_ms(600);
 
-/// Ports on which the old queues are.
+/// Number of overloaded queues beside the burst, and their distribution over ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Number of ports with one old queue each.
@@ -34,16 +34,16 @@ pub(crate) enum Layout {
     Together(usize),
 }
 
-/// A cell of the grid of comparisons.
+/// One comparison of packets with the fluid model: a policy and a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) policy: &'static str,
     pub(crate) layout: Layout,
     /// Alphas of the old queues and of the burst.
     pub(crate) alphas: (f64, f64),
-    /// Arrival rate of the burst (line rates).
+    /// Arrival rate of the burst as a multiple of the line rate.
     pub(crate) rate: f64,
-    /// Size of the buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub(crate) buffer: u64,
     /// Interval at which policies with weights update the weights.
     pub(crate) refresh: Time,
