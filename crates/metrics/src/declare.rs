@@ -88,10 +88,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All variants of the enumeration.
+            /// All variants of the enumeration, in the order of their declaration.
             pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
 
-            /// Word for the variant in tables.
+            /// Word that result tables contain for the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -136,14 +136,14 @@ macro_rules! word_cell {
 /// and the record of its rows.
 macro_rules! tables {
     ($($table:ident => $row:ident,)+) => {
-        /// A table of a run.
+        /// A result table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Table {
             $( #[doc = concat!("Its row is [`", stringify!($row), "`].")] $table, )+
         }
 
         impl Table {
-            /// All tables, in the order of the manifest.
+            /// All result tables, in the order of the manifest.
             pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
 
             /// Name of the table in the manifest, and of the table's file.
@@ -158,7 +158,7 @@ macro_rules! tables {
                 match self { $(Self::$table => <$row as $crate::Record>::DESCRIPTION,)+ }
             }
 
-            /// Columns of the table in order.
+            /// Columns of the table, from left to right.
             #[must_use]
             pub const fn columns(self) -> &'static [$crate::Column] {
                 match self { $(Self::$table => <$row as $crate::Record>::COLUMNS,)+ }

@@ -8,11 +8,11 @@ use crate::{
 use std::io;
 use std::sync::Arc;
 
-/// Rows of a run in the order in which they came. A copy shares the earlier rows with the original,
-/// so that copies of a long run are cheap.
+/// Result rows of a run, in the order in which a driver produced the rows. A copy of the log shares
+/// the earlier rows with the original, so that copies of a long run are cheap.
 #[derive(Clone, Debug, Default)]
 pub struct RowLog {
-    /// Full blocks of [`BLOCK`] rows.
+    /// Full blocks of result rows, each with [`BLOCK`] rows.
     blocks: Vec<Arc<[Row]>>,
     tail: Vec<Row>,
 }
@@ -73,7 +73,7 @@ rows! {
 const _: () = assert!(KINDS == Table::ALL.len() + 1, "a log keeps the rows of every table, and explanations");
 
 impl RowLog {
-    /// Writes all rows to `sink`, in order.
+    /// Writes all rows of the log to `sink`, in order.
     ///
     /// # Errors
     /// Returns the first error of the sink.
@@ -81,13 +81,13 @@ impl RowLog {
         self.rows().try_for_each(|row| row.write(sink))
     }
 
-    /// Number of rows.
+    /// Number of result rows in the log.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len() * BLOCK + self.tail.len()
     }
 
-    /// Whether there is no row.
+    /// Whether the log has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
