@@ -468,7 +468,7 @@ record! {
 
 record! {
     /// One transfer or computation of a schedule: the times at which the node became ready, started
-    /// and ended, and the previous node. Only in runs with a schedule.
+    /// and ended, and the node for which it waited last. Only in runs with a schedule.
     pub ScheduleRow => "schedule" {
         /// Number of the schedule among the schedules of the run, from 0.
         schedule: u32,
