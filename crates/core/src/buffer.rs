@@ -54,7 +54,7 @@ pub struct Stored {
     pub enqueued_at: Time,
     /// Number of the packet, chosen by the driver.
     pub packet: u32,
-    /// Header of the packet; its size is the bytes that the packet occupies.
+    /// Header of the packet. The header's size is the number of bytes that the packet occupies.
     pub header: Header,
     /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,
@@ -363,7 +363,7 @@ impl Buffer {
     }
 
     /// Appends the packet `stored` to `queue` of `port` and charges the accounts of the packet.
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.header.size);
         let slot = &mut self.queues[queue.0 as usize];

@@ -123,7 +123,7 @@ pub struct Classifier {
     /// The last queue, if each lower priority maps to the queue with its number, and all other
     /// priorities map to the last queue. With this field, `classify` needs no lookup in the table.
     identity_up_to: Option<u8>,
-    /// Queue of each priority; the array is always filled.
+    /// Queue of each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
     /// Classifier stage after the priority map. Most classifiers have no such stage, and the box is
     /// then one null pointer.
@@ -240,7 +240,7 @@ impl Classifier {
 
     /// Queue and marks of an arriving packet with this header. The call also counts the packet as
     /// sent.
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
         let mapped = self.mapped(header.priority);
         match self.behind.as_deref_mut() {

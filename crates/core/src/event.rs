@@ -211,7 +211,7 @@ pub trait Observer {
 }
 
 impl Observer for () {
-    #[inline(always)] // So that events without an observer are never built.
+    #[inline(always)] // Inlined, so that events without an observer are never built.
     fn on(&mut self, _: &SwitchEvent<'_>, _: &Buffer) {}
 }
 

@@ -213,7 +213,8 @@ mod tests {
         table.touch(Time::from_us(1), key(7)).count(100);
         table.touch(Time::from_us(11), key(7)).count(50);
         assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
-        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is.
+        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is
+        // longer than 10 us.
         assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
         assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
         assert_eq!(table.known(), 1);

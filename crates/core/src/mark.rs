@@ -449,7 +449,8 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_by_its_queue_or_by_the_shared_buffer() {
-        // The precursor uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
+        // The paper before BCC uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18
+        // KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
         // On arrival BCC compares only the queue, on departure only the buffer.

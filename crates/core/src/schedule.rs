@@ -62,7 +62,7 @@ pub enum Discipline {
 /// Queues of a port that share a scheduling discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Priorities of the group. Each priority belongs to one group only.
+    /// Priorities of the queues in the group. Each priority belongs to one group only.
     pub queues: Vec<u8>,
     /// Order in which the port serves the queues of the group.
     pub discipline: Discipline,
@@ -142,7 +142,7 @@ struct GroupTurn {
 
 impl GroupTurn {
     /// The next queue in a round robin among `candidates`, which are not empty.
-    #[inline(always)] // On the hot path, as one of its callers.
+    #[inline(always)] // One of the callers is on the hot path.
     fn go_on_to_next(&mut self, candidates: u32) -> Picked {
         let from = self.cursor;
         let queue = next_from(from, candidates);
@@ -282,7 +282,7 @@ impl Scheduler {
 
     /// The queue of `port` that sends next among the queues `ready` (bit p:
     /// queue p has a packet and may send).
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn pick(
         &self,
         turns: &mut Turns,

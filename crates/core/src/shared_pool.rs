@@ -34,7 +34,7 @@ pub(crate) struct Shown {
     pub(crate) used: [u64; ACCOUNTS],
 }
 
-/// The shared pool's accounts.
+/// The shared pool's capacity, occupancy and reserves.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,

@@ -36,7 +36,7 @@ pub struct Packet {
     pub egress_port: u16,
 }
 
-/// The outcome of a packet's arrival at a switch.
+/// Outcome of a packet's arrival at a switch: stored or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The switch has stored the packet. `marked`: the driver must set its congestion mark.
@@ -469,7 +469,7 @@ impl<P: Policy> Switch<P> {
 
     /// Carries out the policy's verdict about an arrival. Evicts packets and asks the policy again,
     /// until the policy admits or refuses the arrival.
-    #[inline(never)] // Rare: on the common path the verdict is to admit.
+    #[inline(never)] // Rare, because most verdicts admit the packet.
     fn carry_out<O: Observer>(
         &mut self,
         verdict: Verdict,
@@ -604,7 +604,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     fn store<O: Observer>(
         &mut self,
         arrival: &Arrival,
@@ -720,7 +720,7 @@ impl<P: Policy> Switch<P> {
     /// may send no packet. Call this method again when the transmission is complete.
     /// After `None`, repeat the call when the switch stored a packet for `port` or a pause ended.
     #[must_use]
-    #[inline(always)] // One of two instances is hot, and its caller does nothing else.
+    #[inline(always)] // One of two generic instances is hot, and its caller only makes this call.
     pub fn poll_transmit<O: Observer>(
         &mut self,
         now: Time,
@@ -828,8 +828,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Whether `ingress` is longer than any ingress queue of the priority has been, with `more` bytes.
-    /// False after the first pause of the switch, because nobody reads the record then.
+    /// Whether `ingress` is longer than any ingress queue of the priority has been, with `more`
+    /// bytes. False after the first pause of the switch, because the record is not read after a
+    /// pause.
     #[inline(always)] // On the hot path.
     fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
         let length = self.buffer.ingress_bytes(ingress) + u64::from(more);

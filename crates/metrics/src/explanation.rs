@@ -62,7 +62,7 @@ pub struct BoundText {
     /// Name of the queue, port or pool whose bytes were compared, such as `headroom of ingress
     /// queue 3.1`.
     pub what: String,
-    /// Number of bytes in the compared place before the packet.
+    /// Number of bytes in the compared queue, port or pool before the packet.
     pub held: u64,
     /// Bytes that the packet adds: whole cells, or 0 if the comparison ignores the packet.
     pub size: u64,
@@ -75,7 +75,7 @@ pub struct BoundText {
 /// Share of the buffer that a port, queue, class or flow occupies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Kind of the occupant: `port`, `queue`, `class` or `flow`.
+    /// Kind of the buffer's occupant: `port`, `queue`, `class` or `flow`.
     pub kind: &'static str,
     /// Name of the occupant: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,

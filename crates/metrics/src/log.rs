@@ -17,7 +17,7 @@ pub struct RowLog {
     tail: Vec<Row>,
 }
 
-/// Number of rows that copies share or own together.
+/// Number of rows in a block, which copies of a log share as a whole.
 const BLOCK: usize = 1_024;
 
 macro_rules! rows {
@@ -69,7 +69,7 @@ rows! {
     delay: DelayRow,
 }
 
-// A sink without a method for a table would lose its rows without a word.
+// A sink without a method for a table would silently lose the rows of that table.
 const _: () = assert!(KINDS == Table::ALL.len() + 1, "a log keeps the rows of every table, and explanations");
 
 impl RowLog {

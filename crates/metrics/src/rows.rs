@@ -84,7 +84,7 @@ record! {
         /// or plus sending_ns if that is longer.
         ideal_ns: f64,
         /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
-        /// whose sending_ns contains the gap after the last one.
+        /// whose sending_ns contains the gap after the last packet.
         slowdown: Option<f64>,
         /// Number of data packets that the flow sent, retransmissions included.
         sent_packets: u64,
@@ -490,8 +490,8 @@ record! {
         size_bytes: Option<u64>,
         /// Flow of a transfer that passes the simulated network.
         flow_id: Option<u64>,
-        /// Transfer or computation whose event was the last that this node waited for, also through
-        /// barriers; empty for a node that waits for none.
+        /// Number of the node for which this node waited last, also through barriers; empty if this
+        /// node waited for no other node.
         after_node: Option<u32>,
         /// Time at which the node might start.
         ready_ps: u64,
@@ -588,7 +588,7 @@ record! {
         start_ps: u64,
         /// Time at which the node ended.
         end_ps: u64,
-        /// Part of the iteration that the node accounts for: from its start to the start of the
+        /// Part of the iteration's time that the node explains: from its start to the start of the
         /// next node of the path.
         critical_ps: u64,
     }

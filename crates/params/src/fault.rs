@@ -109,14 +109,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Faults that prevented an entry from being built.
-/// An empty list means that a missing part was reported before.
+/// Faults that prevented an entry from being built. An empty list means that the fault, a missing
+/// part of the document, was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// Returns an empty list, because the missing part was reported before.
+    /// Returns an empty list, because the missing part of the document was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

@@ -105,8 +105,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of the parameter `name` is its default. A default
-    /// that does not suit an unusual switch is no mistake of the user, but a given value is.
+    /// Whether the value of the parameter `name` is its default. If a default does not suit an
+    /// unusual switch, the user made no mistake. An unsuitable given value is a mistake.
     ///
     /// # Panics
     /// If no parameter called `name` is declared.

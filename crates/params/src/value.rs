@@ -91,9 +91,9 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value represents a value that was not given.
-    /// Defaults without a value are [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
-    /// [`Self::Optional`] or [`Self::OptionalLike`].
+    /// Whether the user gave no value for the parameter. Defaults without a value are
+    /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
+    /// [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(

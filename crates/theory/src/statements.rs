@@ -13,8 +13,8 @@ pub mod support;
 
 use crate::forms::DomainError;
 
-/// Result of a check: an error if a closed form refuses its arguments. A statement that does not
-/// hold panics.
+/// Result of a check: an error if a closed form refuses its arguments. If a statement is false, the
+/// check panics.
 pub type Tested = Result<(), DomainError>;
 
 /// A check of one or more statements.
@@ -41,7 +41,7 @@ use checks;
 #[must_use]
 pub fn find(test: &str) -> Option<&'static Check> {
     let (file, name) = test.split_once("::")?;
-    // The compiler may know the file by another folder than the repository's root.
+    // The compiler's path of the file may begin in another folder than the repository's root.
     all().find(|check| check.name == name && check.file.replace('\\', "/").ends_with(file_name(file)))
 }
 

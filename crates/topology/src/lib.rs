@@ -29,8 +29,8 @@ pub struct Topology {
     /// Tier of every switch; a switch with hosts has tier 0.
     /// Reports and the routing of the generators use tiers.
     pub tiers: Vec<u8>,
-    /// Cables of the network. A switch numbers its ports in this order.
-    /// Every host has exactly one cable.
+    /// Cables of the network. A switch numbers its ports in the order of the cables. Every host has
+    /// exactly one cable.
     pub links: Vec<LinkSpec>,
     /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,

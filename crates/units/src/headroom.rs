@@ -109,10 +109,10 @@ pub struct HeadroomTerm {
 /// The computed headroom of one ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Parts of the headroom; its size is the sum of their `bytes`.
+    /// Parts of the headroom. The size of the headroom is the sum of the parts' `bytes`.
     pub terms: [HeadroomTerm; 7],
-    /// Smallest number of quanta for which a pause lasts until its refresh.
-    /// The refresh may wait as long as the first pause frame.
+    /// Smallest number of quanta with which a pause does not end before its refresh. The refresh
+    /// may wait as long as the first pause frame.
     pub least_quanta: u64,
 }
 
@@ -149,8 +149,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // If the switch stores less than was sent, the surplus belongs to no single part.
-        // So subtract the surplus from the longest part.
+        // If the switch stores fewer bytes than the sender sent, the surplus belongs to no single
+        // part. So subtract the surplus from the longest part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {

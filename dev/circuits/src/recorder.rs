@@ -34,14 +34,14 @@ pub struct Recorded {
     /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// Per queue, the lengths of the queue that its packets found on arrival.
-    /// Packets of `plasticine-pisa` carry this length as metadata.
+    /// Per queue, the lengths of the queue that its packets found on arrival. Packets of
+    /// `plasticine-pisa` carry the length found on arrival as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
     /// For LossPass: the priority whose queue supplies the evicted packets.
     large_priority: u8,
-    /// ABM: alpha by priority, then the alpha of unscheduled packets.
+    /// For ABM: alpha by priority, then the alpha of unscheduled packets.
     alphas: Vec<Weight>,
     /// For ABM: per queue, the factors of scheduled and of unscheduled packets, rounded to powers
     /// of two.

@@ -139,7 +139,7 @@ impl Scheme {
         Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
     }
 
-    /// The policy's probes that the circuit outputs, too, in the order of the sheet.
+    /// The policy's probes that the circuit also outputs, in the order of the sheet.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
             Self::Dt | Self::Abm | Self::AbmShift => &[],
@@ -230,5 +230,5 @@ fn plasticine(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     Ok(fields)
 }
 
-/// Largest number of congested queues in the circuit's shift table; the policy's default.
+/// Largest number of congested queues in the circuit's shift table, which is the policy's default.
 const MOST_COUNTED: usize = 64;

@@ -57,7 +57,7 @@ pub enum ValidationError {
         /// Error of the CSV reader.
         source: csv::Error,
     },
-    /// A cell of a table has an unexpected value.
+    /// A cell of a table of the reference has an unexpected value.
     #[error("column {column} holds {text:?}, which is no number")]
     Cell {
         /// Name of the column with the unexpected cell.

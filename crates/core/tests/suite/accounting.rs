@@ -116,7 +116,8 @@ impl Chip {
         stored
     }
 
-    /// Sends packets until the group's sender may resume, and returns their number.
+    /// Sends packets until the priority group's sender may resume. Returns the number of sent
+    /// packets.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {
@@ -246,8 +247,8 @@ fn headroom_pools_and_pools_are_divided_by_slices() {
     assert_eq!(chip.fill_to_pause(0), MINIMUM + 2_500);
 }
 
-/// A group within its port within the pool gets q = a_p a_q B / (1 + a_q +
-/// a_p a_q) (docs/evidence/silicon.md).
+/// A priority group has alpha a_q, and its port has alpha a_p of the pool. The group gets q = a_p
+/// a_q B / (1 + a_q + a_p a_q) (docs/evidence/silicon.md).
 #[test]
 fn two_levels_of_alpha_meet_where_testers_compute_them() {
     let one = Accounting { slices: 1, ..CHIP };

@@ -43,7 +43,7 @@ enum First {
     Departure,
 }
 
-/// A loss of a packet, and the state of the switch at that time.
+/// A loss of a packet, and the state of the switch at the time of the loss.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     at: Time,
@@ -186,7 +186,7 @@ fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     sources
 }
 
-/// First loss of the burst. Its times count from the burst's start.
+/// First loss of the burst. The returned times count from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));

@@ -227,8 +227,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 packets in each queue. This is case 1:
-    // the first drop coincides with the steady state.
+    // Erratum E-PLA-2: the figure shows 6 packets in each queue. The example belongs to case 1: the
+    // first drop coincides with the steady state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);

@@ -328,7 +328,8 @@ fn no_queue_of_a_group_starves() {
         ] {
             let mut bench = one_port(&[group(&all, discipline.clone())], queues);
             let mut paused = vec![false; queues];
-            // Numbers of packets and bytes that other queues sent while this queue was ready.
+            // Numbers of packets and bytes that other queues sent while the queue with this index
+            // was ready to send.
             let mut waits = vec![(0_u64, 0_u64); queues];
             for _ in 0..3_000 {
                 let queue = stream.below(queues as u64) as u8;

@@ -79,7 +79,7 @@ pub(crate) struct Stage {
     pub(crate) burst: Burst,
     /// Whether only the size of the buffer limits the burst.
     pub(crate) infinite: bool,
-    /// Bytes reserved for the burst, at any free space.
+    /// Bytes reserved for the burst, whatever the free space is.
     pub(crate) reserved: Option<f64>,
 }
 

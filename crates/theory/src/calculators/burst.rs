@@ -7,8 +7,8 @@ use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number, rate};
 use crate::forms::{Domain, check, positive};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Answers `buffer needed` for a burst, or `largest burst` for a buffer, and `stored`. Without a
-/// policy a table of all policies.
+/// The calculator gives the answers `buffer needed` for a burst, or `largest burst` for a buffer,
+/// and `stored`. Without a policy the calculator gives a table of all policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst",
     aliases: &[],
@@ -137,7 +137,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     }
 }
 
-/// Solves the burst tolerance of `policy` for the unknown.
+/// Solves the burst tolerance of `policy` for the unknown buffer or burst.
 fn solve(incast: &Incast, policy: Policy, given: Given) -> Domain<Solution> {
     let arrived = |buffer_bytes: f64| -> Domain<_> {
         burst_tolerance(&EvenSwitch { buffer_bytes, ..incast.switch }.state()?, policy)
@@ -155,7 +155,8 @@ fn solve(incast: &Incast, policy: Policy, given: Given) -> Domain<Solution> {
     })
 }
 
-/// Any buffer serves to find the burst for each of its bytes.
+/// Buffer size for which the burst per byte of buffer is computed (bytes). The ratio does not
+/// depend on the size.
 const UNIT_BYTES: f64 = 1e6;
 
 fn title(incast: &Incast, given: Given) -> String {
@@ -250,8 +251,8 @@ mod tests {
         ]))
     }
 
-    /// Seven eighths of the burst stay; alone under DT a queue gets alpha / (1 + alpha) of the
-    /// buffer.
+    /// Seven eighths of the burst are still in the buffer at its end. Under Dynamic Thresholds a
+    /// lone queue gets alpha / (1 + alpha) of the buffer.
     #[test]
     fn a_burst_that_is_alone_needs_twice_its_queue_under_dt_with_alpha_1() -> Result<(), CalculatorError> {
         let mut values = vec![("burst", ParamValue::Bytes(800_000)), ("fan_in", ParamValue::Count(8))];

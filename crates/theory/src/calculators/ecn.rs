@@ -8,7 +8,7 @@ use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
 /// The calculator gives the answers `K for DCTCP` and `K for halving`. With a buffer the calculator
-/// adds `burst with ECN` and `burst with LossPass`, with a burst `K at most`.
+/// adds `burst with ECN` and `burst with LossPass`. With a burst the calculator adds `K at most`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],

@@ -134,8 +134,8 @@ pub(super) struct Counter {
     law: CongestionCount,
     congested: Vec<bool>,
     weights: Vec<f64>,
-    /// Amount that each queue sent since the last update, and whether the queue
-    /// was backlogged since.
+    /// Amount that each queue sent since the last update, and whether the queue was backlogged
+    /// since the update.
     sent: Vec<f64>,
     stood: Vec<bool>,
     next_refresh: f64,
@@ -269,7 +269,8 @@ impl Control for Counter {
         (0..self.congested.len())
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
-                // The law has already handled a margin that crossed the mark in its direction.
+                // If the length has crossed the mark of congestion already, the law has handled the
+                // change.
                 let closing = if self.congested[queue] {
                     margin > 0.0 && rate < 0.0
                 } else {

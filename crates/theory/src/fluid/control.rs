@@ -19,7 +19,8 @@ pub(super) struct View<'a> {
 /// New limits, each with the number of its group of queues.
 pub(super) type Changes = Vec<(usize, Limit)>;
 
-/// A law that counts, measures or waits. Its counters change linearly between events.
+/// A threshold law with counters, measurements or timers. All counters change linearly between
+/// events.
 pub(super) trait Control {
     /// Applies changes that are due at this instant.
     /// The integrator repeats the call with new rates until the method returns `false`.

@@ -35,8 +35,8 @@ pub struct Breakpoint {
 pub struct Refusal {
     /// Time at which the queue first refused data.
     pub time: f64,
-    /// Amount that had arrived for the queue before the refusal.
-    /// Every burst that is not larger is stored completely.
+    /// Amount that had arrived for the queue before the refusal. A burst of at most this amount is
+    /// stored completely.
     pub arrived: f64,
     /// Length of the queue at the time of the refusal.
     pub stored: f64,

@@ -87,9 +87,9 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
 /// `B·a_p / ((1 + a_min)·b·n_p)`. `a_min` is the smallest factor of the active priorities,
 /// and `n_p` the number of congested queues of the priority.
 ///
-/// The bound is valid for work-conserving ports whose rate goes to congested queues, with at
-/// most one congested queue of a priority on a port. (With k queues of one priority on one port,
-/// Σ omega is k times smaller, and so is the reduction of the bound. Then use `congested` = 1.)
+/// The bound is valid for work-conserving ports whose rate goes to congested queues, with at most
+/// one congested queue of a priority on a port. (With k queues of one priority on one port, Σ omega
+/// and the reduction of the bound are k times smaller. In this case use `congested` = 1.)
 ///
 /// # Errors
 /// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.

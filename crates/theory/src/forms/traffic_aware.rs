@@ -74,8 +74,8 @@ impl Bursts {
         Ok(a * self.buffer / ((1.0 + a * n) * closing))
     }
 
-    /// Longest burst that EDT absorbs (Eqs. 5, 13; time).
-    /// Eq. 14 is always satisfied then (E-TDT-5).
+    /// Longest burst that EDT absorbs (Eqs. 5, 13; time). This burst always satisfies Eq. 14
+    /// (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].

@@ -141,7 +141,8 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
             at(&ratio, name, queues)
         );
     }
-    // REV-F4-2: the limit's condition is not exact for few queues, because (10, 1) gives 0.7.
+    // REV-F4-2: the condition for many queues is not exact for few queues, because 10 lossless
+    // queues and 1 lossy queue give 0.7.
     assert!((at(&ratio, "1 lossy queue", 10.0) - 0.7).abs() < 0.005);
     // REV-F5a-1.
     let pause = panel("reverie-5", "reverie-5a");

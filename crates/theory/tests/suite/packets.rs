@@ -49,8 +49,8 @@ pub(crate) struct Cell {
     pub(crate) refresh: Time,
 }
 
-/// First lost packet of the burst: its time (s after the burst's start),
-/// and bytes of the burst that were stored then.
+/// First lost packet of the burst: its time (s after the burst's start), and bytes of the burst
+/// that were in the buffer at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) seconds: f64,
@@ -83,14 +83,14 @@ impl Layout {
 }
 
 impl Cell {
-    /// Number of queues per port. Priority 0 is the burst's,
-    /// the old queues have the next priorities.
+    /// Number of queues per port. The burst has priority 0, and the old queues have the next
+    /// priorities.
     fn queues_per_port(&self) -> usize {
         1 + self.layout.old().1
     }
 
-    /// Start of the burst. Old queues are steady long before:
-    /// TDT's port has been evacuating for 100 ms.
+    /// Start of the burst. Old queues are steady long before the burst: TDT's port has been
+    /// evacuating for 100 ms.
     fn burst_start(&self) -> Time {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
@@ -124,7 +124,7 @@ impl Cell {
         alphas
     }
 
-    /// A cell with the grid's buffer and the policy's default refresh interval.
+    /// A comparison with the usual buffer and the policy's default refresh interval.
     pub(crate) fn on_grid(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
         let refresh = if policy == "abm" { Time::from_us(80) } else { Time::from_us(10) };
         Self { policy, layout, alphas, rate, buffer: BUFFER, refresh }
@@ -144,8 +144,8 @@ impl Cell {
         config.with_queues(self.queues_per_port()).build(self.policy, &params).expect("it fits")
     }
 
-    /// Simulates the cell packet by packet.
-    /// A packet occupies the buffer until its transmission starts.
+    /// Simulates the comparison's load packet by packet. A packet occupies the buffer until its
+    /// transmission starts.
     pub(crate) fn by_packets(&self) -> (First, DropReason) {
         let mut switch = self.switch();
         let streams = self.streams();

@@ -119,7 +119,7 @@ impl Outcome {
     }
 }
 
-/// The generated block of the page: a line per policy, then the cells outside the tolerance.
+/// The generated block of the page: a line per policy, then the comparisons outside the tolerance.
 fn block() -> String {
     let outside = || OUTCOMES.iter().filter(|outcome| !outcome.is_within());
     let mut text = format!("\nOf {} cells, {} exceed the tolerance.\n\n", OUTCOMES.len(), outside().count());

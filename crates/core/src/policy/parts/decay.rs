@@ -1,5 +1,5 @@
-//! A first-order low-pass filter in time. Its value fades by a factor per step of time,
-//! and proportionally within a step.
+//! A first-order low-pass filter in time. The filtered value approaches its target by a factor per
+//! step of time, and by a power of the factor within a step.
 
 use bufferlab_units::Time;
 

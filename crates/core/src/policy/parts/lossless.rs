@@ -106,7 +106,8 @@ struct Gate {
     xon_offset: u64,
     lossless: bool,
     paused: bool,
-    /// Whether the queue has just paused. Then the next demand is a pause at any lengths.
+    /// Whether the queue has just paused. The next demand is then a pause, whatever the queue's
+    /// length.
     must_pause: bool,
     /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,

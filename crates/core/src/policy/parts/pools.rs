@@ -225,8 +225,8 @@ impl Pools {
         Verdict::Admit(Account::Shared)
     }
 
-    /// The bound for which [`Self::admit_lossy`] with this `limit` refused,
-    /// or [`Self::admit_lossless`].
+    /// The comparison by which [`Self::admit_lossy`] or [`Self::admit_lossless`] refused `arrival`
+    /// at the threshold `limit`.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -417,7 +417,7 @@ impl Pools {
     }
 
     /// Recounts the ingress and the egress queue of a packet after a change.
-    #[inline(always)] // On the hot path of the policies that count so.
+    #[inline(always)] // On the hot path of the policies with SONiC's pools.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
             self.recount_split(queue, ingress, buffer);

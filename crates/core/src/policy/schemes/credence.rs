@@ -115,8 +115,8 @@ impl Credence {
         Self { oracle: Oracle::Table(drops, 0), ..self }
     }
 
-    /// The prediction for an arrival: `true` for a drop. The policy calls this once for every
-    /// arrival, so that random errors do not depend on the policy's decisions.
+    /// The prediction for an arrival: `true` for a drop. The policy calls this function once for
+    /// every arrival, so that random errors do not depend on the policy's decisions.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,
@@ -169,7 +169,8 @@ impl Policy for Credence {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold at the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold at the last arrival or departure. The next arrival first adds its bytes to the
+    /// threshold.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

@@ -392,8 +392,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // Converts the probability to a queue number:
-                // 0 unless the probability is exactly 1.
+                // The artifact converts the drop probability to a queue number: 0 unless the
+                // probability is exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above

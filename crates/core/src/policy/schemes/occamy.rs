@@ -85,7 +85,8 @@ choices! {
 /// picoseconds have no rounding error.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest refill rate and bucket: far beyond any memory, but no product overflows.
+/// Largest accepted refill rate and bucket size. No memory reaches this number, and no product
+/// overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {

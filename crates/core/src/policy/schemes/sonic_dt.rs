@@ -84,8 +84,8 @@ pub struct SonicDt {
     pause_limits: Vec<Limit>,
     /// Limit of each egress queue for lossy packets, above which packets are dropped.
     drop_limits: Vec<Limit>,
-    /// Alpha that limits a port's ingress queues together in the pool.
-    /// The limits of the queues are factors of the result.
+    /// Alpha that limits a port's ingress queues together in the pool. A queue's threshold is then
+    /// a multiple of the space that its port has left.
     port_alpha: Option<Weight>,
     accounting: Accounting,
 }
