@@ -173,7 +173,8 @@ impl Tank {
                     }
                 }
             }
-            // Empty queues of a group at its limit get less than the first step assumes.
+            // The first step assumes that empty queues get all their arrivals. Empty queues of a
+            // group at its limit get less.
             if self.groups.len() < self.queues() {
                 self.serve(rates);
             }

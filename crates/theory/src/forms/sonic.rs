@@ -82,8 +82,8 @@ impl Pools {
         })
     }
 
-    /// Whether lossy queues get more than lossless queues, for these numbers of queues (the paper's
-    /// Issue 1, E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
+    /// Whether lossy queues get more than lossless queues, for the numbers n and m of queues (the
+    /// paper's Issue 1, E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::shares`].

@@ -31,7 +31,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "Active Buffer Management on SONiC",
     summary: "SONiC's four pools with ABM's thresholds: divided by congested queues and scaled by drain rates.",
-    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 4.1; its baseline.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024, section 4.1: the baseline of Reverie.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
     build: &build,
