@@ -236,8 +236,8 @@ impl Range {
         }
     }
 
-    /// Whether the artifact's own runs agree within 1 %. This is true for losses,
-    /// occupancy and tails of isolated incasts. All other metrics are not tight.
+    /// Whether the artifact's own runs agree within 1 %. Losses, occupancy and tails of isolated
+    /// incasts agree within 1 %. All other metrics are not tight.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");

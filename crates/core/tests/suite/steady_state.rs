@@ -211,7 +211,7 @@ fn neither_closed_form_describes_the_other_policy() {
 /// Accuracy of measured rates at the paper's interval of 80 us. In an interval, 66.7 packets of
 /// 1500 B pass at 10 Gb/s. So one of k queues on a port sends 66.7/k packets, rounded to a whole
 /// packet. The measured gamma is wrong by up to k/66.7 in one interval. On average the queue
-/// lengths are wrong by up to 2.7 %. Other tests accept 1 %.
+/// lengths are wrong by up to 2.7 %. The other tests of this file accept 1 %.
 #[test]
 fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     let (mut worst, mut exact) = (0.0_f64, 0.0_f64);

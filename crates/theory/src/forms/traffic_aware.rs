@@ -89,7 +89,7 @@ impl Bursts {
     }
 
     /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)`, the time in which the
-    /// old queues empty (Eq. 14; time). This condition never applies (E-TDT-5).
+    /// old queues empty (Eq. 14; time). The second condition never applies (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].

@@ -221,7 +221,7 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware()?, 1e-3, 1e-12);
     // If the printed time were right, the buffer would contain the burst and the packets of both
-    // evacuated ports. These bytes are more than the buffer's size.
+    // evacuated ports. The burst and these packets are larger than the buffer.
     let burst = SECTION_6A.stored(SECTION_6A.traffic_aware_printed()?)?;
     let evacuated = 2.0 * dynamic_threshold::even_split(SECTION_6A.buffer, 16)?;
     assert!(burst + evacuated > SECTION_6A.buffer * 1.12);

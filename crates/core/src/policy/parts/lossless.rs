@@ -486,9 +486,9 @@ pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// Current bytes of the shared pool used by packets outside headroom. This
-/// number defines the border between pool and headroom. With an older number,
-/// packets of the pool would use memory that is reserved for arrivals after a pause.
+/// Current bytes of the shared pool used by packets outside headroom. The border between pool and
+/// headroom follows from this number. With an older number, packets of the pool would use memory
+/// that is reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
     buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))

@@ -3,7 +3,7 @@
 //!
 //! A flow is short until its packets or bytes reach a limit, and again after some silence. Packets
 //! of short flows have the limit `α_high (B − Q)`, and packets of longer flows `α (B − Q)`. The
-//! scheme protects short flows and their bursts from long flows in the same queues. It ignores
+//! scheme protects short flows and their bursts from long flows in the same queues. FAB ignores
 //! congestion and drain rates.
 //!
 //! The scheme is reconstructed from papers that compare with it and from ABM's public artifact.

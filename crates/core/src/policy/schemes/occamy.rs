@@ -6,7 +6,7 @@
 //! space stays free, and reclaims space actively. Whenever the memory has spare bandwidth, it drops
 //! the packet at the head of a queue that is longer than its threshold, in round robin. A token
 //! bucket in cell operations measures the spare bandwidth. The scheme helps bursts beside long
-//! queues at high utilisation. Its cost is the loss of packets that were admitted.
+//! queues at high utilisation. The cost of Occamy is the loss of admitted packets.
 //!
 //! Source: Occamy, EuroSys 2025, as implemented in its public artifact.
 
