@@ -59,8 +59,8 @@ pub struct Explanation {
 /// A comparison that refused a packet: `held + size > limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundText {
-    /// Name of the queue, port or pool whose bytes were compared, such as `headroom of ingress
-    /// queue 3.1`.
+    /// Name of the queue, port or pool whose bytes were compared, such as
+    /// `headroom of ingress queue 3.1`.
     pub what: String,
     /// Number of bytes in the compared queue, port or pool before the packet.
     pub held: u64,

@@ -97,8 +97,8 @@ impl Mul<u64> for Time {
     }
 }
 
-/// Writes the time in the largest unit in which the number is at least 1: `80 us`, `1.25 ms`, `3
-/// s`.
+/// Writes the time in the largest unit in which the number is at least 1: `80 us`, `1.25 ms`,
+/// `3 s`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.0 {

@@ -3,8 +3,8 @@
 //! A *limited group* (a queue, or all queues of a port) has three positions. Under its limit the
 //! group takes all arrivals, over its limit none. At its limit the group takes the amount that
 //! keeps it at the limit, if possible. Then the group's length follows the limit. The group must
-//! not need more than the arrivals, or a faster drain than the port's rate. With limits `w (S -
-//! occupancy)` of a pool, all rates depend on the pool's growth X:
+//! not need more than the arrivals, or a faster drain than the port's rate. With limits
+//! `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
 //! arrivals - drain)`

@@ -1,12 +1,12 @@
 //! Lossless and lossy traffic in the pools of a SONiC switch (Reverie section 2.2).
 //!
-//! A lossless packet counts in its ingress queue and in the ingress pool, whose limit `α (b_in -
-//! q_in)` pauses the sender. A lossy packet counts in its egress queue and in the egress lossy
-//! pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets but does not
-//! limit them. So the lossy pool does not depend on lossless traffic, and the lossless queues get
-//! the rest of the ingress pool. In this model each counted queue drains through a separate port. A
-//! pause takes effect at once, so that no headroom is needed. Data that a lossless queue *refuses*
-//! waits at the sender.
+//! A lossless packet counts in its ingress queue and in the ingress pool, whose limit
+//! `α (b_in - q_in)` pauses the sender. A lossy packet counts in its egress queue and in the egress
+//! lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets but
+//! does not limit them. So the lossy pool does not depend on lossless traffic, and the lossless
+//! queues get the rest of the ingress pool. In this model each counted queue drains through a
+//! separate port. A pause takes effect at once, so that no headroom is needed. Data that a lossless
+//! queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, LimitSide, Pool, Tank};

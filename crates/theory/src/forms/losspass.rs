@@ -15,8 +15,8 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
     Ok((in_flight - not_negative("bandwidth_delay", bandwidth_delay)?).max(0.0))
 }
 
-/// Longest queue of N synchronised flows that ECN marks above the threshold K = `mark_threshold`: K
-/// + N (Eq. 4; packets).
+/// Longest queue of N synchronised flows that ECN marks above the threshold K = `mark_threshold`:
+/// K + N (Eq. 4; packets).
 ///
 /// # Errors
 /// `flows` 0, K negative.

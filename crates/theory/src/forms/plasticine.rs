@@ -124,10 +124,10 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(burst.buffer_time / burst.stored() - 1.0)
 }
 
-/// Smallest high-priority alpha that absorbs a burst while low-priority queues occupy `alpha_low/(1
-/// + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1, alpha_low ≤ 1/(r−2), follows
-/// from Eq. 40. The cases agree at the border. [`f64::INFINITY`] if no alpha absorbs the burst:
-/// `alpha_low` is at or above [`alpha_low_for_burst`].
+/// Smallest high-priority alpha that absorbs a burst while low-priority queues occupy
+/// `alpha_low/(1 + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1, alpha_low ≤
+/// 1/(r−2), follows from Eq. 40. The cases agree at the border. [`f64::INFINITY`] if no alpha
+/// absorbs the burst: `alpha_low` is at or above [`alpha_low_for_burst`].
 ///
 /// In the worst case, a single low queue drains while the burst arrives. With more than two
 /// priorities, `alpha_low` is the sum of the largest alphas of all other priorities (end of B.5).

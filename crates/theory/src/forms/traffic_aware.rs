@@ -46,9 +46,10 @@ impl Bursts {
         Ok(Checked { n, m, growth: self.arrival_rate - self.port_rate })
     }
 
-    /// Arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 +
-    /// αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports, because no queue
-    /// has a threshold to follow. (The printed form gives a finite number, which has no effect.)
+    /// Arrival rate up to which queues follow their falling thresholds (case 1):
+    /// `C·(1 + (1 + αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports,
+    /// because no queue has a threshold to follow. (The printed form gives a finite number, which
+    /// has no effect.)
     ///
     /// # Errors
     /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than ports.

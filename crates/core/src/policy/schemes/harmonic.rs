@@ -1,8 +1,8 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
 //! Few queues may be long, and a newly active queue always finds space. Harmonic never evicts.
-//! Harmonic's worst-case guarantee (2 + ln n) is the best known for policies that never evict. H_n
-//! = 1 + 1/2 + … + 1/n.
+//! Harmonic's worst-case guarantee (2 + ln n) is the best known for policies that never evict.
+//! H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
