@@ -266,8 +266,8 @@ record! {
 }
 
 record! {
-    /// One sample of a live flow: the payload delivered so far. A flow that has ended has no
-    /// further rows; the size of the flow is in `flows`.
+    /// One sample of a live flow: the payload delivered so far. An ended flow has no further rows;
+    /// `flows` has its size.
     pub ProgressRow => "progress" {
         /// Time of the sample.
         time_ns: u64,
@@ -467,10 +467,10 @@ record! {
 }
 
 record! {
-    /// One transfer or computation of a schedule: the times at which the node became ready, started
-    /// and ended, and the node for which it waited last. Only in runs with a schedule.
+    /// One transfer or computation of a schedule: its ready, start and end times, and the node for
+    /// which it waited last. Only in runs with a schedule.
     pub ScheduleRow => "schedule" {
-        /// Number of the schedule among the schedules of the run, from 0.
+        /// Number of the schedule in the run, from 0.
         schedule: u32,
         /// Number of the execution of the schedule, from 0.
         iteration: u32,
