@@ -26,7 +26,7 @@ HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_me
 DEPTH_HEAD = ["circuit", "ports", "queues", "gates_area", "depth_area", "gates_delay", "depth_delay",
               "flip_flops", "memory_bits", "yosys"]
 GATES = "AND,OR,XOR,MUX"
-# Options of ABC for each mapping.
+# Options of ABC for the mapping to gates that optimises area or delay.
 RECIPES = {"area": "", "delay": " -script +strash;dch;map"}
 # Packet rate of a 12.8 Tb/s chip with packets of 64 B, each of which takes 84 B on the wire.
 PACKETS_PER_S = 12.8e12 / (84 * 8)

@@ -38,7 +38,7 @@ pub enum Account {
     Minimum,
 }
 
-/// Head or tail of a queue.
+/// End of a queue: its oldest or its newest packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The oldest packet of a queue, which is sent next.
@@ -54,7 +54,7 @@ pub struct Stored {
     pub enqueued_at: Time,
     /// Number of the packet, chosen by the driver.
     pub packet: u32,
-    /// Header of the packet; its size is the bytes that the packet occupies.
+    /// Header of the packet. The header's size is the number of bytes that the packet occupies.
     pub header: Header,
     /// Ingress queue that is charged for the packet.
     pub ingress: IngressId,
@@ -94,18 +94,18 @@ pub struct Buffer {
     /// The shared pool. `None` without reserves and without delayed thresholds:
     /// then the pool is the whole memory.
     pool: Option<Box<SharedPool>>,
-    /// Stored bytes of each [`Account`].
+    /// Bytes in the buffer that each [`Account`] is charged for.
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,
-    /// Peak bytes charged to [`Account::Headroom`], by ingress queue.
-    /// The vector is separate, because only packets in headroom change it.
+    /// Peak bytes charged to [`Account::Headroom`], by ingress queue. The peaks are a separate
+    /// vector, because only packets in headroom change them.
     headroom_peaks: Vec<u64>,
 }
 
 impl Buffer {
-    /// An empty memory of `capacity` bytes for `ports` × `queues_per_port` queues.
+    /// An empty buffer memory of `capacity` bytes for `ports` × `queues_per_port` queues.
     ///
     /// # Panics
     /// If there are more than 65,535 queues.
@@ -114,8 +114,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// An empty memory with reserves, for packets from `ingress_ports` ports. This number includes
-    /// ports whose packets leave through other memories of the switch.
+    /// An empty memory with reserves, for packets from `ingress_ports` ports. `ingress_ports`
+    /// includes ports whose packets leave through other memories of the switch.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or the reserves exceed the memory.
@@ -244,15 +244,15 @@ impl Buffer {
         pool.refresh(self.used);
     }
 
-    /// Stored bytes charged to `account`.
+    /// Bytes in the buffer that are charged to `account`.
     #[inline]
     #[must_use]
     pub fn used(&self, account: Account) -> u64 {
         self.used[account as usize]
     }
 
-    /// Stored bytes charged to `account` at the last refresh, as [`Self::shared_occupancy`]
-    /// shows them to policies.
+    /// Bytes charged to `account` at the last refresh. Policies see the pool at that refresh
+    /// ([`Self::shared_occupancy`]).
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {
@@ -355,7 +355,7 @@ impl Buffer {
         QueueId(port * self.queues_per_port + u16::from(priority))
     }
 
-    /// Port and priority of a queue.
+    /// Port of an egress queue, and its priority within the port.
     #[inline]
     #[must_use]
     pub fn port_and_priority(&self, queue: QueueId) -> (u16, u8) {
@@ -363,7 +363,7 @@ impl Buffer {
     }
 
     /// Appends the packet `stored` to `queue` of `port` and charges the accounts of the packet.
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.header.size);
         let slot = &mut self.queues[queue.0 as usize];
@@ -434,7 +434,7 @@ impl Buffer {
         Some((stored, slot.packets.is_empty()))
     }
 
-    /// Checks that the ledger equals what the queues contain.
+    /// Checks that the bytes in the ledger equal the bytes of the packets in the queues.
     ///
     /// # Errors
     /// Returns the first account whose bytes differ from the content of the queues.
@@ -456,7 +456,7 @@ impl Buffer {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
                     // The order of departures decides which of the queue's packets are in headroom.
-                    // So both accounts are counted together.
+                    // So `Shared` and `Headroom` are counted as one account.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }
             }
@@ -541,7 +541,7 @@ mod tests {
         Stored { enqueued_at: Time::ZERO, packet: 0, header: Header::new(size), ingress, account }
     }
 
-    /// A memory for two ports with two queues each, with a packet in each account.
+    /// A buffer memory for two ports with two queues each, with one packet in each account.
     fn filled() -> Buffer {
         let mut buffer = Buffer::new(10_000, 2, 2);
         buffer.store(QueueId(1), 0, stored(1_000, Account::Shared));
@@ -624,7 +624,7 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             steps.push((reserved, seen(&buffer)));
         }
-        // Room: 800 of 1,000 B of the queue's reserve, then 200 of the port's 500 B,
+        // The free space is 800 of 1,000 B of the queue's reserve, then 200 of the port's 500 B,
         // then 300 B beyond both reserves, then 2,500 B.
         let up = [
             (true, (0, 0, 0)),

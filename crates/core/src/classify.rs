@@ -104,7 +104,7 @@ impl ClassifierInfo {
     }
 }
 
-/// Checks that a port has the queue number `queue`, and converts it.
+/// Checks that a port has the queue number `queue`, and converts the number to a byte.
 fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Result<u8, BuildError> {
     if queue < queues_per_port as u64 {
         return Ok(queue as u8);
@@ -123,9 +123,10 @@ pub struct Classifier {
     /// The last queue, if each lower priority maps to the queue with its number, and all other
     /// priorities map to the last queue. With this field, `classify` needs no lookup in the table.
     identity_up_to: Option<u8>,
-    /// Queue of each priority; the array is always filled.
+    /// Queue of each priority. Unused priorities have a queue, too.
     queue_of: Box<[u8; CODE_POINTS]>,
-    /// Stage after the map. The box takes one null pointer if there is no stage, which is usual.
+    /// Classifier stage after the priority map. Most classifiers have no such stage, and the box is
+    /// then one null pointer.
     behind: Option<Box<Behind>>,
 }
 
@@ -155,9 +156,9 @@ pub trait Classify: fmt::Debug + Send + CloneClassify {
 }
 
 /// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
-/// is [`Clone`] implements it.
+/// is [`Clone`] implements this trait.
 pub trait CloneClassify {
-    /// Copy of the classifier with its present state.
+    /// Returns a copy of the classifier with its present state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
 }
 
@@ -171,7 +172,7 @@ impl<T: Classify + Clone + 'static> CloneClassify for T {
 struct Custom {
     classify: Box<dyn Classify>,
     queues_per_port: usize,
-    /// Flow of the last packet, and the queue that the classifier chose for it.
+    /// Flow of the last packet, and the queue that the classifier chose for the packet.
     last: Option<(u32, u8)>,
 }
 
@@ -239,7 +240,7 @@ impl Classifier {
 
     /// Queue and marks of an arriving packet with this header. The call also counts the packet as
     /// sent.
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
         let mapped = self.mapped(header.priority);
         match self.behind.as_deref_mut() {
@@ -350,7 +351,7 @@ mod tests {
         let queues: Vec<_> =
             (0..5).map(|_| classifier.classify(Time::ZERO, &header(9, 3, 1_500)).0).collect();
         assert_eq!(queues, [0, 0, 0, 3, 3]);
-        // The classifier counts each flow separately.
+        // The classifier counts the bytes of each flow separately.
         assert_eq!(classifier.classify(Time::ZERO, &header(8, 3, 1_500)).0, 0);
     }
 

@@ -1,4 +1,4 @@
-//! Table of what a switch does with packets, and the events that observers see.
+//! Table of the actions of a switch on packets, and the events that observers see.
 
 use crate::buffer::{Buffer, IngressId, QueueId, Stored};
 use crate::policy::{Arrival, Departure, DropReason};
@@ -11,9 +11,9 @@ pub enum Effect {
     Stores,
     /// The switch refuses an arriving packet, so the content does not change.
     Refuses,
-    /// The switch removes a stored packet without sending it.
+    /// The switch evicts a stored packet, that is, removes the packet without sending it.
     Removes,
-    /// The switch removes a stored packet and sends it.
+    /// The switch removes a stored packet from its queue and sends the packet.
     Sends,
     /// The switch changes a packet, but not the content of the buffer.
     Marks,
@@ -135,7 +135,7 @@ impl PacketEvent {
 /// Refusal of an arriving packet: its outcome and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Outcome of the refusal: an event with [`Effect::Refuses`].
+    /// Packet event that the refusal causes, with [`Effect::Refuses`].
     pub outcome: PacketEvent,
     /// Reason of the refusal: the limit that the packet exceeded.
     pub reason: DropReason,
@@ -149,7 +149,7 @@ impl Refusal {
     }
 }
 
-/// An event in a switch, as its [`Observer`] sees it.
+/// An event in a switch, as the switch reports it to an [`Observer`].
 #[derive(Clone, Copy, Debug)]
 pub enum SwitchEvent<'a> {
     /// A packet has arrived. The policy has not decided yet, and the buffer does not contain the
@@ -173,10 +173,11 @@ pub enum SwitchEvent<'a> {
         arrival: &'a Arrival,
         /// Number of the packet, chosen by the driver.
         id: u32,
-        /// Outcome of the refusal and its reason.
+        /// Event and reason of the packet's refusal.
         refusal: Refusal,
     },
-    /// The switch removed a stored packet without sending it. The buffer no longer contains it.
+    /// The switch removed a stored packet without sending it. The buffer no longer contains the
+    /// packet.
     Evicted {
         /// Time at which the switch evicted the packet.
         now: Time,
@@ -195,7 +196,7 @@ pub enum SwitchEvent<'a> {
         now: Time,
         /// Ingress queue whose sender must stop or may resume.
         ingress: IngressId,
-        /// Whether the sender must stop.
+        /// Whether the sender behind the ingress queue must stop sending.
         paused: bool,
     },
 }
@@ -210,7 +211,7 @@ pub trait Observer {
 }
 
 impl Observer for () {
-    #[inline(always)] // So that events without an observer are never built.
+    #[inline(always)] // Inlined, so that events without an observer are never built.
     fn on(&mut self, _: &SwitchEvent<'_>, _: &Buffer) {}
 }
 

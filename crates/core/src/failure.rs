@@ -12,12 +12,12 @@ use std::sync::Arc;
 pub struct PolicyFailure {
     /// Time of the policy's failure.
     pub now: Time,
-    /// Egress queue for which the switch called the policy, numbered as the policy sees it.
-    /// `None` for calls that concern no queue.
+    /// Egress queue for which the switch called the policy, with the number that the policy sees.
+    /// `None` if the call concerned no queue.
     pub queue: Option<QueueId>,
     /// Method of the policy that failed ([`crate::Policy`]), such as `"admit"`.
     pub hook: &'static str,
-    /// Description of the failure in one sentence.
+    /// Description of the policy's failure in one sentence.
     pub what: String,
     /// Underlying error of the policy, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -84,9 +84,10 @@ impl PolicyFailure {
 pub struct MarkingFailure {
     /// Time of the rule's failure.
     pub now: Time,
-    /// Queue of the packet for which the switch called the rule, numbered as the rule sees it.
+    /// Queue of the packet for which the switch called the rule, with the number that the rule
+    /// sees.
     pub queue: QueueId,
-    /// Description of the failure in one sentence.
+    /// Description of the rule's failure in one sentence.
     pub what: String,
     /// Underlying error of the marking rule, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,

@@ -1,4 +1,5 @@
-//! A bounded table with what each flow of an elephant trap has sent. Silent flows are forgotten.
+//! A bounded table with the packets and bytes that each flow of an elephant trap has sent. The
+//! table forgets silent flows.
 
 use crate::header::Header;
 use crate::policy::parts::short_flows::Knowledge;
@@ -72,7 +73,7 @@ impl FlowKey {
         Self::new(header.flow, header.tags)
     }
 
-    /// Key of the flow of a packet with this handle and these marks.
+    /// Key of the flow with the handle `flow`, for a packet with `tags`.
     #[inline]
     #[must_use]
     pub const fn new(flow: u32, tags: Tags) -> Self {
@@ -88,8 +89,8 @@ struct Slot<T> {
     state: T,
 }
 
-/// A table of flows with a fixed number of slots, in sets of four, as a switch would build it in
-/// SRAM. A lookup reads one set.
+/// A table of flows with a fixed number of slots, in sets of four, as in the SRAM of a switch. A
+/// lookup reads one set.
 ///
 /// If the set of a new flow is full, the new flow replaces the flow that was silent for longest.
 /// The replaced flow counts from zero when it returns. So if the table is too small,
@@ -102,8 +103,8 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy + Default> FlowTable<T> {
-    /// A table for `flows` flows (rounded up to a power of two, at least four).
-    /// The table forgets a flow that was silent for longer than `idle`.
+    /// A flow table with `flows` slots (rounded up to a power of two, at least four). The table
+    /// forgets a flow that was silent for longer than `idle`.
     #[must_use]
     pub fn new(flows: usize, idle: Time) -> Self {
         let slots = flows.next_power_of_two().max(WAYS);
@@ -149,7 +150,7 @@ impl<T: Copy + Default> FlowTable<T> {
     }
 }
 
-/// Packets and bytes that a flow has sent since it was last forgotten.
+/// Packets and bytes that a flow has sent since the table last forgot the flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Number of packets that the flow has sent.
@@ -180,7 +181,7 @@ impl ShortLimit {
     /// The limit of short flows from the parameters `short_packets` and `short_bytes`.
     ///
     /// # Errors
-    /// If both parameters are 0, so that there is no limit.
+    /// If `short_packets` and `short_bytes` are 0, so that there is no limit.
     pub(crate) fn from_params(params: &Params) -> Result<Self, BuildError> {
         let limit = Self { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
         if limit.packets == 0 && limit.bytes == 0 {
@@ -212,7 +213,8 @@ mod tests {
         table.touch(Time::from_us(1), key(7)).count(100);
         table.touch(Time::from_us(11), key(7)).count(50);
         assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
-        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is.
+        // A silence of 10 us is not longer than 10 us. A silence of 10 us and a picosecond is
+        // longer than 10 us.
         assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
         assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
         assert_eq!(table.known(), 1);

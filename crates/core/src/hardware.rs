@@ -1,9 +1,9 @@
 //! Deviations of a chip from the ideal switch of the papers. The default is the ideal switch.
 //!
 //! Every option works with any policy: [`crate::Switch`] and [`crate::Buffer`] apply the options,
-//! and policies need not know them. Two deviations are not in this module.
-//! A memory slice by egress port is a separate [`crate::Switch`].
-//! Cut-through belongs to the driver, which knows when a packet's first bits arrive.
+//! and policies do not see them. Two deviations are not in this module. A memory slice by egress
+//! port is a separate [`crate::Switch`]. Cut-through is a feature of the driver, which knows when a
+//! packet's first bits arrive.
 
 mod accounting;
 mod spread;
@@ -29,7 +29,7 @@ pub struct Hardware {
     /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
     /// Reserve of each queue and port. The switch stores a packet in a reserve without asking the
-    /// policy, which divides the rest of the memory.
+    /// policy. The policy divides the rest of the memory.
     pub reserves: Reserves,
     /// Maximum bytes of all queues of a port together, reserves included. `None`: no limit.
     pub port_limit: Option<u64>,
@@ -137,7 +137,7 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
             }
             ParamValue::Profiles(list.into())
         }
-        // If a control plane computes alphas, it rounds the alphas itself.
+        // A control plane that computes alphas also rounds them.
         ParamValue::Choice(_)
             if name == ALPHA_STEPS && kind == Some(ParamKind::Choice(AlphaSteps::WORDS)) =>
         {
@@ -147,8 +147,8 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
     }
 }
 
-/// Name of the parameter `alpha_steps`: the alphas that a switch supports.
-/// A policy has it if its control plane computes alphas.
+/// Name of the parameter `alpha_steps`: the alphas that a switch supports. A policy has the
+/// parameter if its control plane computes alphas.
 pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
 
 choices! {

@@ -17,7 +17,7 @@ pub struct Header {
     pub flow: u32,
     /// Marks of the packet, set by hosts and classifiers.
     pub tags: Tags,
-    /// Priority of the packet. The [`crate::Classifier`] maps it to a queue.
+    /// Priority of the packet. The [`crate::Classifier`] maps the priority to a queue.
     pub priority: u8,
     /// ECN state of the packet.
     pub ecn: Ecn,

@@ -83,8 +83,8 @@ pub fn register_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, Register
     MARKERS.register_below(COMMON, info)
 }
 
-/// Registers a rule like [`register_marker`], but replaces a custom rule of the same name
-/// ([`Registry::replace_below`]).
+/// Registers a marking rule like [`register_marker`], but replaces a custom rule that has the name
+/// already ([`Registry::replace_below`]).
 ///
 /// # Errors
 /// Returns the errors of [`register_marker`]. Also fails if a different rule has one of the names.
@@ -173,7 +173,8 @@ impl MarkerInfo {
     }
 }
 
-/// A packet that a rule may mark: its transport supports ECN, and it has no mark yet.
+/// A packet that a rule may mark: its transport supports ECN, and no switch has marked the packet
+/// yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Markable {
     /// Time of the marking decision.
@@ -182,8 +183,8 @@ pub struct Markable {
     pub waited: Time,
     /// Header of the packet. Its size is the number of bytes that the switch charges.
     pub header: Header,
-    /// Moment of the decision: the packet arrives and is not in its queue yet,
-    /// or the switch is about to send it and has removed it from its queue.
+    /// Moment of the marking decision. On arrival the packet is not in its queue yet. On departure
+    /// the switch has removed the packet from its queue.
     pub moment: Moment,
     /// Queue of the packet in the switch.
     pub queue: QueueId,
@@ -196,10 +197,10 @@ pub struct Markable {
 /// Decides which packets of a switch get a mark.
 /// Each switch has a separate rule with its parameters.
 pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
-    /// Whether `packet` gets a mark. The switch calls this method on arrival, when `buffer`
-    /// does not contain the packet yet. It calls it again when the transmission starts,
-    /// when `buffer` no longer contains the packet ([`Markable::moment`]). The switch does not ask
-    /// again after a mark. The method is on the hot path: allocate no memory.
+    /// Whether `packet` gets a mark. The switch calls this method on arrival, when `buffer` does
+    /// not contain the packet yet. The switch calls the method again when the transmission starts
+    /// and `buffer` no longer contains the packet ([`Markable::moment`]). The switch does not ask
+    /// about a packet that has a mark. The method is on the hot path: allocate no memory.
     fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool;
 
     /// Length of every queue and port up to which the rule marks no packet (bytes). Warnings about
@@ -215,7 +216,8 @@ pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
     }
 }
 
-/// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements it.
+/// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements this
+/// trait.
 pub trait CloneMarkingRule {
     /// Copy of the marking rule with its present state.
     fn boxed_clone(&self) -> Box<dyn MarkingRule>;
@@ -240,7 +242,7 @@ pub enum Marking {
     BufferAware(BufferAware),
     /// Marks or drops with a probability that rises with the length, by queue.
     Wred(Box<Wred>),
-    /// Marking rule that has no separate variant here.
+    /// Marking rule without a variant of this enum, called through a pointer.
     Boxed(Box<dyn MarkingRule>),
 }
 
@@ -334,8 +336,8 @@ impl Marker {
         matches!(self.rule, Marking::Boxed(_))
     }
 
-    /// Whether the rule may drop packets that it cannot mark. Such a switch takes the path of chips
-    /// that deviate from the ideal switch, so that other switches do not ask for each arrival.
+    /// Whether the rule may drop packets that it cannot mark. A switch whose rule may drop takes
+    /// the slow path of non-ideal chips. So other switches make no check per arrival.
     pub(crate) fn may_drop(&self) -> bool {
         matches!(self.rule, Marking::Wred(_))
     }
@@ -362,7 +364,7 @@ impl Marker {
         Some(std::array::from_fn(threshold))
     }
 
-    /// Whether `packet` gets a mark.
+    /// Whether the marking rule marks `packet`.
     #[inline]
     pub fn marks(&mut self, packet: Markable, buffer: &Buffer) -> bool {
         if self.priorities & (1 << packet.priority) == 0 {
@@ -378,8 +380,8 @@ impl Marker {
     }
 }
 
-/// Calls a rule through a pointer. The function takes the packet by value, so that the packet is
-/// built in memory only for such a rule.
+/// Calls a rule through a pointer. The function takes the packet by value, so that only a rule
+/// behind a pointer has its packet built in memory.
 #[inline(never)]
 fn ask(rule: &mut dyn MarkingRule, packet: Markable, buffer: &Buffer) -> bool {
     rule.marks(&packet, buffer)
@@ -447,7 +449,8 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_by_its_queue_or_by_the_shared_buffer() {
-        // The precursor uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
+        // The paper before BCC uses K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18
+        // KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
         // On arrival BCC compares only the queue, on departure only the buffer.
@@ -457,7 +460,7 @@ mod tests {
         // BCC's condition marks above 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
-        // In a full buffer, the floor lets two packets leave without a mark.
+        // In a full buffer, the rule's floor lets two packets leave without a mark.
         assert!(marks(Moment::Dequeue, 18_001, 0));
         assert!(!marks(Moment::Dequeue, 18_000, 0));
     }

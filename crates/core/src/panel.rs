@@ -1,9 +1,9 @@
 //! Verdicts of all other policies: the registered policies are shadow policies of one switch.
 //!
-//! A shadow policy sees each arrival before the switch decides, and then the actual outcome.
-//! So its internal state (congested queues, drain rates, port states,
-//! flow tables) has the history of *this* run, and its verdict concerns *this* buffer.
-//! A shadow policy never sees the effects of its verdicts.
+//! A shadow policy sees each arrival before the switch decides, and then the actual outcome. So the
+//! policy's state (congested queues, drain rates, port states, flow tables) follows the run of the
+//! switch. The verdict concerns the switch's buffer. A shadow policy never sees the effects of its
+//! verdicts.
 
 use crate::Hardware;
 use crate::buffer::{Buffer, IngressId};
@@ -20,7 +20,7 @@ const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 /// Verdict of one shadow policy about one arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
-    /// Name of the policy.
+    /// Name of the shadow policy.
     pub policy: &'static str,
     /// Verdict that the shadow policy would have returned.
     pub verdict: Verdict,
@@ -40,8 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks the policy for pauses as a switch does: after an event for which the policy has `hook`.
-    /// The panel ignores the answer, but the policy records which senders it paused.
+    /// Asks the shadow policy for pauses as a switch does: after an event for which the policy has
+    /// `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -115,7 +115,7 @@ impl Panel {
     /// A copy of the panel with the state of its policies.
     ///
     /// # Errors
-    /// Returns the name of that policy.
+    /// Returns the name of a policy that cannot be copied.
     pub fn try_clone(&self) -> Result<Self, &'static str> {
         let copy = |member: &Member| {
             let policy = member.policy.boxed_clone().ok_or(member.name)?;
@@ -138,8 +138,9 @@ impl Panel {
         &self.opinions
     }
 
-    /// Runs the timers of the shadow policies that are due until `now`. Every hook does so, too.
-    /// During a long silence, a driver may call this method in steps to stay responsive.
+    /// Runs the timers of the shadow policies that are due until `now`. Every hook of the panel
+    /// also runs due timers. During a long silence, a driver may call this method in steps to stay
+    /// responsive.
     pub fn catch_up(&mut self, now: Time, buffer: &Buffer) {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
@@ -168,8 +169,8 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every policy that has one of `hooks`. Then asks policies for pauses when a
-    /// switch asks for them: after an event for which the policy has `pause`.
+    /// Calls `hook` of every policy that has one of `hooks`. Then asks every policy that has
+    /// `pause` for pauses, as a switch does after an event.
     fn notify(
         &mut self,
         (hooks, pause): (Hooks, Hooks),

@@ -1,11 +1,11 @@
 //! Policies of buffer management: their interface, the schemes and the registry.
 //!
-//! A policy decides which packets the shared buffer stores. A policy never sees a clock,
-//! a socket, a random source or a packet's bytes. It uses only its arguments, so the simulator,
-//! the theory checks and a real switch run the same code.
+//! A policy decides which packets the shared buffer stores. A policy never sees a clock, a socket,
+//! a random source or a packet's bytes. A policy uses only its arguments, so the simulator, the
+//! theory checks and a real switch run the same code.
 //!
-//! The interface imports no scheme. A scheme imports only the interface and the parts that several
-//! schemes share. Only the registry imports the list of schemes.
+//! The interface imports no scheme. A scheme imports only the interface and the modules that
+//! several schemes share. Only the registry imports the list of schemes.
 
 mod dispatch;
 pub mod interface;

@@ -1,5 +1,5 @@
-//! The scheduler of a port, which chooses the next queue. It serves groups of queues in strict
-//! order of priority, and each group by one discipline.
+//! The scheduler of a port, which chooses the next queue. The scheduler serves groups of queues in
+//! strict order of priority, and the queues of a group by one discipline.
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;
@@ -44,13 +44,13 @@ choices! {
     }
 }
 
-/// Discipline among the queues of a group.
+/// Order in which a port serves the queues of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// Order of arrival over all queues of the group.
     /// At equal times the queue with the lower number is first.
     Fifo,
-    /// Sends one packet from each queue in turn.
+    /// Sends one packet from each queue of the group in turn.
     RoundRobin,
     /// Sends `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
@@ -59,12 +59,12 @@ pub enum Discipline {
     DeficitRoundRobin(Vec<u32>),
 }
 
-/// Queues of a port that share a discipline.
+/// Queues of a port that share a scheduling discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Priorities of the group. Each priority belongs to one group only.
+    /// Priorities of the queues in the group. Each priority belongs to one group only.
     pub queues: Vec<u8>,
-    /// Discipline among the queues of the group.
+    /// Order in which the port serves the queues of the group.
     pub discipline: Discipline,
 }
 
@@ -97,8 +97,8 @@ struct CompiledGroup {
 /// Simplest way to choose among the queues of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// Chooses the lowest queue that may send. There is only one queue,
-    /// or the groups are single queues in ascending order.
+    /// Chooses the lowest queue that may send. The port has only one queue, or each group is a
+    /// single queue and the groups are in ascending order.
     Lowest,
     /// Serves all queues of the port in one round robin.
     RoundRobin,
@@ -111,9 +111,9 @@ enum Choice {
 pub struct Scheduler {
     choice: Choice,
     groups: Vec<CompiledGroup>,
-    /// Group of each priority.
+    /// Index of the scheduling group of each priority.
     group_of: [u8; MAX_QUEUES_PER_PORT],
-    /// Packets or bytes of each priority per round.
+    /// Packets or bytes that each priority may send per round.
     share: Box<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Turns {
     deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// The queue that the scheduler chose to send.
+/// The queue from which the scheduler chose to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picked {
     pub(crate) queue: u8,
@@ -142,7 +142,7 @@ struct GroupTurn {
 
 impl GroupTurn {
     /// The next queue in a round robin among `candidates`, which are not empty.
-    #[inline(always)] // On the hot path, as one of its callers.
+    #[inline(always)] // One of the callers is on the hot path.
     fn go_on_to_next(&mut self, candidates: u32) -> Picked {
         let from = self.cursor;
         let queue = next_from(from, candidates);
@@ -181,7 +181,7 @@ impl Scheduler {
         Self::named(SchedulerName::StrictPriority, queues)
     }
 
-    /// The schedule called `name` over `queues` queues.
+    /// The schedule with the name `name` for a port of `queues` queues.
     ///
     /// # Panics
     /// If `queues` is zero or above [`MAX_QUEUES_PER_PORT`].
@@ -282,7 +282,7 @@ impl Scheduler {
 
     /// The queue of `port` that sends next among the queues `ready` (bit p:
     /// queue p has a packet and may send).
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     pub(crate) fn pick(
         &self,
         turns: &mut Turns,
@@ -324,8 +324,8 @@ impl Scheduler {
         }
     }
 
-    /// Queues that a round robin skipped before it picked one of `ready`,
-    /// because these queues were empty or paused.
+    /// Queues that a round robin skipped before it picked one of `ready`, because the skipped
+    /// queues were empty or paused.
     pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
         let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
         let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
@@ -382,9 +382,9 @@ impl Scheduler {
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The cursor's queue has no packet, so it forfeits its deficit.
-                // The cursor may also be beyond the group's last queue,
-                // at a queue whose deficit belongs to another group.
+                // The cursor's queue has no packet, so the queue forfeits its deficit. The cursor
+                // may also be beyond the group's last queue, at a queue whose deficit belongs to
+                // another group.
                 if group & (1 << turn.cursor) != 0 {
                     deficit[turn.cursor as usize] = 0;
                 }

@@ -1,10 +1,10 @@
-//! Additional ledger of a memory with reserves or stale thresholds: the pool that policies divide.
+//! Ledger of the shared pool that policies divide, for a memory with reserves or stale thresholds.
 //!
-//! A queue first uses its own reserve, then its port's reserve, then the pool. It releases them in
-//! the opposite order. So the queue's or port's share of the pool follows from its length alone,
-//! and no packet needs to record its account.
+//! A queue first uses its own reserve, then its port's reserve, then the pool. The queue releases
+//! space in the opposite order. So the queue's or port's share of the pool follows from its length
+//! alone, and no packet needs to record its account.
 
-/// Number of [`Account`](crate::Account)s.
+/// Number of accounts ([`Account`](crate::Account)) that the ledger of a memory has.
 pub(crate) const ACCOUNTS: usize = 4;
 
 /// Reserves of a memory, equal for every queue and for every port.
@@ -12,8 +12,8 @@ pub(crate) const ACCOUNTS: usize = 4;
 pub struct Reserves {
     /// Reserve of each egress queue (bytes).
     pub queue: u64,
-    /// Reserve of each egress port (bytes). The port's queues share it once their own reserves
-    /// are used up.
+    /// Reserve of each egress port (bytes). The port's queues share this reserve once their own
+    /// reserves are used up.
     pub port: u64,
 }
 
@@ -30,11 +30,11 @@ impl Reserves {
 pub(crate) struct Shown {
     /// Occupancy of the shared pool (bytes).
     pub(crate) occupancy: u64,
-    /// Stored bytes by [`crate::Account`].
+    /// Bytes that each [`crate::Account`] is charged for.
     pub(crate) used: [u64; ACCOUNTS],
 }
 
-/// The shared pool's accounts.
+/// The shared pool's capacity, occupancy and reserves.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,
@@ -52,7 +52,7 @@ impl SharedPool {
         Self { reserves, capacity, occupancy: 0, shown: None, beyond_queues: vec![0; ports] }
     }
 
-    /// Occupancy of the pool that policies see (bytes).
+    /// Occupancy of the shared pool that policies see, perhaps at the last refresh (bytes).
     pub(crate) fn shown_occupancy(&self) -> u64 {
         self.shown.map_or(self.occupancy, |shown| shown.occupancy)
     }

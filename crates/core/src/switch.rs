@@ -23,19 +23,20 @@ use bufferlab_units::{BitRate, Time};
 /// A packet that arrives at a switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Number of the packet. The driver chooses it, and the switch returns it on departure.
+    /// Number of the packet. The driver chooses the number, and the switch returns the number when
+    /// the packet departs.
     pub id: u32,
     /// Header of the packet. Its size does not include the cells and the overhead that
     /// the switch adds.
     pub header: Header,
     /// Port through which the packet arrives.
     pub ingress_port: u16,
-    /// Port through which the packet leaves. The driver chooses it,
-    /// because the driver routes packets.
+    /// Port through which the packet leaves. The driver chooses the egress port, because the driver
+    /// routes packets.
     pub egress_port: u16,
 }
 
-/// The outcome of a packet's arrival at a switch.
+/// Outcome of a packet's arrival at a switch: stored or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The switch has stored the packet. `marked`: the driver must set its congestion mark.
@@ -43,7 +44,7 @@ pub enum Admission {
         /// Whether the switch marked the packet on arrival.
         marked: bool,
     },
-    /// The switch has refused the packet, and the driver still owns it.
+    /// The switch has refused the packet, and the driver still owns the packet.
     Refused(Refusal),
 }
 
@@ -68,7 +69,8 @@ pub struct Transmission {
     /// congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on arrival
     /// get this mark.
     pub marked: bool,
-    /// Whether the port has another packet that it may send ([`Switch::wants_to_send`]).
+    /// Whether the port has another packet to send, in a queue that is not paused
+    /// ([`Switch::wants_to_send`]).
     pub more: bool,
 }
 
@@ -98,7 +100,7 @@ pub struct Counters {
 pub struct SwitchConfig {
     /// Size B of the total buffer (bytes).
     pub capacity: u64,
-    /// Rate of every port of the switch.
+    /// Line rate of every port of the switch.
     pub port_rates: Vec<BitRate>,
     /// Number of queues per port.
     pub queues_per_port: usize,
@@ -186,8 +188,8 @@ impl SwitchConfig {
         Ok(Switch::new(self, self.policy(name, params)?))
     }
 
-    /// Builds the switch of [`Self::build`] such that calls of the most common policies go
-    /// through no pointer.
+    /// Builds the switch of [`Self::build`] such that calls of the most common policies are static
+    /// ([`Dispatched`]).
     ///
     /// # Errors
     /// Returns the errors of [`Self::build`].
@@ -229,7 +231,7 @@ impl SwitchConfig {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    /// Bit p: queue p is not empty.
+    /// Bit p: queue p of the port is not empty.
     occupied: u32,
     /// Bit p: a pause (PFC) forbids the port to send priority p.
     paused: u32,
@@ -240,9 +242,10 @@ struct Port {
 /// Record of the longest ingress queue of a priority.
 #[derive(Clone, Copy, Debug, Default)]
 struct PausePeak {
-    /// Length of the queue at its peak (bytes).
+    /// Length of the ingress queue at its peak (bytes).
     bytes: u64,
-    /// The queue, with its comparison with the pause threshold at the peak. `None` if it is lossy.
+    /// The ingress queue, and the comparison of its length with the pause threshold at the peak.
+    /// `None` for a lossy queue.
     level: Option<(IngressId, PauseLevel)>,
 }
 
@@ -275,7 +278,7 @@ pub struct Switch<P> {
     scheduler: Scheduler,
     turns: Turns,
     counters: Vec<Counters>,
-    /// Thresholds of the marker (bytes), if it is DCTCP's step.
+    /// Marking thresholds by priority (bytes), if the marking rule is DCTCP's step.
     dctcp_thresholds: Option<[u64; MAX_QUEUES_PER_PORT]>,
     marker: Option<Marker>,
     /// Whether each ingress queue has paused its sender.
@@ -299,7 +302,7 @@ pub struct Switch<P> {
 }
 
 impl<P: Policy> Switch<P> {
-    /// A switch that this policy manages.
+    /// A switch whose buffer `policy` manages.
     ///
     /// # Panics
     /// If a queue is in no group of the scheduler: the packets of such a queue would never leave.
@@ -364,7 +367,7 @@ impl<P: Policy> Switch<P> {
         switch
     }
 
-    /// The switch's memory with its ledger.
+    /// The packet buffer of the switch, with the ledger of its bytes.
     #[inline]
     #[must_use]
     pub fn buffer(&self) -> &Buffer {
@@ -383,15 +386,15 @@ impl<P: Policy> Switch<P> {
         self.policy
     }
 
-    /// The queue into which the switch classified `packet`, if `packet` arrived last.
-    /// If `packet` has not arrived last, returns the queue that it would join now.
+    /// The queue into which the switch classified `packet`, if `packet` arrived last. Otherwise the
+    /// queue that `packet` would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(&packet.header);
         self.buffer.queue_of(packet.egress_port, queue)
     }
 
-    /// Packet and byte counts of a queue.
+    /// Packet and byte counters of an egress queue.
     #[must_use]
     pub fn counters(&self, queue: QueueId) -> Counters {
         let index = usize::from(queue.0);
@@ -426,7 +429,7 @@ impl<P: Policy> Switch<P> {
     /// Handles the arrival of a packet. If the packet's egress port is idle,
     /// the driver must then call [`Self::poll_transmit`] for this port.
     // Rare calls take their arguments by value. So on the common path the arrival stays in
-    // registers, and it is in memory only where an observer or a policy reads it.
+    // registers. The arrival is in memory only if an observer or a policy reads it from memory.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         if !self.ideal {
@@ -469,7 +472,7 @@ impl<P: Policy> Switch<P> {
 
     /// Carries out the policy's verdict about an arrival. Evicts packets and asks the policy again,
     /// until the policy admits or refuses the arrival.
-    #[inline(never)] // Rare: on the common path the verdict is to admit.
+    #[inline(never)] // Rare, because most verdicts admit the packet.
     fn carry_out<O: Observer>(
         &mut self,
         verdict: Verdict,
@@ -515,11 +518,11 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// The policy's failure, returned once:
-    /// an error inside the policy, or the first demand that the switch could not meet.
-    /// A packet refused with [`DropReason::PolicyFault`] indicates a failure. Hooks and timers fail
-    /// silently, so drivers also call this method after [`Self::handle_timeout`] and at the end.
-    /// The switch continues after a failure: it refused the demand, and its accounts are right.
+    /// The policy's failure: an error inside the policy, or the first demand that the switch could
+    /// not meet. The method returns a failure once. A packet refused with
+    /// [`DropReason::PolicyFault`] indicates a failure. Hooks and timers fail silently, so drivers
+    /// also call this method after [`Self::handle_timeout`] and at the end. The switch continues
+    /// after a failure: the switch refused the demand, and its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.first_failure.take().map(|failure| *failure))
@@ -533,14 +536,15 @@ impl<P: Policy> Switch<P> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
-    /// Whether the hot path suffices: see [`Self::ideal`].
+    /// Whether the chip is ideal and no watchdog discards packets, so that the hot path suffices
+    /// ([`Self::ideal`]).
     fn is_ideal(&self) -> bool {
         self.hardware == Hardware::IDEAL
             && !self.drops_by_marker
             && self.ports.iter().all(|port| port.discard_mask == 0)
     }
 
-    /// Whether the marking rule drops this packet, because it cannot mark it.
+    /// Whether the marking rule drops the arriving packet, because the rule cannot mark the packet.
     fn is_dropped_by_marker(&mut self, arrival: &Arrival) -> bool {
         let Arrival { now, header, queue, port, priority, .. } = *arrival;
         let (moment, waited) = (Moment::Enqueue, Time::ZERO);
@@ -587,8 +591,8 @@ impl<P: Policy> Switch<P> {
         Self::arrival(&mut self.classifier, &self.buffer, now, packet)
     }
 
-    /// Classifies `packet` and builds its arrival.
-    /// The function takes only the parts of the switch that it needs.
+    /// Classifies `packet` and builds its arrival. The function takes only the fields of the switch
+    /// that it needs.
     #[inline(always)] // On the hot path.
     fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
         let (priority, tags) = classifier.classify(now, &packet.header);
@@ -603,7 +607,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
+    #[inline(always)] // Otherwise no generic caller inlines this function, and one caller is hot.
     fn store<O: Observer>(
         &mut self,
         arrival: &Arrival,
@@ -649,7 +653,7 @@ impl<P: Policy> Switch<P> {
         Admission::Stored { marked }
     }
 
-    /// Whether the marker marks this packet.
+    /// Whether the marking rule marks `packet`.
     #[inline(never)]
     fn should_mark(&mut self, packet: Markable) -> bool {
         self.marker.as_mut().is_some_and(|marker| marker.marks(packet, &self.buffer))
@@ -689,7 +693,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Removes a stored packet of a queue without sending it. Returns false if the queue is empty.
+    /// Evicts a stored packet of a queue. Returns false if the queue is empty.
     fn remove<O: Observer>(
         &mut self,
         now: Time,
@@ -719,7 +723,7 @@ impl<P: Policy> Switch<P> {
     /// may send no packet. Call this method again when the transmission is complete.
     /// After `None`, repeat the call when the switch stored a packet for `port` or a pause ended.
     #[must_use]
-    #[inline(always)] // One of two instances is hot, and its caller does nothing else.
+    #[inline(always)] // One of two generic instances is hot, and its caller only makes this call.
     pub fn poll_transmit<O: Observer>(
         &mut self,
         now: Time,
@@ -811,7 +815,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches need neither hook, so one check is enough for them.
+        // Most switches need neither hook, so one check is enough for most switches.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
         }
@@ -827,8 +831,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Whether `ingress` is longer than any ingress queue of the priority has been, with `more` bytes.
-    /// Only for a switch that records peaks.
+    /// Whether the ingress queue is longer, with `more` bytes, than any ingress queue of its priority
+    /// has been. Only for a switch that records peaks.
     #[inline(never)] // Out of the hot path of switches that never pause or have paused.
     fn sets_peak(&self, ingress: IngressId, priority: u8, more: u32) -> bool {
         let length = self.buffer.ingress_bytes(ingress) + u64::from(more);
@@ -843,8 +847,9 @@ impl<P: Policy> Switch<P> {
         self.pause_peaks[usize::from(priority)] = PausePeak { bytes, level };
     }
 
-    /// The longest ingress queue of every lossless priority so far, at its peak, with its comparison
-    /// with the pause threshold. Not recorded after the first pause ([`Self::has_paused`]).
+    /// The longest ingress queue of every lossless priority so far, with the comparison of the
+    /// queue's peak with the pause threshold. The switch records peaks only until its first pause
+    /// ([`Self::has_paused`]).
     pub fn pause_levels_at_peaks(&self) -> impl Iterator<Item = (IngressId, PauseLevel)> + '_ {
         self.pause_peaks.iter().filter_map(|peak| peak.level)
     }
@@ -864,7 +869,7 @@ impl<P: Policy> Switch<P> {
         self.has_paused
     }
 
-    /// Asks the policy whether `ingress` pauses its sender. It is a separate function, so that the
+    /// Asks the policy whether `ingress` pauses its sender. This function is separate, so that the
     /// compiler can inline the single call of most switches.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
@@ -915,8 +920,8 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Starts (`true`) or stops discarding packets of `priority` that arrive from `port` or leave
-    /// through it, whatever the policy answers. A PFC watchdog with action *drop* calls this during
-    /// a pause storm. Stored packets stay. [`Self::flush`] removes them.
+    /// through `port`, whatever the policy answers. A PFC watchdog with action *drop* calls this
+    /// during a pause storm. Stored packets stay until [`Self::flush`] removes them.
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discard_mask;
         if discarding {
@@ -938,14 +943,14 @@ impl<P: Policy> Switch<P> {
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them.
-    /// The observer sees each eviction, and each sender that may resume because of an eviction.
+    /// Evicts all packets of `queue`. The observer sees each eviction, and each sender that may
+    /// resume because of an eviction.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}
     }
 
-    /// Whether `port` has a packet that it may send.
+    /// Whether `port` has a packet to send, in a queue that is not paused.
     #[inline]
     #[must_use]
     pub fn wants_to_send(&self, port: u16) -> bool {
@@ -953,10 +958,10 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// Time at which the driver must next call [`Self::handle_timeout`].
-    /// The driver reads the time after it built the switch and after every `handle_timeout`.
-    /// While the answer is `None`, the driver also reads the time after every arrival,
-    /// because some timers start with the first packet. An arrival never makes a deadline earlier.
+    /// Time at which the driver must next call [`Self::handle_timeout`]. The driver reads this time
+    /// after it built the switch and after every `handle_timeout`. While the answer is `None`, the
+    /// driver also reads the time after every arrival, because some timers start with the first
+    /// packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
@@ -989,7 +994,7 @@ impl<P: Policy> Switch<P> {
     /// Second, the ledger equals the content of the queues.
     ///
     /// # Errors
-    /// Returns the first identity that is broken. Such an error is a defect of this crate.
+    /// Returns the first identity that is broken. A broken identity is a defect of this crate.
     pub fn verify(&self) -> Result<(), LedgerError> {
         for queue in self.buffer.queue_ids() {
             let c = self.counters(queue);

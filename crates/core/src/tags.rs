@@ -17,27 +17,27 @@ impl Tags {
     pub const SMALL: Self = Self(1 << 1);
     /// The packet carries no data (ACK, handshake).
     pub const CONTROL: Self = Self(1 << 2);
-    /// The packet is a retransmission.
+    /// The packet is a retransmission of earlier data.
     pub const RETRANSMISSION: Self = Self(1 << 3);
     /// The packet belongs to a lossless class: it may pause its sender,
     /// but no threshold may drop the packet.
     pub const LOSSLESS: Self = Self(1 << 4);
 
-    /// Whether all flags of `other` are set.
+    /// Whether the set `self` has all flags of `other`.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// All flags that are in one of the two sets.
+    /// Union of two sets of flags.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Union of the two sets of flags if `condition` is true, otherwise `self`.
+    /// Union of the flags of `self` and `other` if `condition` is true, otherwise `self`.
     #[inline]
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {

@@ -1,10 +1,10 @@
 //! The PFC watchdog, which detects the start and the end of a pause storm.
 //!
-//! The watchdog is SONiC's, with the detection rules of two vendors (SONiC's design
-//! document and `sonic-swss`). A switch polls each of its lossless egress queues at fixed
-//! intervals and compares the queue's counters with their values at the previous poll.
-//! A storm begins when the rule was true in every poll for the detection time. The storm ends when
-//! no pause frame has arrived, and no pause was active, for the restoration time.
+//! This watchdog works as in SONiC, with the detection rules of two vendors (SONiC's design
+//! document and `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals
+//! and compares the queue's counters with their values at the previous poll. A pause storm begins
+//! when the detection rule was true in every poll for the detection time. The storm ends when no
+//! pause frame has arrived, and no pause was active, for the restoration time.
 //!
 //! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters,
 //! and carries out the [`WatchdogAction`].
@@ -15,7 +15,7 @@ use bufferlab_units::Time;
 /// Share of the interval for which a queue must be paused under Mellanox's rule (percent).
 const PAUSED_PERCENT: u64 = 99;
 
-/// Settings of a switch's watchdog.
+/// Settings of a switch's PFC watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogSpec {
     /// Rule by which the watchdog detects a pause storm.
@@ -26,9 +26,10 @@ pub struct WatchdogSpec {
     pub detection: Time,
     /// Time without a pause after which a storm ends.
     pub restoration: Time,
-    /// Time between two polls. It must not be longer than `detection` or `restoration`.
+    /// Time between two polls of a queue. The time must not be longer than `detection` or
+    /// `restoration`.
     pub poll: Time,
-    /// Frames that keep a storm going.
+    /// Pause frames that prolong a pause storm.
     pub counts: StormCounter,
 }
 
@@ -45,7 +46,8 @@ choices! {
 }
 
 choices! {
-    /// Frames that keep a storm going once it has begun. The last two are defects of switches.
+    /// Pause frames that prolong a pause storm. The rules `frames` and `enabled_ports` are defects
+    /// of switches.
     #[derive(Default)]
     pub enum StormCounter {
         #[default]
@@ -61,7 +63,7 @@ choices! {
 }
 
 choices! {
-    /// Action of a switch during a storm.
+    /// Action of a switch during a pause storm.
     pub enum WatchdogAction {
         Drop = "drop":
             "the queue is flushed, and packets of its priority to and from its port are discarded",
@@ -71,7 +73,7 @@ choices! {
 }
 
 impl WatchdogAction {
-    /// Whether the queue ignores pauses during a storm.
+    /// Whether the queue ignores pauses during a pause storm.
     #[must_use]
     pub const fn overrides_pauses(self) -> bool {
         !matches!(self, Self::Alert)
@@ -87,11 +89,11 @@ impl WatchdogAction {
 /// State of a queue at the time of a poll. All counters begin at the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Whether the queue has packets at the poll.
+    /// Whether the queue has packets at the time of the poll.
     pub is_waiting: bool,
     /// Whether a pause forbids the queue to send at the poll.
     pub is_paused: bool,
-    /// Number of packets that the queue has sent.
+    /// Number of packets that the queue has sent since the start of the run.
     pub sent_packets: u64,
     /// Number of pause frames received for the queue.
     pub pause_frames: u64,
@@ -99,7 +101,7 @@ pub struct QueueSample {
     pub resume_frames: u64,
     /// Whether all lossless priorities of the port are in a storm.
     pub all_storm: bool,
-    /// Pauses that have ended.
+    /// Number of pauses of the queue that have ended.
     pub ended_pauses: u64,
     /// Total time for which the queue was paused, including the present pause.
     pub paused: Time,
@@ -114,7 +116,7 @@ pub enum StormChange {
     Ends,
 }
 
-/// State of the watchdog of one queue.
+/// State of the PFC watchdog for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueWatchdog {
     /// The queue's sample at the previous poll.
@@ -157,7 +159,7 @@ impl QueueWatchdog {
     }
 }
 
-/// Whether the rule for a storm was true between two polls.
+/// Whether the detection rule for a pause storm was true between two polls.
 fn is_held(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool {
     let holds = match spec.rule {
         WatchdogRule::Mellanox => (found.paused - seen.paused).0 * 100 > spec.poll.0 * PAUSED_PERCENT,
@@ -168,7 +170,7 @@ fn is_held(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool
     found.is_waiting && found.sent_packets == seen.sent_packets && holds
 }
 
-/// Whether no pause arrived between two polls and none is in force.
+/// Whether no pause frame arrived between two polls of the queue and the queue is not paused.
 fn is_quiet(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool {
     let no_pause = found.pause_frames == seen.pause_frames && !found.is_paused;
     match spec.counts {

@@ -1,4 +1,4 @@
-//! Fixed-point factors of thresholds.
+//! Fixed-point factors, such as α, from which thresholds are computed.
 
 /// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts use integer
 /// arithmetic, so they are equal on every machine. A conversion rounds to the nearest 2⁻³².
@@ -57,7 +57,8 @@ impl Weight {
         Self::from_fraction(self.0, divisor.0)
     }
 
-    /// The power of two nearest to the factor by ratio, as switches encode α. Zero stays zero.
+    /// The power of two nearest to the factor by ratio, as switches encode α. The factor zero stays
+    /// zero.
     #[must_use]
     pub const fn nearest_power_of_two(self) -> Self {
         if self.0 == 0 {

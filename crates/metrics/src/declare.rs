@@ -2,10 +2,10 @@
 
 /// Declares the row of a table: visibility, name of the struct, name of the table, and its columns.
 ///
-/// The documentation of the struct describes a row, and the documentation of
-/// a field describes its column. Both appear in `docs/reference/tables.md`.
-/// The columns' texts are also in result files, so write them for readers of tables.
-/// The suffix of a column's name is its unit ([`Column::unit`](crate::Column::unit)).
+/// The documentation of the struct describes a row, and the documentation of a field describes its
+/// column. The two texts appear in `docs/reference/tables.md`. The columns' texts are also in
+/// result files, so write them for readers of tables. The suffix of a column's name is its unit
+/// ([`Column::unit`](crate::Column::unit)).
 ///
 /// `class: u16 as ClassName` is a field of type `u16` that the table stores as the name
 /// of the class ([`ClassName`](crate::ClassName)).
@@ -88,10 +88,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All variants of the enumeration.
+            /// All variants of the enumeration, in the order of their declaration.
             pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
 
-            /// Word for the variant in tables.
+            /// Word that result tables contain for the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -136,14 +136,14 @@ macro_rules! word_cell {
 /// and the record of its rows.
 macro_rules! tables {
     ($($table:ident => $row:ident,)+) => {
-        /// A table of a run.
+        /// A result table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Table {
             $( #[doc = concat!("Its row is [`", stringify!($row), "`].")] $table, )+
         }
 
         impl Table {
-            /// All tables, in the order of the manifest.
+            /// All result tables, in the order of the manifest.
             pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
 
             /// Name of the table in the manifest, and of the table's file.
@@ -158,7 +158,7 @@ macro_rules! tables {
                 match self { $(Self::$table => <$row as $crate::Record>::DESCRIPTION,)+ }
             }
 
-            /// Columns of the table in order.
+            /// Columns of the table, from left to right.
             #[must_use]
             pub const fn columns(self) -> &'static [$crate::Column] {
                 match self { $(Self::$table => <$row as $crate::Record>::COLUMNS,)+ }

@@ -4,9 +4,9 @@ use crate::histogram::{index_of, range_of};
 
 /// Number of packets by queueing delay.
 ///
-/// Bins are 64 ns wide below 4 µs. Above, a bin is at most 1/64 of its value wide.
-/// Every bin also has the sum of its delays, so that the mean is exact.
-/// Memory is bounded: about 1,000 bins for a second.
+/// Bins are 64 ns wide below 4 µs. Above 4 µs, the width of a bin is at most 1/64 of its delay.
+/// Every bin also has the sum of its packets' delays, so that the mean is exact. Memory is bounded:
+/// about 1,000 bins for a second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     /// Number of packets and sum of their delays (ns) per bin; grows to the largest bin used.
@@ -16,9 +16,9 @@ pub struct DelayHistogram {
 /// One bin of a histogram of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
-    /// Smallest delay of the bin (ns).
+    /// Smallest queueing delay of the bin (ns).
     pub from_ns: u64,
-    /// Largest delay of the bin (ns).
+    /// Largest queueing delay of the bin (ns).
     pub to_ns: u64,
     /// Number of packets with a delay in the bin.
     pub packets: u64,
@@ -27,7 +27,7 @@ pub struct DelayBin {
 }
 
 impl DelayHistogram {
-    /// Adds a packet that waited for `delay_ns`.
+    /// Counts a packet with the queueing delay `delay_ns`.
     #[inline]
     pub fn add(&mut self, delay_ns: u64) {
         let index = index_of(delay_ns);
@@ -44,7 +44,7 @@ impl DelayHistogram {
         self.bins.resize((index + 1).next_power_of_two(), (0, 0));
     }
 
-    /// Bins with packets, sorted by delay.
+    /// Bins that contain packets, sorted by delay.
     pub fn bins(&self) -> impl Iterator<Item = DelayBin> + '_ {
         self.bins.iter().enumerate().filter(|(_, bin)| bin.0 != 0).map(|(index, &(packets, total_ns))| {
             let (from_ns, to_ns) = range_of(index);

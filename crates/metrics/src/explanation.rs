@@ -6,7 +6,7 @@ use std::fmt;
 /// Explanation of a drop, mark, eviction or pause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Time of the event.
+    /// Simulated time of the explained event.
     pub time_ns: u64,
     /// Index of the switch in the run's table of switches.
     pub switch: u32,
@@ -36,20 +36,21 @@ pub struct Explanation {
     /// Threshold of the policy for this packet, or the marking threshold (bytes).
     /// For a pause, the limit of the ingress queue.
     pub limit_bytes: Option<u64>,
-    /// Comparison that refused the packet; `None` for other events, and without such a comparison.
+    /// Comparison by which the policy refused the packet. `None` if the event is no refusal, or the
+    /// refusal has no comparison.
     pub bound: Option<BoundText>,
     /// Bytes stored in the whole buffer.
     pub occupancy_bytes: u64,
     /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
-    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names,
-    /// such as γ, congested queues or states.
+    /// Values from which the policy computes the limit ([`limit_bytes`](Self::limit_bytes)), with
+    /// the policy's names, such as γ, congested queues or states.
     pub inputs: Vec<(&'static str, f64)>,
     /// Users of the buffer at the time of the event: the largest of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// Answers of all registered policies in this state of the buffer.
-    /// The switch's own policy has its configuration, all others have default parameters.
-    /// The list is empty if the answers were not computed.
+    /// Answers of all registered policies in the buffer's state at the event. The switch's own
+    /// policy has its configuration, all others have default parameters. The list is empty if the
+    /// run did not compute the answers.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
@@ -58,13 +59,14 @@ pub struct Explanation {
 /// A comparison that refused a packet: `held + size > limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundText {
-    /// Name of the compared place, such as `queue` or `headroom of ingress queue 3.1`.
+    /// Name of the queue, port or pool whose bytes were compared, such as
+    /// `headroom of ingress queue 3.1`.
     pub what: String,
-    /// Number of bytes in the compared place before the packet.
+    /// Number of bytes in the compared queue, port or pool before the packet.
     pub held: u64,
     /// Bytes that the packet adds: whole cells, or 0 if the comparison ignores the packet.
     pub size: u64,
-    /// Limit of the compared place (bytes).
+    /// Limit of the compared queue, port or pool (bytes).
     pub limit: u64,
     /// Whether the policy set the limit. Otherwise the limit is a configured size.
     pub by_policy: bool,
@@ -73,13 +75,13 @@ pub struct BoundText {
 /// Share of the buffer that a port, queue, class or flow occupies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Kind of the occupant: `port`, `queue`, `class` or `flow`.
+    /// Kind of the buffer's occupant: `port`, `queue`, `class` or `flow`.
     pub kind: &'static str,
     /// Name of the occupant: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,
-    /// Bytes that the occupant has in the buffer.
+    /// Bytes that the port, queue, class or flow has in the buffer.
     pub bytes: u64,
-    /// Packets that the occupant has in the buffer.
+    /// Packets that the port, queue, class or flow has in the buffer.
     pub packets: u64,
 }
 
@@ -87,11 +89,12 @@ pub struct Holder {
 /// The text of an answer is `admit`, `admit (headroom)`, a drop reason or `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Store the packet; with the name of the account, unless it is the shared pool.
+    /// Store the packet. The text is the name of the charged account, and `None` means the shared
+    /// pool.
     Admit(Option<String>),
-    /// Evict another packet from this port and priority.
+    /// Evict another packet from the queue with this text: port and priority, such as `3.1`.
     Evict(String),
-    /// Drop the packet for this reason.
+    /// Drop the packet. The text is the reason of the drop.
     Drop(String),
 }
 
@@ -120,10 +123,10 @@ impl From<&str> for Answer {
     }
 }
 
-/// Answer of another policy to an arrival.
+/// Answer of another registered policy to the explained arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyOpinion {
-    /// Name of the other policy.
+    /// Name of the other policy, which gave the answer.
     pub policy: &'static str,
     /// Answer of the other policy.
     pub verdict: Answer,

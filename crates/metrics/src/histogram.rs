@@ -5,11 +5,12 @@ const UNIT_BITS: u32 = 6;
 /// Bits of the bins per octave above the linear part. A bin is at most 1/64 of its value wide.
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, if the caller stores the occupancy.
-/// The times are those of [`OccupancyHistogram`], without its mean and maximum.
+/// Histogram of the time that a buffer spent at every occupancy. The caller stores the current
+/// occupancy. [`OccupancyHistogram`] also has the mean and the maximum.
 ///
-/// Time is exact, because every change counts. Bins are 64 bytes wide below 4 KiB.
-/// Above, a bin is at most 1/64 of its value wide. So memory is bounded: about 1,000 bins at 1 GB.
+/// Times are exact, because the histogram records every change of occupancy. Bins are 64 bytes wide
+/// below 4 KiB. Above 4 KiB, the width of a bin is at most 1/64 of its occupancy. So memory is
+/// bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
     /// Time per bin (ps); grows to the largest bin used.
@@ -41,7 +42,7 @@ impl OccupancyTimes {
         self.bins[index] = span;
     }
 
-    /// Bins with time, sorted by occupancy.
+    /// Bins whose time is not zero, sorted by occupancy.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.bins.iter().enumerate().filter(|(_, time)| **time != 0).map(|(index, &time)| {
             let (from, to) = range_of(index);
@@ -49,7 +50,7 @@ impl OccupancyTimes {
         })
     }
 
-    /// Total recorded time (ps).
+    /// Total time that the histogram has recorded (ps).
     #[must_use]
     pub fn span(&self) -> u64 {
         self.since
@@ -69,11 +70,11 @@ pub struct OccupancyHistogram {
 /// One bin of a histogram of occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Smallest occupancy of the bin (bytes).
+    /// Smallest buffer occupancy of the bin (bytes).
     pub from: u64,
-    /// Largest occupancy of the bin (bytes).
+    /// Largest buffer occupancy of the bin (bytes).
     pub to: u64,
-    /// Time (ps).
+    /// Time that the buffer spent at an occupancy of the bin (ps).
     pub time: u64,
 }
 
@@ -92,12 +93,12 @@ impl OccupancyHistogram {
         self.set(now, self.value);
     }
 
-    /// Bins with time, sorted by occupancy.
+    /// Bins whose time is not zero, sorted by occupancy.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.times.bins()
     }
 
-    /// Largest occupancy recorded (bytes).
+    /// Largest occupancy that the histogram has recorded (bytes).
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
@@ -113,8 +114,8 @@ impl OccupancyHistogram {
 #[inline]
 pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
-    // The first 2·64 units have one bin each (step 0). From 64·2^k units on, a bin has 2^k units.
-    // The code has no branches, because every change of occupancy runs it.
+    // The first 128 units of 64 bytes have one bin each (step 0). From 64·2^k units on, a bin has
+    // 2^k units. The code has no branches, because it runs at every change of occupancy.
     let step = (units | (1 << SUB_BITS)).ilog2() - SUB_BITS;
     ((step as usize) << SUB_BITS) + (units >> step) as usize
 }

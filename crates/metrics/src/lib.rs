@@ -1,9 +1,9 @@
 //! Measurements of a run: rows of the result tables, exact time-weighted histograms,
 //! and the sink that receives the rows from drivers.
 //!
-//! A driver passes its rows to a [`RunSink`], which may store them.
-//! A row is a [`Record`]. The file `rows.rs` declares each of its columns once, with name,
-//! type and documentation ([`record!`]). A column's name ends with its unit.
+//! A driver passes its rows to a [`RunSink`], which may store the rows. A row is a [`Record`]. The
+//! file `rows.rs` declares each column of a record once, with name, type and documentation
+//! ([`record!`]). A column's name ends with its unit.
 
 mod declare;
 mod delay;
@@ -30,8 +30,8 @@ pub use rows::{
 };
 pub use totals::{NearestPause, RunTotals};
 
-/// Receives rows in the order in which a driver produces them, which is deterministic.
-/// A sink implements the methods that it needs and ignores all other rows.
+/// Receives the result rows of a run. A driver produces the rows in a deterministic order. A sink
+/// implements methods for some kinds of rows and ignores all other rows.
 ///
 /// # Errors
 /// Every method may fail with the sink's I/O error. A driver stops at the first error.
@@ -64,11 +64,12 @@ pub trait RunSink {
     fn link(&mut self, _row: &LinkRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives an explanation of an event at the end of the run, if the scenario requests it.
+    /// Receives the explanation of an event at the end of the run, if the scenario requests an
+    /// explanation.
     fn explanation(&mut self, _row: &Explanation) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives one internal value of a policy.
+    /// Receives one sample of an internal value of a policy, such as γ.
     fn probe(&mut self, _row: &ProbeRow) -> std::io::Result<()> {
         Ok(())
     }
@@ -93,7 +94,8 @@ pub trait RunSink {
     fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// Receives a node of a schedule when it ends, or at the end of the run if it is unfinished.
+    /// Receives a transfer or computation of a schedule when the node ends, or at the end of the
+    /// run if the node is unfinished.
     fn schedule(&mut self, _row: &ScheduleRow) -> std::io::Result<()> {
         Ok(())
     }

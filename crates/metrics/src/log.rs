@@ -8,16 +8,16 @@ use crate::{
 use std::io;
 use std::sync::Arc;
 
-/// Rows of a run in the order in which they came. A copy shares the earlier rows with the original,
-/// so that copies of a long run are cheap.
+/// Result rows of a run, in the order in which a driver produced the rows. A copy of the log shares
+/// the earlier rows with the original, so that copies of a long run are cheap.
 #[derive(Clone, Debug, Default)]
 pub struct RowLog {
-    /// Full blocks of [`BLOCK`] rows.
+    /// Full blocks of result rows, each with [`BLOCK`] rows.
     blocks: Vec<Arc<[Row]>>,
     tail: Vec<Row>,
 }
 
-/// Number of rows that copies share or own together.
+/// Number of rows in a block, which copies of a log share as a whole.
 const BLOCK: usize = 1_024;
 
 macro_rules! rows {
@@ -69,11 +69,11 @@ rows! {
     delay: DelayRow,
 }
 
-// A sink without a method for a table would lose its rows without a word.
+// A sink without a method for a table would silently lose the rows of that table.
 const _: () = assert!(KINDS == Table::ALL.len() + 1, "a log keeps the rows of every table, and explanations");
 
 impl RowLog {
-    /// Writes all rows to `sink`, in order.
+    /// Writes all rows of the log to `sink`, in order.
     ///
     /// # Errors
     /// Returns the first error of the sink.
@@ -81,13 +81,13 @@ impl RowLog {
         self.rows().try_for_each(|row| row.write(sink))
     }
 
-    /// Number of rows.
+    /// Number of result rows in the log.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len() * BLOCK + self.tail.len()
     }
 
-    /// Whether there is no row.
+    /// Whether the log has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

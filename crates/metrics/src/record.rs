@@ -1,8 +1,8 @@
 //! Records: rows of tables. Each column is declared once, with name, type and documentation.
 //!
-//! [`record!`](crate::record!) declares a record. The struct, its [`Column`]s,
-//! and the code that writes and reads it follow from the declaration, so they cannot disagree.
-//! A [`CellWriter`] receives the cells of a row, and a [`CellReader`] provides them;
+//! [`record!`](crate::record!) declares a record. The struct, its [`Column`]s, and the code that
+//! writes and reads it follow from the declaration, so struct, columns and code cannot disagree. A
+//! [`CellWriter`] receives the cells of a row, and a [`CellReader`] provides the cells;
 //! `bufferlab-results` implements both traits for Parquet.
 
 use std::error::Error;
@@ -93,11 +93,11 @@ pub const fn description(documentation: &'static str) -> &'static str {
 
 /// A row of a table. [`record!`](crate::record!) implements this trait.
 pub trait Record: Sized {
-    /// Name of the record's table.
+    /// Name of the result table whose rows are these records.
     const NAME: &'static str;
     /// Description of a row of the table.
     const DESCRIPTION: &'static str;
-    /// Columns of the table in order.
+    /// Columns of the table, from left to right.
     const COLUMNS: &'static [Column];
 
     /// Writes one cell per column, in the order of the columns.
@@ -118,20 +118,20 @@ pub trait Record: Sized {
 pub trait Cell {
     /// Type of the field in memory.
     type Field;
-    /// Type of the column in the table.
+    /// Type of the table column that stores the field.
     const KIND: ColumnKind;
-    /// Whether a cell may be empty.
+    /// Whether a cell of the column may be empty.
     const NULLABLE: bool = false;
     /// Words allowed in a cell, if the field is an enumeration.
     const WORDS: &'static [&'static str] = &[];
 
-    /// Writes the cell of a field.
+    /// Writes a field to the next cell of the writer's row.
     ///
     /// # Errors
     /// If the writer refuses the cell.
     fn write<W: CellWriter>(field: &Self::Field, to: &mut W) -> Result<(), W::Error>;
 
-    /// Reads the cell of a field.
+    /// Reads a field from the next cell of the reader's row.
     ///
     /// # Errors
     /// If the cell is not a valid value of the field.
@@ -153,7 +153,7 @@ pub trait CellWriter {
     fn u8(&mut self, cell: Option<u8>);
     /// Writes a floating-point number, or an empty cell.
     fn f64(&mut self, cell: Option<f64>);
-    /// Writes a word from a short list.
+    /// Writes a word from a short list, such as a drop reason.
     fn word(&mut self, word: &str);
     /// Writes a text to a cell.
     fn text(&mut self, text: &str);
@@ -203,7 +203,7 @@ pub trait CellReader {
 /// Reason why a cell is not a valid value of its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFault {
-    /// The cell is empty but must not be.
+    /// The cell is empty, but the column requires a value.
     Empty,
     /// The cell has a word that the enumeration lacks.
     UnknownWord(&'static str),
@@ -317,7 +317,7 @@ impl Cell for String {
 /// Separator between the names of a path, which is unlikely in a scenario's node names.
 const ARROW: &str = " → ";
 
-/// A path through nodes: the nodes' names in one text, with arrows between them.
+/// A path through nodes of the network: the nodes' names in one text, separated by arrows.
 impl Cell for Vec<String> {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Text;

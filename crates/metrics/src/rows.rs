@@ -24,7 +24,7 @@ words! {
     NodeKind {
         /// Data that one rank sends to another.
         Transfer => "transfer",
-        /// Work of one rank.
+        /// Computation of one rank.
         Compute => "compute",
     }
 }
@@ -34,7 +34,7 @@ words! {
     WaitedFor {
         /// The start of the iteration, or the node's earliest start.
         Start => "start",
-        /// An event of another node.
+        /// An event of another node of the schedule.
         Node => "node",
         /// The rank's processor, which executed another computation.
         Processor => "processor",
@@ -48,7 +48,7 @@ words! {
     Scope {
         /// The whole buffer of a switch.
         Switch => "switch",
-        /// One port.
+        /// One port of a switch.
         Port => "port",
         /// One queue (port × priority).
         Queue => "queue",
@@ -84,7 +84,7 @@ record! {
         /// or plus sending_ns if that is longer.
         ideal_ns: f64,
         /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
-        /// whose sending_ns contains the gap after the last one.
+        /// whose sending_ns contains the gap after the last packet.
         slowdown: Option<f64>,
         /// Number of data packets that the flow sent, retransmissions included.
         sent_packets: u64,
@@ -208,7 +208,7 @@ record! {
         /// Class of the flow.
         class: u16 as ClassName,
         /// Limit that refused the packets.
-        // The policy defines this word.
+        // The policy defines the words of this column.
         reason: &'static str,
         /// Number of packets lost.
         packets: u64,
@@ -224,7 +224,7 @@ record! {
         from: String,
         /// Receiving end of the link.
         to: String,
-        /// Number of the link among parallel links between its two ends.
+        /// Number of the link among the parallel links between two nodes.
         parallel: u16,
         /// Role of the link: host-up, host-down, up, down or peer.
         role: &'static str,
@@ -266,8 +266,8 @@ record! {
 }
 
 record! {
-    /// One sample of a live flow: the payload delivered so far.
-    /// A flow that has ended has no more rows; its size is in `flows`.
+    /// One sample of a live flow: the payload delivered so far. An ended flow has no further rows;
+    /// `flows` has its size.
     pub ProgressRow => "progress" {
         /// Time of the sample.
         time_ns: u64,
@@ -300,7 +300,7 @@ record! {
         /// Number of packets that were sent after a delay in the bin.
         packets: u64,
         /// Sum of the delays of the packets in the bin.
-        // With this sum, means are exact.
+        // The sum of delays makes means exact.
         total_ns: u64,
     }
 }
@@ -344,20 +344,20 @@ record! {
         by: String,
         /// Node that is paused on its link to the pausing node.
         paused: String,
-        /// Number of the link among parallel links between its two ends.
+        /// Number of the link among the parallel links between two nodes.
         parallel: u16,
         /// Priority.
         priority: u8,
         /// Time at which the paused node stopped sending.
         start_ns: u64,
-        /// Time at which the paused node was free again; empty if it was still paused
-        /// when the run ended.
+        /// Time at which the paused node was free again; empty if the node was still paused when
+        /// the run ended.
         end_ns: Option<u64>,
     }
 }
 
 record! {
-    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens).
+    /// Paused links that wait for each other in a cycle (a PFC deadlock, if the cycle never opens).
     /// A set of links has one row for all its cycles.
     pub PauseCycleRow => "pause_cycles" {
         /// Time at which the cycle closed first.
@@ -373,7 +373,7 @@ record! {
         last_ns: u64,
         /// Total time for which the cycle was closed.
         total_ns: u64,
-        /// Time at which the cycle opened last; empty if it was closed when the run ended.
+        /// Time at which the cycle opened last; empty if the cycle was closed when the run ended.
         ended_ns: Option<u64>,
     }
 }
@@ -412,7 +412,7 @@ word_cell!(PacketEvent);
 record! {
     /// One event of one packet in a switch's buffer. Written only on request (`--packets`, or
     /// `output.packets`). Events at one instant and switch are in the order in which they happened:
-    /// an evicted packet precedes the packet that it made room for.
+    /// an evicted packet precedes the packet that takes its space.
     pub PacketRow => "packets" {
         /// Time of the event.
         time_ps: u64,
@@ -467,16 +467,16 @@ record! {
 }
 
 record! {
-    /// One transfer or computation of a schedule: when it became ready, started and ended, and what
-    /// it had waited for. Only in runs with a schedule.
+    /// One transfer or computation of a schedule: its ready, start and end times, and the node for
+    /// which it waited last. Only in runs with a schedule.
     pub ScheduleRow => "schedule" {
-        /// Number of the schedule among those of the run, from 0.
+        /// Number of the schedule in the run, from 0.
         schedule: u32,
         /// Number of the execution of the schedule, from 0.
         iteration: u32,
         /// Number of the node in its schedule, from 0.
         node: u32,
-        /// transfer or compute.
+        /// Kind of the node: transfer or compute.
         kind: NodeKind,
         /// Rank that sends or computes.
         rank: u32,
@@ -490,8 +490,8 @@ record! {
         size_bytes: Option<u64>,
         /// Flow of a transfer that passes the simulated network.
         flow_id: Option<u64>,
-        /// Transfer or computation whose event was the last that this node waited for, also through
-        /// barriers; empty for a node that waits for none.
+        /// Number of the node for which this node waited last, also through barriers; empty if this
+        /// node waited for no other node.
         after_node: Option<u32>,
         /// Time at which the node might start.
         ready_ps: u64,
@@ -513,10 +513,10 @@ record! {
         iteration: u32,
         /// Number of the collective in its schedule, from 0.
         collective: u32,
-        /// all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or pipeline.
-        // The crate `schedule` defines this word and the next.
+        /// Operation: all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or pipeline.
+        // The crate `schedule` defines the words of `operation` and `algorithm`.
         operation: &'static str,
-        /// ring, tree, double_binary_tree, halving_doubling, direct or hierarchical.
+        /// Algorithm: ring, tree, double_binary_tree, halving_doubling, direct or hierarchical.
         algorithm: &'static str,
         /// Number of ranks in the group.
         ranks: u32,
@@ -571,7 +571,7 @@ record! {
         step: u32,
         /// Number of the node in its schedule.
         node: u32,
-        /// transfer or compute.
+        /// Kind of the node: transfer or compute.
         kind: NodeKind,
         /// Rank that sends or computes.
         rank: u32,
@@ -586,9 +586,9 @@ record! {
         waited_for: WaitedFor,
         /// Time of the event that the node waited for, with the delay of the edge.
         start_ps: u64,
-        /// End of the node.
+        /// Time at which the node ended.
         end_ps: u64,
-        /// Part of the iteration that the node accounts for: from its start to the start of the
+        /// Part of the iteration's time that the node explains: from its start to the start of the
         /// next node of the path.
         critical_ps: u64,
     }
@@ -634,6 +634,6 @@ impl Table {
 
 /// A record that is the row of a table of a run.
 pub trait TableRow: Record {
-    /// Table whose rows the record is.
+    /// Table that stores records of this type.
     const TABLE: Table;
 }

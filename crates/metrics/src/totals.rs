@@ -1,4 +1,4 @@
-//! Totals of a run.
+//! Total numbers of packets, events and flows of a run.
 
 /// Totals of a run, for the run's manifest and summary.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub struct RunTotals {
     pub end_ns: u64,
     /// Number of packet-hops: packets that crossed a link, ACKs included.
     pub packet_hops: u64,
-    /// Events processed.
+    /// Number of events that the simulator processed.
     pub events: u64,
     /// Number of flows that started.
     pub flows: u64,
@@ -30,7 +30,7 @@ pub struct RunTotals {
     pub nearest_pause: Option<NearestPause>,
 }
 
-/// A lossless ingress queue at its peak, and the threshold at which it would have paused its
+/// A lossless ingress queue at its peak, and the threshold at which the queue would have paused its
 /// sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearestPause {
@@ -40,8 +40,8 @@ pub struct NearestPause {
     pub port: u16,
     /// Priority of the queue.
     pub priority: u8,
-    /// Length of the queue at its peak, as the policy compares it (bytes).
+    /// Peak length of the queue, the length that the policy compares with the threshold (bytes).
     pub held_bytes: u64,
-    /// Pause threshold at that time (bytes).
+    /// Pause threshold at the time of the peak (bytes).
     pub threshold_bytes: u64,
 }

@@ -3,13 +3,14 @@
 /// A word that a parameter's value may be, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Spelling of the word in files.
+    /// Spelling of the word in scenario files.
     pub name: &'static str,
     /// Meaning of the word, for documentation and messages.
     pub meaning: &'static str,
 }
 
-/// An enumeration whose values are written as words. [`crate::choices!`] declares it.
+/// An enumeration whose values are written as words. The macro [`crate::choices!`] declares such
+/// enumerations.
 pub trait Choice: Copy + Eq + 'static {
     /// All values of the enumeration, in the order of declaration.
     const ALL: &'static [Self];

@@ -1,5 +1,5 @@
-//! Faults in the parameters of an entry, with their places. An entry reports its faults in
-//! these types, and the reader of a file shows them at the right line.
+//! Faults in the parameters of a registry entry, with their places. An entry reports faults in
+//! these types, and the reader of a file shows the faults at the right line.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct ParamPlace {
 }
 
 impl ParamPlace {
-    /// Creates the place of a whole parameter.
+    /// Creates a place that stands for a whole parameter.
     #[must_use]
     pub const fn new(param: &'static str) -> Self {
         Self { param, element: None, key: None, inner: None }
@@ -54,7 +54,7 @@ impl From<&'static str> for ParamPlace {
 pub struct Fault {
     /// Place of the fault in the parameters.
     pub place: ParamPlace,
-    /// Headline of the message about the fault.
+    /// Headline of the error message about the fault.
     pub message: String,
     /// Label at the place of the fault: the expected value, in a few words.
     pub label: String,
@@ -109,14 +109,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Faults that prevented an entry from being built.
-/// An empty list means that a missing part was reported before.
+/// Faults that prevented an entry from being built. An empty list means that the fault, a missing
+/// part of the document, was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// Returns an empty list, because the missing part was reported before.
+    /// Returns an empty list, because the missing part of the document was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

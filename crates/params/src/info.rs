@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 choices! {
-    /// Reading of details that a paper leaves open.
+    /// Source for details that papers leave open: the text or the public artifacts.
     #[derive(Default)]
     pub enum Profile {
         #[default]
@@ -84,7 +84,7 @@ pub enum ParamKind {
         /// Largest accepted count of the parameter.
         max: u64,
     },
-    /// `true` or `false`.
+    /// A Boolean: `true` or `false`.
     Flag,
     /// One of a few words: the [`crate::Choice::WORDS`] of an enumeration.
     Choice(&'static [Word]),
@@ -111,19 +111,19 @@ pub enum ParamKind {
     /// Nodes: their number, or a list of their names.
     /// A number means the names `prefix0`, `prefix1` …
     Nodes {
-        /// Prefix of the names of numbered nodes.
+        /// Prefix of the names of numbered nodes, such as `h` for `h0`.
         prefix: &'static str,
     },
 }
 
-/// Declaration of the tables in a list-valued parameter.
+/// Declaration of the tables in a parameter whose value is a list of tables.
 #[derive(Debug, PartialEq)]
 pub struct TableInfo {
-    /// Heading of the table in the reference, such as "an entry of topology.links".
+    /// Heading of the table of keys in the reference pages, such as "an entry of topology.links".
     pub title: &'static str,
-    /// Description of a table of the list.
+    /// Description of one table in the parameter's list.
     pub doc: &'static str,
-    /// Keys of a table of the list.
+    /// Keys that one table in the parameter's list may have.
     pub params: &'static [ParamInfo],
 }
 
@@ -143,7 +143,7 @@ impl ParamKind {
         Self::Count { min, max: u64::MAX }
     }
 
-    /// Describes the kind in words, such as "a number from 0.001 to 1024".
+    /// Describes the kind of parameter in words, such as "a number from 0.001 to 1024".
     #[must_use]
     pub fn expected(self) -> String {
         match self {
@@ -162,7 +162,7 @@ impl ParamKind {
             }
             Self::Time { .. } => "a time such as \"80 us\"".to_owned(),
             Self::Rate { .. } => "a rate such as \"10 Gb/s\"".to_owned(),
-            // The text omits the maximum of an integer type, because no user exceeds it.
+            // The text omits the maximum of an integer type, because no user exceeds this maximum.
             Self::Count { min, max: u64::MAX | COUNT_32_MAX } => format!("a whole number of at least {min}"),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
@@ -199,10 +199,10 @@ pub struct ParamInfo {
     pub name: &'static str,
     /// Kind and domain of the parameter's value.
     pub kind: ParamKind,
-    /// Value of the parameter if a document does not give it.
+    /// Value of the parameter if a document does not give a value.
     pub default: ParamValue,
-    /// Value of the parameter in the profile `artifact` if a document does not give it.
-    /// `None` if it equals the default.
+    /// Value of the parameter in the profile `artifact` if a document gives no value. `None` if
+    /// this value equals the default.
     pub artifact_default: Option<ParamValue>,
     /// Effect of the parameter, with its symbol and source.
     /// The words of a choice have separate descriptions.
@@ -267,7 +267,7 @@ impl ParamInfo {
         }
     }
 
-    /// The default of the parameter under `profile`.
+    /// The default value of the parameter in the profile `profile`.
     #[must_use]
     pub fn default_in(&self, profile: Profile) -> &ParamValue {
         match (profile, &self.artifact_default) {
@@ -303,7 +303,7 @@ impl ParamInfo {
     }
 }
 
-/// A value outside the domain of its parameter.
+/// Error about a value outside the domain of its parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// Index of the wrong profile in a list of profiles.

@@ -1,11 +1,11 @@
 //! Registry entries with names and parameters, as data: policies, congestion controls,
 //! workloads, topologies, schedulers, markers, classifiers and calculators.
 //!
-//! An **entry** is a static value beside the code that it describes:
-//! a name, a title, a summary in one line, its source and its parameters ([`ParamInfo`]:
-//! kind, range, default per profile, documentation). Entries of a kind are in a [`Registry`],
-//! to which a program may add custom entries. All other code reads the registry: the command line,
-//! the scenario format with its JSON Schema and reference, error messages, and the Python package.
+//! An **entry** is a static value beside the code that the entry describes: a name, a title, a
+//! summary in one line, a source and parameters ([`ParamInfo`]: kind, range, default per profile,
+//! documentation). Entries of a kind are in a [`Registry`], to which a program may add custom
+//! entries. All other code reads the registry: the command line, the scenario format with its JSON
+//! Schema and reference, error messages, and the Python package.
 //!
 //! A parameter that is one of a few words is an `enum` that [`choices!`] declares.
 //! So a word that the code does not handle is an error of the compiler.

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// Maximum of a quantity in the input.
+/// Maximum of a quantity in the user's input, such as the number of seeds.
 ///
-/// A crate with such maxima lists them in a constant `LIMITS`, and `docs/reference/limits.md`
-/// shows all of them. A test of the command line requires a case just above each maximum.
+/// Crates list their maxima in constants `LIMITS`, and `docs/reference/limits.md` shows the
+/// maxima of all crates. A test of the command line requires a case just above each maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Name of the limited quantity in the plural, such as "seeds".
     pub name: &'static str,
-    /// The largest accepted amount of the quantity.
+    /// The largest accepted amount of the limited quantity.
     pub most: u64,
     /// Unit of [`Self::most`]; empty if the quantity is a number of objects.
     pub unit: &'static str,
@@ -21,10 +21,10 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Refuses `found` if it exceeds the limit.
+    /// Refuses the amount `found` if the amount exceeds the limit.
     ///
     /// # Errors
-    /// Returns [`Beyond`], with the limit and the number found.
+    /// Returns [`Beyond`], with the limit and the amount `found`.
     pub fn check(self, found: u64) -> Result<(), Beyond> {
         if found <= self.most { Ok(()) } else { Err(Beyond { limit: self, found }) }
     }
@@ -33,9 +33,9 @@ impl Limit {
 /// Error about a quantity that exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
-    /// The limit that the quantity exceeds.
+    /// The limit that the quantity in the input exceeds.
     pub limit: Limit,
-    /// Amount of the quantity in the input.
+    /// Amount of the limited quantity in the input.
     pub found: u64,
 }
 

@@ -17,14 +17,14 @@ pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -
             lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
         let bonus = if contains || letters(&lower) == letters(&written) { 0.2 } else { 0.0 };
         let edits = strsim::normalized_damerau_levenshtein(&written, &lower);
-        // A common prefix does not make two names near: "foo" and "followlqd" are not near.
+        // A common prefix does not make two names similar: "foo" and "followlqd" are not similar.
         (contains || edits > 0.34).then(|| (strsim::jaro_winkler(&written, &lower).max(edits) + bonus, name))
     });
     let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
     (best.0 > 0.7).then(|| best.1.to_owned())
 }
 
-/// Letters of a name in alphabetical order. Two names are near if they have equal letters.
+/// Letters of a name in alphabetical order. Two names with equal letters are similar.
 fn letters(name: &str) -> Vec<char> {
     let mut letters: Vec<char> = name.chars().collect();
     letters.sort_unstable();

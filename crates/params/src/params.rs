@@ -10,7 +10,7 @@ use std::fmt;
 /// Error about a parameter that does not fit the switch, transport or network being built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
-    /// Name of the parameter that does not fit.
+    /// Name of the parameter that does not fit the switch, transport or network.
     pub param: &'static str,
     /// Expected value of the parameter, and advice.
     pub message: String,
@@ -31,7 +31,7 @@ pub struct ResolveError {
     pub given: Option<usize>,
     /// Name of the parameter with the wrong or missing value.
     pub name: String,
-    /// Description of the expected value.
+    /// Description of the parameter's expected value.
     pub message: String,
 }
 
@@ -105,8 +105,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of the parameter `name` is its default. A default
-    /// that does not suit an unusual switch is no mistake of the user, but a given value is.
+    /// Whether the value of the parameter `name` is its default. If a default does not suit an
+    /// unusual switch, the user made no mistake. An unsuitable given value is a mistake.
     ///
     /// # Panics
     /// If no parameter called `name` is declared.
@@ -133,7 +133,7 @@ impl Params {
         self.values[position].1 = value;
     }
 
-    /// Removes the value of the parameter `name`, as if it had not been given.
+    /// Removes the given value of the parameter `name`, so that the parameter counts as not given.
     ///
     /// # Panics
     /// If no parameter called `name` is declared.
@@ -142,29 +142,33 @@ impl Params {
         self.values[position].1 = self.absent[position].clone();
     }
 
-    /// The time `name`, which is set to `computed` if it was not given.
+    /// Value of the time parameter `name`. If no value was given, the function sets the value
+    /// `computed`.
     ///
     /// # Panics
-    /// If the parameter is not declared or has a different kind, as in [`Self::ratio`].
-    /// The following methods that set values panic in these cases, too.
+    /// If the parameter is not declared or has a different kind, as in [`Self::ratio`]. The methods
+    /// `rate_or`, `count_or` and `choice_or` panic in these cases, too.
     pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
         self.fill(name, ParamValue::Time(computed));
         self.time(name)
     }
 
-    /// The rate `name`, which is set to `computed` if it was not given.
+    /// Value of the rate parameter `name`. If no value was given, the function sets the value
+    /// `computed`.
     pub fn rate_or(&mut self, name: &str, computed: BitRate) -> BitRate {
         self.fill(name, ParamValue::Rate(computed));
         self.rate(name)
     }
 
-    /// The count `name`, which is set to `computed` if it was not given.
+    /// Value of the count parameter `name`. If no value was given, the function sets the value
+    /// `computed`.
     pub fn count_or(&mut self, name: &str, computed: u64) -> u64 {
         self.fill(name, ParamValue::Count(computed));
         self.count(name)
     }
 
-    /// The word `name`, which is set to `computed` if it was not given.
+    /// Value of the choice parameter `name`. If no value was given, the function sets the value
+    /// `computed`.
     pub fn choice_or<T: Choice>(&mut self, name: &str, computed: T) -> T {
         self.fill(name, ParamValue::Choice(computed.word().into()));
         self.choice(name)
@@ -211,8 +215,8 @@ impl Params {
     /// or [`crate::ParamKind::Measure`].
     ///
     /// # Panics
-    /// If the entry did not declare `name` with this kind; the other getters panic in this case,
-    /// too.
+    /// If the entry did not declare `name` with this kind; the getters for all other kinds panic in
+    /// this case, too.
     #[must_use]
     pub fn ratio(&self, name: &str) -> f64 {
         match self.get(name) {
@@ -313,26 +317,26 @@ impl Params {
         }
     }
 
-    /// The value of an optional plain number; `None` if it was not given.
+    /// The value of an optional plain number; `None` if no number was given.
     #[must_use]
     pub fn given_ratio(&self, name: &str) -> Option<f64> {
         self.has(name).then(|| self.ratio(name))
     }
 
-    /// The value of an optional [`crate::ParamKind::Bytes`]; `None` if it was not given.
+    /// The value of an optional [`crate::ParamKind::Bytes`]; `None` if no size was given.
     #[must_use]
     pub fn given_bytes(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.bytes(name))
     }
 
-    /// The value of an optional [`crate::ParamKind::Choice`]; `None` if it was not given.
+    /// The value of an optional [`crate::ParamKind::Choice`]; `None` if no word was given.
     #[must_use]
     pub fn given_choice<T: Choice>(&self, name: &str) -> Option<T> {
         self.has(name).then(|| self.choice(name))
     }
 
-    /// The value of a [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`];
-    /// `None` if it was not given.
+    /// The value of a [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]; `None`
+    /// if no time was given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
         self.has(name).then(|| self.time(name))
@@ -347,15 +351,15 @@ impl Params {
         }
     }
 
-    /// The value of a [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`];
-    /// `None` if it was not given.
+    /// The value of a [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]; `None`
+    /// if no rate was given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
         self.has(name).then(|| self.rate(name))
     }
 
-    /// The value of a [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`];
-    /// `None` if it was not given.
+    /// The value of a [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]; `None`
+    /// if no count was given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.count(name))
@@ -385,7 +389,7 @@ impl Params {
         }
     }
 
-    /// The value of an optional [`crate::ParamKind::Texts`]; `None` if it was not given.
+    /// The value of an optional [`crate::ParamKind::Texts`]; `None` if no text was given.
     #[must_use]
     pub fn given_texts(&self, name: &str) -> Option<&[String]> {
         self.has(name).then(|| self.texts(name))
@@ -418,7 +422,7 @@ impl Params {
         self.get(name)
     }
 
-    /// The value of a [`crate::ParamKind::Tables`]; empty if it was not given.
+    /// The value of a [`crate::ParamKind::Tables`]; empty if no table was given.
     #[must_use]
     pub fn tables(&self, name: &str) -> &[Self] {
         match self.get(name) {

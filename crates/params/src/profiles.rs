@@ -18,12 +18,12 @@ choices! {
     }
 }
 
-/// Rule for the limit of a queue's length.
+/// Rule for the limit of a queue's length: fixed, or a factor of the free pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThresholdRule {
     /// α times the free space of the queue's pool. SONiC's `dynamic_th` is log₂ α.
     Dynamic(f64),
-    /// A fixed number of bytes (SONiC's `static_th`).
+    /// The limit is a fixed number of bytes (SONiC's `static_th`).
     Static(u64),
 }
 

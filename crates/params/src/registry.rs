@@ -36,7 +36,7 @@ const LONGEST_NAME: usize = 40;
 /// Words that have another meaning where a name is expected.
 /// The words belong to the command line or a scenario's table, or mean "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
-/// Prefix of the names of results' folders.
+/// Prefix of the names of result folders, which no entry's name may have.
 const RESERVED_PREFIX: &str = "seed-";
 
 /// An entry with a name and parameters. [`entry!`](crate::entry!) implements this trait.
@@ -134,8 +134,8 @@ macro_rules! entry {
 /// All entries of a kind: the built-in list, then custom entries in the order of registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Custom entries. Like built-in entries, they exist until the process ends,
-    /// so references need no counting.
+    /// Custom entries. Custom entries exist until the process ends, like built-in entries, so
+    /// references need no counting.
     custom: RwLock<Vec<&'static E>>,
 }
 
@@ -146,7 +146,7 @@ impl<E: Entry> fmt::Debug for Registry<E> {
 }
 
 impl<E: Entry> Registry<E> {
-    /// Creates a registry with these built-in entries.
+    /// Creates a registry whose built-in entries are `built_in`.
     #[must_use]
     pub const fn new(built_in: &'static [&'static E]) -> Self {
         Self { built_in, custom: RwLock::new(Vec::new()) }
@@ -208,8 +208,8 @@ impl<E: Entry> Registry<E> {
         self.add(entry, false)
     }
 
-    /// Registers like [`Self::register`], for entries whose table also has the keys `common`.
-    /// No parameter of the entry may have the name of such a key.
+    /// Registers like [`Self::register`], for entries whose table also has the keys `common`. No
+    /// parameter of the entry may have a name in `common`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`]. Also fails if a parameter has a name in `common`.
@@ -227,9 +227,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`.
-    /// Use it for interactive work in which an entry is edited repeatedly.
-    /// Built-in entries cannot be replaced. Objects built from the old entry continue to work.
+    /// Registers like [`Self::register`], but replaces a custom entry with the name of `entry`. Use
+    /// this method for interactive work in which an entry is edited repeatedly. Built-in entries
+    /// cannot be replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
     /// Returns the errors of [`Self::register`].
@@ -280,7 +280,7 @@ impl<E: Entry> Catalog for Registry<E> {
     }
 }
 
-/// Refuses a name that another entry (`others`) already has.
+/// Refuses an entry if one of its names belongs to an entry in `others`.
 fn taken<E: Entry>(
     kind: &'static str,
     card: &Card,
@@ -367,7 +367,7 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     }
 }
 
-/// Reason why an entry cannot be registered. `kind` is the kind of entry, such as "policy".
+/// Error: reason why a registry refuses an entry. `kind` is the kind of entry, such as "policy".
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterError {
@@ -375,16 +375,16 @@ pub enum RegisterError {
     Name {
         /// Kind of the entry that the registry refused.
         kind: &'static str,
-        /// Name of the entry that was refused.
+        /// Invalid name of the entry that the registry refused.
         name: String,
-        /// Rule that the name breaks.
+        /// Rule for names that the invalid name breaks.
         why: &'static str,
     },
     /// A name of the entry belongs to another entry.
     Taken {
         /// Kind of the refused entry.
         kind: &'static str,
-        /// Name that the other entry already has.
+        /// Name that belongs to the other entry already.
         name: String,
         /// Full name of the other entry.
         title: String,
@@ -395,7 +395,7 @@ pub enum RegisterError {
         kind: &'static str,
         /// Name of the refused entry.
         entry: String,
-        /// Name of the wrong text, such as a title or a summary.
+        /// Name of the text that is empty or has several lines, such as a title or a summary.
         what: &'static str,
     },
     /// A parameter of the entry is declared incorrectly.
@@ -406,7 +406,7 @@ pub enum RegisterError {
         entry: String,
         /// Name of the incorrectly declared parameter.
         parameter: String,
-        /// Description of the expected value.
+        /// Description of the value that the declaration must have.
         why: String,
     },
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A parameter's value, or its default.
+/// Value of a parameter, or the default of the parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
     /// Default of a parameter that must be given.
@@ -19,18 +19,19 @@ pub enum ParamValue {
     Computed(&'static str),
     /// Default like [`Self::Computed`], with an example in the syntax of scenarios.
     Derived(&'static str, &'static str),
-    /// Default of a parameter that may be omitted.
+    /// Default of an optional parameter, which has no value if the user gives none.
     Optional,
     /// Default like [`Self::Optional`], with an example in the syntax of scenarios.
     OptionalLike(&'static str),
-    /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
+    /// A plain number, the value of [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
     /// A ratio per priority, never empty: see [`crate::ParamKind::RatioPerPriority`].
     RatioPerPriority(Cow<'static, [f64]>),
-    /// A number of bytes. For a [`crate::ParamKind::BytesPerPort`], it applies to every port.
+    /// A number of bytes. For a [`crate::ParamKind::BytesPerPort`], the number applies to every
+    /// port.
     Bytes(u64),
-    /// Numbers of bytes by port, never empty: see [`crate::ParamKind::BytesPerPort`].
-    /// Before it is computed, the value is the word [`crate::AUTO`].
+    /// Numbers of bytes by port, never empty: see [`crate::ParamKind::BytesPerPort`]. Before the
+    /// numbers are computed, the value is the word [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
     /// A span of time.
     Time(Time),
@@ -54,7 +55,7 @@ pub enum ParamValue {
     Pairs(Vec<(String, String)>),
     /// Name and content of a file: see [`crate::ParamKind::File`].
     File(FileContent),
-    /// Tables, each of them complete: see [`crate::ParamKind::Tables`].
+    /// Tables with values of all their keys: see [`crate::ParamKind::Tables`].
     Tables(Vec<Params>),
 }
 
@@ -70,7 +71,7 @@ pub struct FileContent {
     pub content: Arc<[u8]>,
 }
 
-/// Compares name and content of two files, but not their paths.
+/// Compares the names and contents of two files, but not the paths.
 impl PartialEq for FileContent {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.content == other.content
@@ -78,7 +79,7 @@ impl PartialEq for FileContent {
 }
 
 impl ParamValue {
-    /// Creates a default that is a word, such as `ParamValue::word(Victim::Tail.word())`.
+    /// Creates a value or default that is a word, such as `ParamValue::word(Victim::Tail.word())`.
     #[must_use]
     pub const fn word(word: &'static str) -> Self {
         Self::Choice(Cow::Borrowed(word))
@@ -90,9 +91,9 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value represents a value that was not given.
-    /// Defaults without a value are [`Self::Required`], [`Self::Computed`], [`Self::Derived`],
-    /// [`Self::Optional`] or [`Self::OptionalLike`].
+    /// Whether the user gave no value for the parameter. Defaults without a value are
+    /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
+    /// [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(

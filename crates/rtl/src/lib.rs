@@ -1,9 +1,9 @@
 //! Registry of the circuits that implement policies, with the measured cost of each circuit.
 //!
-//! `rtl/circuits.toml` lists the circuits.
-//! `rtl/results` has, per circuit, the synthesis results of each size, the number of operations
-//! compared with the policy, and the proofs. The program embeds these tables. `policy show`,
-//! the policy pages and the ledger of the papers' statements read them through this crate.
+//! `rtl/circuits.toml` lists the circuits. For each circuit, `rtl/results` has the synthesis
+//! results of each size, the number of operations compared with the policy, and the proofs. The
+//! program embeds these tables. `policy show`, the policy pages and the ledger of the papers'
+//! statements read them through this crate.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -24,7 +24,7 @@ pub enum HardwareError {
     /// A table of results cannot be read.
     #[error("rtl/results/{table}: {source}")]
     Results {
-        /// Name of the unreadable table's file.
+        /// File name of the unreadable table.
         table: &'static str,
         /// The error of the CSV reader.
         source: csv::Error,
@@ -54,13 +54,13 @@ pub struct Circuit {
     /// Values that the circuit rounds, and the largest difference from the policy's answer.
     #[serde(default)]
     pub rounding: String,
-    /// Cost of the circuit by size. The table `cost.csv` has it, not the list of circuits.
+    /// Cost of the circuit by size, read from the table `cost.csv`.
     #[serde(skip)]
     pub costs: Vec<CircuitCost>,
-    /// Comparisons with the policy. The table `cosim.csv` has them, not the list of circuits.
+    /// Comparisons of the circuit with the policy, read from the table `cosim.csv`.
     #[serde(skip)]
     pub comparisons: Vec<Comparison>,
-    /// Proofs about the circuit. The table `proofs.csv` has them, not the list of circuits.
+    /// Proofs about the circuit, read from the table `proofs.csv`.
     #[serde(skip)]
     pub proofs: Vec<Proof>,
 }
@@ -77,7 +77,7 @@ pub struct Comparison {
     pub operations: u64,
     /// Number of arrivals among the compared operations.
     pub packets: u64,
-    /// Number of clocks that the circuit needed.
+    /// Number of clocks that the circuit needed for the compared operations.
     pub clocks: u64,
     /// Number of outputs of the circuit that differ from the policy's.
     pub differences: u64,
@@ -110,11 +110,11 @@ pub struct CircuitCost {
     /// Number of four-input lookup tables of an ECP5, including tables used for memories and
     /// carries.
     pub lut4: u64,
-    /// Number of flip-flops of an ECP5.
+    /// Number of flip-flops that the circuit uses on an ECP5.
     pub flip_flops: u64,
-    /// Number of block memories of 18 Kb.
+    /// Number of block memories of 18 Kb that the circuit uses.
     pub block_memories: u64,
-    /// Number of multipliers of 18 x 18 bits.
+    /// Number of multipliers of 18 x 18 bits that the circuit uses.
     pub multipliers: u64,
     /// Clock frequency that the slowest path between registers allows, after routing (MHz).
     /// `None` if the circuit does not fit the device or was not placed.
@@ -122,7 +122,7 @@ pub struct CircuitCost {
     /// Packet rate in millions of packets per second.
     /// A packet takes two operations, its arrival and its departure.
     pub million_packets_per_s: Option<f64>,
-    /// Date of the measurement.
+    /// Date on which the cost was measured.
     pub date: String,
     /// Commit whose circuit was measured.
     pub commit: String,
@@ -131,8 +131,8 @@ pub struct CircuitCost {
     pub gates: Option<CircuitDepth>,
 }
 
-/// Size and depth of a circuit in two-input gates and multiplexers, without memories:
-/// a row of `rtl/results/depth.csv`. Both depend on whether the mapping optimises area or delay.
+/// Size and depth of a circuit in two-input gates and multiplexers, without memories: a row of
+/// `rtl/results/depth.csv`. Size and depth depend on whether the mapping optimises area or delay.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitDepth {
     /// Name of the circuit.
@@ -145,7 +145,8 @@ pub struct CircuitDepth {
     pub gates_area: u64,
     /// Longest path (gates) of the mapping that optimises area.
     pub depth_area: u64,
-    /// Number of gates of the mapping that optimises delay; `None` without such a mapping.
+    /// Number of gates of the mapping that optimises delay; `None` if the table has no such
+    /// mapping.
     pub gates_delay: Option<u64>,
     /// Longest path (gates) of the mapping that optimises delay.
     pub depth_delay: Option<u64>,
@@ -276,7 +277,7 @@ impl CircuitCost {
     }
 }
 
-/// Column headings of [`CircuitCost::cells`].
+/// Column headings of the cost table ([`CircuitCost::cells`]).
 pub const HEADS: [&str; 11] = [
     "ports × queues",
     "LUT4",

@@ -1,6 +1,6 @@
 //! Tests that the pages show the measured results of circuits.
 //!
-//! The command `cargo xtask generate hardware` writes the tables of these pages.
+//! The command `cargo xtask generate hardware` writes the tables of circuits in the pages.
 
 use bufferlab_pages::{assert_all, check_block};
 use bufferlab_rtl::{Circuit, circuits, comparisons_markdown, cost_markdown, of_policy};

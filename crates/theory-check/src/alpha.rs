@@ -12,7 +12,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Range of alphas that policies accept.
+/// Range of alphas that the core's policies accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 /// An alpha so large that the queue's limit does not constrain the burst.
 const UNLIMITED: f64 = 65_536.0;
@@ -90,7 +90,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the printed low alpha is sufficient.
+/// Checks that the alpha_low of the paper's printed formula is sufficient.
 fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let time = duration(asked);
     let alphas = (asked.stated("alpha_low_printed"), UNLIMITED);

@@ -1,5 +1,5 @@
-//! A test bench around the core's switch, for the two kinds of traffic in closed forms:
-//! queues kept as long as their limits allow, and bursts of a constant rate.
+//! A test bench around the core's switch. Its traffic has the two kinds that closed forms assume:
+//! queues kept at their limits, and bursts of a constant rate.
 
 use bufferlab_core::{
     Admission, DropReason, Header, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
@@ -15,7 +15,7 @@ const IDLE_ROUNDS: u32 = 24;
 /// Position of a queue: its port and its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PortQueue {
-    /// Egress port of the queue.
+    /// Egress port to which the queue belongs.
     pub(crate) port: u16,
     /// Number of the queue within the port.
     pub(crate) priority: u8,
@@ -32,10 +32,10 @@ pub(crate) struct Burst {
     pub(crate) tags: Tags,
 }
 
-/// The first loss of a burst.
+/// The first loss of a burst: its time and the bytes of the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FirstLoss {
-    /// Time after the start of the burst (s).
+    /// Time of the loss after the start of the burst (s).
     pub(crate) seconds: f64,
     /// Bytes that arrived at the queue before the loss.
     pub(crate) arrived: f64,
@@ -43,7 +43,8 @@ pub(crate) struct FirstLoss {
     pub(crate) stored: f64,
 }
 
-/// A switch under test. Packets arrive whenever its queues accept them, and leave at line rate.
+/// A switch under test. Packets arrive whenever the queues of the switch accept packets, and leave
+/// at line rate.
 #[derive(Debug)]
 pub(crate) struct Bench {
     switch: Switch<Box<dyn Policy>>,
@@ -51,9 +52,9 @@ pub(crate) struct Bench {
     packet: u32,
     greedy: Vec<PortQueue>,
     now: Time,
-    /// Time between two arriving packets until the state is steady.
+    /// Time between two arriving packets while the queues fill to a steady state.
     pace: Time,
-    /// Ends of transmissions in progress, with their ports.
+    /// End time and port of each transmission in progress.
     busy: BinaryHeap<Reverse<(Time, u16)>>,
     is_busy: Vec<bool>,
 }
@@ -83,8 +84,8 @@ impl Bench {
         })
     }
 
-    /// Sets the time between two arriving packets until the state is steady. It prevents
-    /// policies that measure growth in a window from detecting growth.
+    /// Sets the time between two arriving packets while the queues fill to a steady state. A long
+    /// time prevents policies that measure growth in a window from detecting growth.
     pub(crate) fn settle_slowly(&mut self, pace: Time) {
         self.pace = pace;
     }
@@ -99,18 +100,18 @@ impl Bench {
         self.greedy.retain(|other| *other != place);
     }
 
-    /// Length of a queue (bytes).
+    /// Length of the queue `place` (bytes).
     pub(crate) fn held(&self, place: PortQueue) -> u64 {
         self.switch.buffer().queue_bytes(self.queue(place))
     }
 
-    /// Free bytes of the buffer.
+    /// Free bytes of the switch's buffer.
     pub(crate) fn free(&self) -> u64 {
         self.switch.buffer().capacity() - self.switch.buffer().occupancy()
     }
 
-    /// The limit of a queue as a multiple of the free buffer.
-    /// The result is infinite if there is no limit or no free buffer.
+    /// The limit of a queue as a multiple of the free buffer. The result is infinite if the queue
+    /// has no limit or the buffer is full.
     pub(crate) fn weight(&self, place: PortQueue, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -154,14 +155,14 @@ impl Bench {
         self.switch.poll_transmit(self.now, port, &mut ()).is_some()
     }
 
-    /// Offers packets to each full queue in turn until the queue refuses one.
+    /// Offers packets to each queue that is kept full, until the queue refuses a packet.
     fn refill(&mut self) {
         for index in 0..self.greedy.len() {
             while self.offer(self.greedy[index], Tags::NONE).is_ok() {}
         }
     }
 
-    /// Offers one packet to each full queue in turn, so that queues grow together.
+    /// Offers packets in turn to the queues that are kept full, so that the queues grow together.
     fn fill(&mut self) {
         let mut open = self.greedy.clone();
         while !open.is_empty() {
@@ -189,11 +190,12 @@ impl Bench {
         ports
     }
 
-    /// Runs until the full queues are steady:
-    /// each queue is as long as its limit allows and no longer.
+    /// Runs the switch until the queues that are kept full are steady: each queue is as long as its
+    /// limit allows, and not longer.
     ///
     /// # Errors
-    /// If there is no steady state: each packet moves the limits further than queues can follow.
+    /// If the queues reach no steady state, because each packet moves the limits further than
+    /// queues can follow.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
         // The number of steps allows every packet of the buffer to leave a few times.
         let mut left = 16 * self.switch.buffer().capacity() / u64::from(self.packet) + 1_000;
@@ -242,8 +244,8 @@ impl Bench {
         }
     }
 
-    /// Ends the next transmission, if it is due until `until`. Its port sends the next packet,
-    /// and queues are filled again.
+    /// Ends the next transmission, if its end is not later than `until`. The port then sends the
+    /// next packet, and the bench fills the queues again.
     fn depart(&mut self, until: Time) -> bool {
         match self.busy.peek() {
             Some(&Reverse((at, port))) if at <= until => {
@@ -258,7 +260,7 @@ impl Bench {
         }
     }
 
-    /// Starts a transmission at every port.
+    /// Starts a transmission at every idle port of the switch.
     fn start(&mut self) {
         for port in 0..self.rates.len() as u16 {
             self.transmit(port);
@@ -266,8 +268,8 @@ impl Bench {
         self.refill();
     }
 
-    /// Sends a burst until it loses a packet. `None` if each queue got `most_packets` packets
-    /// without a loss.
+    /// Sends a burst until one of its packets is lost. `None` if each queue of the burst got
+    /// `most_packets` packets without a loss.
     pub(crate) fn first_loss(&mut self, burst: &Burst, most_packets: u64) -> Option<FirstLoss> {
         self.start();
         let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));

@@ -1,5 +1,5 @@
-//! Replay of `burst`: a burst is sent into the calculated buffer, or the given one, until it loses
-//! a packet.
+//! Replay of `burst`: the bench sends a burst into the calculated or given buffer until a packet of
+//! the burst is lost.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::replay;
@@ -7,7 +7,7 @@ use crate::{Asked, ReplayInfo, Verification};
 use bufferlab_params::{ParamKind, ParamValue};
 use bufferlab_units::BitRate;
 
-/// Replay with a burst into the core's switch.
+/// Replay of `burst` with a burst into the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst",
     summary: "a burst is sent into a switch with the calculated buffer until it loses a packet: it must be the given burst",
@@ -35,7 +35,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Sends the burst of one policy: what was sent, the bound in words, and the checks.
+/// Sends the burst to a switch with the policy `policy`. Returns the description of the run, the
+/// bound in words, and the checks.
 fn check(
     asked: &Asked<'_>,
     policy: &str,
@@ -88,7 +89,7 @@ mod tests {
     use bufferlab_theory::calculators::CALCULATORS;
     use bufferlab_units::BitRate;
 
-    /// An architect's questions: a burst, and a buffer, on switches of two generations.
+    /// Questions of a network architect: the buffer for a burst, and the burst for a buffer.
     #[test]
     fn packets_find_the_burst_that_the_buffer_was_calculated_for() {
         let info = CALCULATORS.find("burst").expect("it is built in");

@@ -58,9 +58,9 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// Results of one burst that the bench sent.
+/// Measured results of one burst that the bench sent.
 pub(crate) struct BurstResult {
-    /// Size of a packet (bytes).
+    /// Size of the burst's packets (bytes).
     pub(crate) packet: u32,
     /// First loss of the burst.
     pub(crate) first: FirstLoss,
@@ -70,7 +70,7 @@ pub(crate) struct BurstResult {
     bursts: usize,
     /// Free buffer before the burst (bytes).
     free: f64,
-    /// Possible error of the free buffer (bytes).
+    /// Possible error of the free buffer before the burst (bytes).
     slack: f64,
     /// Two packets divided by the weight of the burst:
     /// the error that the burst's packets cause in the free buffer (bytes).
@@ -128,7 +128,7 @@ impl BurstResult {
     }
 }
 
-/// Sends the burst of a layout.
+/// Sends the burst of the layout `layout` to a switch with the policy `scheme`.
 ///
 /// # Errors
 /// Reason why the layout cannot be replayed.

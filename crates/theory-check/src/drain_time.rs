@@ -6,7 +6,7 @@ use crate::priorities::{Congested, Priorities};
 use crate::schemes::{check_rate, settled};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 
-/// Replay with queues that drain.
+/// Replay of `drain-time` with queues that drain until they are empty.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "drain-time",
     summary: "a queue is filled up to ABM's threshold and drains: alone, and beside a queue of every other priority",
@@ -40,8 +40,9 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
             let measured = bench.drain(PortQueue { port: 0, priority: priority as u8 });
             bench.verify();
-            // The error is that of the priority's occupancy, and two packets at its end.
-            // Each other queue of the port is served once for each of the two packets.
+            // The possible error is the error of the priority's occupancy, and two packets at the
+            // end of the queue. Each other queue of the port is served once for each of the two
+            // packets.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &PortQueue| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

@@ -16,7 +16,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
 /// Queue of small flows on the port.
 const SMALL: PortQueue = PortQueue { port: 0, priority: 0 };
 const LARGE: PortQueue = PortQueue { port: 0, priority: 1 };
-/// Maximum number of packets in the buffer.
+/// Maximum number of packets in the buffer of a replay.
 const PACKETS_MAX: u64 = 200_000;
 const LAWS: &str = "K for DCTCP and for halving, and that K + N is the longest queue: laws of closed loops of synchronised \
                     senders; `bufferlab run scenarios/dumbbell.toml` shows the queue of real ones";
@@ -86,8 +86,8 @@ fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, Stri
     Ok(burst(&mut bench))
 }
 
-/// Number of packets of small flows that fit into a port full of large flows.
-/// LossPass may evict the fraction tau of these flows' packets.
+/// Number of packets of small flows that fit into a port full of packets of large flows. LossPass
+/// may evict the fraction tau of the large flows' packets.
 fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let room = buffer as f64 * asked.params.ratio("tau");
@@ -102,7 +102,7 @@ fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     Ok(burst(&mut bench))
 }
 
-/// Number of packets stored before one is lost.
+/// Number of packets of small flows that the switch stores before it loses a packet.
 fn burst(bench: &mut Bench) -> f64 {
     let mut stored = 0.0;
     while bench.offer(SMALL, Tags::NONE).is_ok() {

@@ -3,10 +3,10 @@
 use bufferlab_theory::calculators::{Table, bytes, number, seconds};
 use std::fmt::{self, Display, Write};
 
-/// Relation between the measured and the stated value.
+/// Relation between the value that packets measure and the value that a calculator states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The values are equal, up to the bound.
+    /// The measured value equals the stated value, up to the bound.
     Equal,
     /// The measured value is at least the stated value, up to the bound.
     AtLeast,
@@ -41,7 +41,7 @@ impl Unit {
 /// Check of one quantity: the value that the calculator states, and the value that packets measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Name of the checked quantity.
+    /// Name of the checked quantity, such as "drain time 0".
     pub quantity: String,
     /// Value that the calculator states (in the unit of the field `unit`).
     pub stated: f64,
@@ -49,7 +49,7 @@ pub struct Check {
     pub measured: f64,
     /// Relation that must be true between measured and stated value.
     pub relation: Relation,
-    /// Largest difference of the two values that discretisation explains.
+    /// Largest difference of stated and measured value that discretisation explains.
     pub bound: f64,
     /// The unit of the stated value, the measured value and the bound.
     pub unit: Unit,
@@ -67,7 +67,7 @@ impl Check {
         Self { quantity: quantity.into(), stated, measured, relation: Relation::Equal, bound, unit }
     }
 
-    /// The check with the relation `relation`.
+    /// This check with the relation `relation` instead of equality.
     #[must_use]
     pub fn with(self, relation: Relation) -> Self {
         Self { relation, ..self }
@@ -76,7 +76,7 @@ impl Check {
     /// Measured value minus stated value.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        // If both values are unbounded, the difference is zero.
+        // If stated and measured value are unbounded, the difference is zero.
         if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
     }
 
@@ -108,7 +108,7 @@ impl Check {
 /// One run, or several runs of a kind, with results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// Description of the run in words.
+    /// Description of the replayed run in words.
     pub what: String,
     /// Explanation of the bounds: why measured values may differ from stated values.
     pub bound: String,
@@ -119,7 +119,7 @@ pub struct Replay {
 /// Results of the replays of a calculator's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verification {
-    /// Replays of the answer.
+    /// Replays of the calculator's answer.
     pub replays: Vec<Replay>,
     /// Answers without a replay, each with the reason for the absence.
     pub left_out: Vec<String>,
@@ -134,7 +134,7 @@ impl Verification {
         verification
     }
 
-    /// A verification without replays, for the reason `reason`.
+    /// A verification without replays, which states the reason `reason`.
     #[must_use]
     pub fn nothing(reason: impl Into<String>) -> Self {
         Self { replays: Vec::new(), left_out: vec![reason.into()] }
@@ -145,7 +145,7 @@ impl Verification {
         self.replays.push(Replay { what: what.into(), bound: bound.into(), checks });
     }
 
-    /// All checks of all replays.
+    /// Checks of quantities from all replays.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.replays.iter().flat_map(|replay| &replay.checks)
     }

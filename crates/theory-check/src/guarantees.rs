@@ -5,7 +5,7 @@ use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_units::RandomStream;
 
-/// Replay with steady states of queues.
+/// Replay of `guarantees` with steady states of queues under ABM.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "guarantees",
     summary: "queues are kept at ABM's limits, in the states that attain the bounds and in random ones",

@@ -1,5 +1,5 @@
-//! Replay of `headroom`: a sender transmits until it obeys a pause,
-//! with the worst packets at the worst moment. The result is the least headroom without loss.
+//! Replay of `headroom`: a sender transmits the worst packets until the sender obeys a pause, which
+//! begins at the worst moment. The result is the least headroom without loss.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{
@@ -28,7 +28,7 @@ const SMALLEST_FRAME: u32 = 64;
 const OTHERS: &str = "shorthand, ABM/Reverie code, HPCC code and SONiC: they count delays of chips and averages of \
                       packets that no link here has; compare them with \"bufferlab's switch\"";
 
-/// A cable, and the packets that the sender sends over it.
+/// A cable, and the sizes of the packets that the sender sends over the cable.
 #[derive(Clone, Copy, Debug)]
 struct Cable {
     rate: BitRate,
@@ -114,7 +114,7 @@ fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     if stated / u64::from(worst) > PACKETS_MAX {
         return Err(format!("more than {PACKETS_MAX} packets on the way"));
     }
-    // A headroom of one packet is the policy's minimum, and it is not enough.
+    // The policy's minimum is a headroom of one packet, which is not enough.
     let (mut losing, mut enough) =
         (cable.packets.occupied(cable.packets.largest), 2 * stated + u64::from(cable.packets.largest));
     if loses(cable, enough)? {

@@ -1,9 +1,10 @@
 //! Measures with packets whether the answers of calculators are right.
 //!
-//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`].
-//! The entry builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets
-//! through it, and compares the measured with the stated quantity. The allowed difference follows
-//! from discretisation (a packet, a serialization time, a refresh). It is part of every comparison.
+//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`]. The entry
+//! builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets through
+//! the switch, and compares the measured with the stated quantity. The allowed difference follows
+//! from discretisation (a packet, a serialization time, a refresh). Every comparison includes the
+//! allowed difference.
 //!
 //! ```
 //! use bufferlab_theory::calculators::CALCULATORS;
@@ -34,27 +35,27 @@ pub use finding::{Check, Relation, Replay, Unit, Verification};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_theory::calculators::{CalculatorError, CalculatorInfo, Derivation};
 
-/// Replay of the answers of a calculator.
+/// Replay, with packets, of the answers of a calculator.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayInfo {
     /// Name of the calculator.
     pub calculator: &'static str,
     /// The run and its measurement, or the reason why packets cannot check the answer, in one line.
     pub summary: &'static str,
-    /// Runs the replay for an answer.
+    /// Function that runs the replay of an answer.
     pub run: fn(&Asked<'_>) -> Verification,
 }
 
 /// A question to a calculator, and the calculator's answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The calculator that answered.
+    /// The calculator that answered the question.
     pub info: &'static CalculatorInfo,
     /// Parameters that the caller gave to the calculator.
     pub given: &'a [(String, ParamValue)],
     /// All parameters of the calculator, with defaults.
     pub params: Params,
-    /// Answer of the calculator.
+    /// Answer of the calculator to the question.
     pub answer: Derivation,
 }
 
@@ -62,7 +63,7 @@ impl Asked<'_> {
     /// The value of the calculator's answer `name`.
     ///
     /// # Panics
-    /// If the calculator has no such answer, which is a defect of the replay.
+    /// If the calculator has no answer `name`, which is a defect of the replay.
     pub(crate) fn stated(&self, name: &str) -> f64 {
         self.answer.value(name).unwrap_or_else(|| panic!("{} answers {name}", self.info.name))
     }

@@ -55,9 +55,9 @@ impl Priorities {
     }
 
     /// Possible difference of `priority`'s occupancy from the steady state of the congested queues
-    /// (bytes).
-    /// A queue ends between a packet below omega times the free buffer and omega + 1 packets
-    /// above it (see [`Bench::settle`]). The sum of these differences reduces the free buffer.
+    /// (bytes). The length of a steady queue is between a packet below and omega + 1 packets above
+    /// omega times the free buffer (see [`Bench::settle`]). The sum of these differences reduces
+    /// the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);

@@ -87,7 +87,7 @@ pub(crate) fn abm(
     Bench::new(config, "abm", &params, packet)
 }
 
-/// Keeps the queues `full` full and waits until they are steady.
+/// Keeps the queues in `full` at their limits and waits until these queues are steady.
 ///
 /// # Errors
 /// If the queues never become steady.

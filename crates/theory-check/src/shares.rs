@@ -6,14 +6,14 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 use bufferlab_units::BitRate;
 
-/// Replay with queues that have separate ports.
+/// Replay of `shares` with queues on separate ports.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "shares",
     summary: "the stated number of queues is kept at the limits of Dynamic Thresholds, for every alpha of the table",
     run,
 };
 
-/// Exponents of the powers of two in the table.
+/// Exponents of the alphas in the calculator's table, which are powers of two.
 const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
 /// Default size of the buffer (bytes), which is ten thousand packets.
 /// Every share is a fraction of the buffer.

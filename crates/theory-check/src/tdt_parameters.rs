@@ -1,5 +1,5 @@
-//! Replay of `tdt-parameters`: counts packets to measure the counters that the core's policy TDT
-//! derives, and searches the slowest burst that they recognise.
+//! Replay of `tdt-parameters`: counts packets to measure the counter limits of the core's policy
+//! TDT. The replay also searches the slowest burst that TDT recognises.
 
 use crate::bench::{Bench, PortQueue};
 use crate::schemes::switch;
@@ -14,14 +14,14 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Port whose state the replay observes.
+/// Port whose state under TDT the replay observes.
 const PORT: PortQueue = PortQueue { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;
-/// Limit so large that a counter never reaches it.
+/// Alpha so large that no arrival exceeds the threshold before the buffer is full.
 const LARGE: f64 = 65_536.0;
-/// Maximum number of packets in a buffer.
+/// Maximum number of packets in the buffer of a replay.
 const PACKETS_MAX: u64 = 200_000;
 
 fn run(asked: &Asked<'_>) -> Verification {
@@ -136,7 +136,8 @@ fn drops_until_evacuation(asked: &Asked<'_>) -> Result<u64, String> {
     if state(&bench) == EVACUATION { Ok(count) } else { Err("DC: the port absorbs".to_owned()) }
 }
 
-/// Number of packets that an absorbing port sends without an arrival until it is normal.
+/// Number of packets that an absorbing port sends without an arrival until the port returns to the
+/// normal state.
 fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -149,7 +150,8 @@ fn sent_in_a_row_until_normal(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Number of packets that an absorbing port sends until it is normal, with an arrival after each.
+/// Number of packets that an absorbing port sends until it returns to the normal state, with an
+/// arrival after each sent packet.
 fn sent_until_absorption_ends(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = absorbing(asked)?;
     let mut count = 0;
@@ -169,8 +171,8 @@ fn absorbing(asked: &Asked<'_>) -> Result<Bench, String> {
     Ok(bench)
 }
 
-/// Length of an evacuating port when it returns to the normal state (bytes).
-/// Two packets leave for each arrival, so there are never DEC departures without an arrival.
+/// Length of an evacuating port's queue when the port returns to the normal state (bytes). Two
+/// packets leave for each arrival, so there are never DEC departures without an arrival.
 fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most)), ("dc", ParamValue::Count(1))])?;
@@ -218,7 +220,7 @@ fn recognises(asked: &Asked<'_>, ratio: f64, (nec, oc1): (f64, f64)) -> Result<b
     let mut sent = 0_u64;
     let most = (4.0 * (nec + oc1) * ratio) as u64;
     for arrival in 1..=most {
-        // The loop sends the packets that depart in the time of the arrivals so far.
+        // The loop sends all packets whose transmission is due before the next arrival.
         while (sent as f64) < arrival as f64 / ratio - 1.0 {
             sent += 1;
             bench.send(PORT.port);

@@ -1,9 +1,10 @@
 //! Answers to engineering questions, each answer with its derivation.
 //!
-//! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]: its name,
-//! its parameters as data, and the function that turns their values into a [`Derivation`]. Every
-//! line of a derivation names the formula, the numbers in the formula, the result and the paper.
-//! The command line, the Python package and the documentation are generated from the entries.
+//! Each file in `calculators/` defines one calculator with an entry of [`CALCULATORS`]: the name,
+//! the parameters as data, and the function that computes a [`Derivation`] from values of the
+//! parameters. Every step of a derivation names the formula, the numbers in the formula, the result
+//! and the paper. The command line, the Python package and the documentation are generated from the
+//! entries.
 //!
 //! ```
 //! use bufferlab_params::ParamValue;
@@ -37,7 +38,7 @@ pub use derivation::{Answer, Derivation, Line, Table};
 
 use bufferlab_params::Registry;
 
-/// Every calculator, in the order of the documentation.
+/// Every calculator, in the order of the pages about calculators.
 pub static CALCULATORS: Registry<CalculatorInfo> = Registry::new(&[
     &burst_tolerance::INFO,
     &burst::INFO,

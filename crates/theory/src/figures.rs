@@ -13,7 +13,7 @@ use crate::fluid::FluidError;
 /// Scale of an axis of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// The axis has equal steps for equal differences.
+    /// The axis has steps of equal length for equal differences.
     Linear,
     /// The axis has equal steps for equal ratios. All values are above zero.
     Log,
@@ -41,7 +41,7 @@ impl Axis {
 /// A line of a figure: points in order of x, joined by straight lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name of the line in the legend.
+    /// Name of the plotted line in the legend.
     pub name: String,
     /// Points (x, y) of the line, in the units of the axes.
     pub points: Vec<(f64, f64)>,
@@ -64,9 +64,9 @@ impl Series {
 /// One panel of a paper's figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Name of the panel in file names: "abm-5a".
+    /// Name of the figure's panel in file names, such as "abm-5a".
     pub name: String,
-    /// Title of the panel for its caption.
+    /// Title of the figure's panel for the caption.
     pub title: String,
     /// Number of the paper's figure and its parameters, including parameters that the paper
     /// does not state.
@@ -93,7 +93,7 @@ impl Entry {
     /// Computes the panels of the figure.
     ///
     /// # Errors
-    /// Only if there is a defect: the parameters are in their domains.
+    /// A defect of this crate: the parameters of figures are in their domains.
     pub fn panels(&self) -> Result<Vec<Figure>, FluidError> {
         (self.build)()
     }
@@ -158,7 +158,7 @@ pub const FIGURES: &[Entry] = &[
     },
 ];
 
-/// The figure called `name`.
+/// The paper figure with the name `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
     FIGURES.iter().find(|entry| entry.name == name)

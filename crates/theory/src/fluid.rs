@@ -4,8 +4,8 @@
 //! constant rates. Each port drains at its line rate, which its backlogged queues share round
 //! robin. A [`Law`] limits the length of queues (or ports). Events are a queue that reaches its
 //! limit, an empty queue, a full buffer, a source that starts or a counter that reaches its limit.
-//! Between two events every length and every limit is a linear function of time.
-//! So the integrator computes the next event and advances to its time.
+//! Between two events every length and every limit is a linear function of time. So the integrator
+//! computes the next event and advances to the time of this event.
 //!
 //! All sizes share one unit, and rates are in that unit per unit of time.
 //! Valid units are bytes, bytes per second and seconds, or packets and packet times.

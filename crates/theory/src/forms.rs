@@ -1,10 +1,10 @@
-//! Every closed form of the papers, in its corrected form.
-//! If the printed form differs, it is beside the corrected form.
+//! Every closed form of the papers, in its corrected form. If the printed form differs, a second
+//! function has the printed form.
 //!
 //! A function is named after its result. Its documentation names the paper and the equation. If the
-//! printed equation is wrong or not tight, the documentation also names the erratum (`E-ABM-1`).
-//! A function with `printed` in its name is the equation as printed. It serves only for comparison
-//! with the paper, never for a decision.
+//! printed equation is wrong or not tight, the documentation also names the erratum (`E-ABM-1`). A
+//! function with `printed` in its name is the equation as printed. The printed equation serves only
+//! for comparison with the paper, never for a decision.
 //!
 //! **Units.** Each form has one unit of size and one unit of rate. A time is a size divided by a
 //! rate.
@@ -14,11 +14,11 @@
 //! `delay_seconds`. `alpha`, `omega` and `gamma` (normalised drain rate) are plain numbers.
 //!
 //! **Model.** The model is fluid: arrivals and departures are rates, packets are infinitely small,
-//! and every congested queue has enough arrivals to stay at its threshold.
-//! A packet switch differs by about a packet per queue.
+//! and every congested queue has enough arrivals to stay at its threshold. The queues of a packet
+//! switch differ from the fluid by about a packet.
 //!
-//! **Domain.** An input for which the form is not defined returns a [`DomainError`].
-//! A result may be unbounded ([`f64::INFINITY`]), if the documentation of the form states it.
+//! **Domain.** An input for which the form is not defined returns a [`DomainError`]. A result may
+//! be unbounded ([`f64::INFINITY`]), if the documentation of the form states so.
 
 pub mod abm;
 pub mod dimensions;

@@ -1,6 +1,6 @@
 //! Statements of the papers that closed forms and the fluid model decide, as functions.
 //!
-//! Every function is a test of this crate. A program runs it by its name, so that a reader can
+//! Every function is a test of this crate. A program runs a check by its name, so that a reader can
 //! check a statement without the source tree. The comment above a function names its statements.
 
 mod abm;
@@ -13,8 +13,8 @@ pub mod support;
 
 use crate::forms::DomainError;
 
-/// Result of a check: an error if a closed form refuses its arguments. A statement that does not
-/// hold panics.
+/// Result of a check: an error if a closed form refuses its arguments. If a statement is false, the
+/// check panics.
 pub type Tested = Result<(), DomainError>;
 
 /// A check of one or more statements.
@@ -22,13 +22,13 @@ pub type Tested = Result<(), DomainError>;
 pub struct Check {
     /// File of the check in the repository.
     pub file: &'static str,
-    /// Name of the function: what holds, in words with underscores.
+    /// Name of the function: the statement, in words with underscores.
     pub name: &'static str,
-    /// The check.
+    /// Function that checks the statement.
     pub run: fn() -> Tested,
 }
 
-/// Lists the checks of a file.
+/// Lists the checks of statements that a file has.
 macro_rules! checks {
     ($($name:ident),* $(,)?) => {
         pub(super) const CHECKS: &[super::Check] =
@@ -41,11 +41,11 @@ use checks;
 #[must_use]
 pub fn find(test: &str) -> Option<&'static Check> {
     let (file, name) = test.split_once("::")?;
-    // The compiler may know the file by another folder than the repository's root.
+    // The compiler's path of the file may begin in another folder than the repository's root.
     all().find(|check| check.name == name && check.file.replace('\\', "/").ends_with(file_name(file)))
 }
 
-/// All checks.
+/// All checks of the papers' statements.
 pub fn all() -> impl Iterator<Item = &'static Check> {
     [abm::CHECKS, bounds::CHECKS, figures::CHECKS, losspass_tdt::CHECKS, plasticine::CHECKS, reverie::CHECKS]
         .into_iter()

@@ -17,8 +17,8 @@ pub(crate) const MAX_NODES: u64 = 1 << 17;
 
 /// Maximum number of ports of a switch. Each port has at least one queue, with a 16-bit number.
 pub(crate) const MAX_PORTS: u64 = 65_535;
-/// Parameter kind of a number of nodes.
+/// Kind of a parameter that is a number of hosts or switches.
 const NODES: ParamKind = ParamKind::Count { min: 1, max: MAX_NODES };
-/// Example of a delay in a scenario.
+/// Example of the text of a delay in a scenario.
 const DELAY: &str = "\"10 us\"";
 const RATE: &str = "\"10 Gb/s\"";

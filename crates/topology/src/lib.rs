@@ -24,13 +24,13 @@ pub struct Topology {
     pub kind: String,
     /// Names of the hosts; the index of a host is its address.
     pub hosts: Vec<String>,
-    /// Names of the switches.
+    /// Names of the switches, by index.
     pub switches: Vec<String>,
     /// Tier of every switch; a switch with hosts has tier 0.
     /// Reports and the routing of the generators use tiers.
     pub tiers: Vec<u8>,
-    /// Cables of the network. A switch numbers its ports in this order.
-    /// Every host has exactly one cable.
+    /// Cables of the network. A switch numbers its ports in the order of the cables. Every host has
+    /// exactly one cable.
     pub links: Vec<LinkSpec>,
     /// Choice among equally short paths: per packet or per flow.
     pub multipath: Multipath,
@@ -41,21 +41,21 @@ pub struct Topology {
 /// A static route: some switches send the packets for some hosts to a given neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteSpec {
-    /// The switches that have the route, by index.
+    /// Indices of the switches that have this static route.
     pub at: Vec<u32>,
-    /// Indices of the destination hosts.
+    /// Indices of the destination hosts of the static route.
     pub to: Vec<u32>,
-    /// The neighbouring switch that is the next hop, over any working cable to it.
-    /// If all of these cables are down, packets take the shortest path.
+    /// The neighbouring switch that is the next hop, over any working cable to this neighbour. If
+    /// all cables to the neighbour are down, packets take the shortest path.
     pub via: u32,
 }
 
 /// A node of the graph: a host or a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
-    /// A host: its index in [`Topology::hosts`].
+    /// A host, with the host's index in [`Topology::hosts`].
     Host(u32),
-    /// A switch: its index in [`Topology::switches`].
+    /// A switch, with the switch's index in [`Topology::switches`].
     Switch(u32),
 }
 
@@ -90,24 +90,24 @@ choices! {
 /// A port of a switch: the switch's end of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Index of the cable in [`Topology::links`].
+    /// Index of the port's cable in [`Topology::links`].
     pub link: u32,
     /// The node at the other end of the cable.
     pub peer: Node,
-    /// Sending rate of the port.
+    /// Rate at which the port sends.
     pub rate: BitRate,
-    /// Propagation delay of the cable.
+    /// Propagation delay of the port's cable.
     pub delay: Time,
 }
 
 impl LinkSpec {
-    /// Creates a symmetric cable that never fails.
+    /// Creates a cable with equal rates in the two directions that never fails.
     #[must_use]
     pub fn new(a: Node, b: Node, rate: BitRate, delay: Time) -> Self {
         Self { a, b, rate_ab: rate, rate_ba: rate, delay, down: Vec::new() }
     }
 
-    /// Returns the far end of the cable, and the rate towards it, as seen from `node`.
+    /// Returns the far end of the cable as seen from `node`, and the rate towards the far end.
     /// Returns `None` if `node` is not an end of the cable.
     #[must_use]
     pub fn from(&self, node: Node) -> Option<(Node, BitRate)> {
@@ -122,8 +122,8 @@ impl LinkSpec {
 }
 
 impl Topology {
-    /// Builds a network of these nodes and cables, and derives the tiers.
-    /// Packets in the network take the shortest paths.
+    /// Builds a network of the given hosts, switches and cables, and derives the tiers of the
+    /// switches. Packets in the network take the shortest paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
         let mut topology = Self { hosts, switches, links, ..Self::default() };
@@ -194,7 +194,8 @@ impl Topology {
         link.from(Node::Host(host)).expect("it is the host's link").1
     }
 
-    /// Returns the switches that have hosts, in order. Each of these switches has one rack.
+    /// Returns the indices of the switches that have hosts, in ascending order. Each of these
+    /// switches has one rack.
     #[must_use]
     pub fn rack_switches(&self) -> Vec<u32> {
         let with_hosts = self.hosts_by_switch().into_iter().enumerate();
@@ -208,7 +209,7 @@ impl Topology {
     }
 
     /// Returns the capacity from the switch of `rack` (index into [`Self::racks`]) to other
-    /// switches (bits per second). Cables count even while they are down.
+    /// switches (bits per second). The capacity includes cables that are down.
     ///
     /// # Panics
     /// If the network has no such rack.
@@ -219,7 +220,7 @@ impl Topology {
         uplinks.map(|port| port.rate.0).sum()
     }
 
-    /// Returns the name of a node.
+    /// Returns the name of the host or switch `node`.
     #[must_use]
     pub fn node_name(&self, node: Node) -> &str {
         match node {
@@ -228,7 +229,7 @@ impl Topology {
         }
     }
 
-    /// Returns the node called `name`.
+    /// Returns the host or switch called `name`.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<Node> {
         let host = self.hosts.iter().position(|known| known == name).map(|index| Node::Host(index as u32));
@@ -236,7 +237,7 @@ impl Topology {
         host.or_else(|| switch().map(|index| Node::Switch(index as u32)))
     }
 
-    /// Returns all cables between two nodes, in order, as indices into [`Self::links`].
+    /// Returns the indices in [`Self::links`] of all cables between two nodes, in ascending order.
     #[must_use]
     pub fn cables_between(&self, one: Node, other: Node) -> Vec<u32> {
         let joins = |link: &LinkSpec| link.from(one).is_some_and(|(peer, _)| peer == other);
@@ -259,7 +260,7 @@ impl Topology {
     }
 }
 
-/// Returns `count` numbered names, such as `h0`, `h1` … for the prefix `h`.
+/// Returns `count` numbered names of nodes, such as `h0`, `h1` … for the prefix `h`.
 #[must_use]
 pub fn numbered(prefix: &str, count: u32) -> Vec<String> {
     (0..count).map(|index| format!("{prefix}{index}")).collect()
@@ -293,7 +294,8 @@ pub(crate) mod tests {
         assert_eq!(topology.all_ports(), ports.collect::<Vec<_>>());
     }
 
-    /// Number of cables and of shortest paths between the switches of every two racks.
+    /// For every two racks: number of cables on a shortest path between their switches, and number
+    /// of shortest paths.
     pub(crate) fn distances_between_racks(topology: &Topology) -> Vec<(u32, u64)> {
         let (racks, ports) = (topology.rack_switches(), topology.all_ports());
         let mut pairs = Vec::new();

@@ -7,7 +7,7 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// All limits that the topologies check.
+/// All limits of input that the topologies check.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "switches of a kind",

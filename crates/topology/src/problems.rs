@@ -7,16 +7,16 @@ use std::fmt;
 /// A reason why a graph is not a valid network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphProblem {
-    /// Two nodes of the graph have the given name.
+    /// Two nodes of the graph have the name in this error.
     DuplicateName(String),
     /// A cable joins a node to itself.
     SelfLoop {
-        /// Index of the wrong cable.
+        /// Index of the cable that joins a node to itself.
         link: u32,
     },
     /// A cable joins two hosts.
     HostToHost {
-        /// Index of the wrong cable.
+        /// Index of the cable that joins two hosts.
         link: u32,
     },
     /// A host has no cable.

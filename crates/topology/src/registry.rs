@@ -4,8 +4,9 @@ use crate::Topology;
 use crate::kinds;
 use bufferlab_params::{Faults, Params, RegisterError, Registry, entry};
 
-/// Function that builds the network which parameters describe. It writes values that follow from a
-/// rule back with [`Params::set`] and similar methods, so that the resolved scenario shows them.
+/// Function that builds the network which parameters describe. The function stores computed
+/// parameter values with [`Params::set`] and similar methods, so that the resolved scenario shows
+/// these values.
 ///
 /// # Errors
 /// Returns inconsistent parameters with their places in the scenario.
@@ -19,7 +20,7 @@ entry! {
     }
 }
 
-/// Every topology, in the order of the documentation.
+/// Every built-in topology, in the order of the reference page.
 pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
     &kinds::single_switch::INFO,
     &kinds::dumbbell::INFO,

@@ -1,16 +1,16 @@
-//! Headroom of a lossless ingress queue: the bytes that still arrive
-//! over a cable after the receiver has decided to pause the sender.
-//! The module also computes the shortest pause that lasts until its refresh.
+//! Headroom of a lossless ingress queue: the bytes that still arrive over a cable after the
+//! receiver has decided to pause the sender. The module also computes the shortest pause that does
+//! not end before its refresh.
 //!
-//! The receiver stores the packet that makes it pause the sender. The pause frame waits for the
-//! packet that the port is sending, crosses the cable and takes effect after the reaction time.
-//! Until then, the sender starts packets, and it finishes the last packet that it started.
-//! All counted bytes arrive one cable delay later. Between the first and the last of these packets,
-//! the sender cannot exceed its rate. Each packet is rounded up to whole cells separately,
-//! so small packets may need more memory than bytes on the wire.
+//! The receiver stores the packet that causes the pause. The pause frame waits for the packet that
+//! the port is sending, crosses the cable and takes effect after the reaction time. Until the pause
+//! takes effect, the sender starts packets, and later the sender finishes the last started packet.
+//! All counted bytes arrive one cable delay later. Between the first and the last counted packet,
+//! the sender cannot exceed its rate. Each packet is rounded up to whole cells separately, so small
+//! packets may need more memory than bytes on the wire.
 //!
-//! A frame waits for one packet or one other frame, whichever is longer. If a demand changes
-//! while a frame waits, the frame changes, so two frames never wait at one time.
+//! A pause frame waits for one packet or one other frame, whichever is longer. If the demand on the
+//! sender changes while a frame waits, the frame changes. So two frames never wait at one time.
 
 use crate::{BitRate, Time};
 
@@ -19,7 +19,7 @@ pub const PAUSE_FRAME_BYTES: u32 = 64;
 /// Length of a pause quantum of 512 bit times (bytes).
 pub const QUANTUM_BYTES: u64 = 64;
 
-/// Sizes of a queue's packets, and the memory that they occupy.
+/// Sizes of a queue's packets, and the memory that the packets occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketMemory {
     /// Smallest packet on the wire (bytes), at least 1.
@@ -43,9 +43,9 @@ impl PacketMemory {
         if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
     }
 
-    /// Packet size that occupies most memory per byte on the wire (bytes).
-    /// Candidates are the smallest packet, the first size that begins another cell,
-    /// the last such size, and the largest packet.
+    /// Packet size that occupies most memory per byte on the wire (bytes). Candidates are the
+    /// smallest packet, the first and the last size that begin another cell, and the largest
+    /// packet.
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
@@ -87,14 +87,14 @@ pub struct PausedCable {
     pub delay: Time,
     /// Time from a pause frame's arrival until the sender starts no more packets.
     pub reaction: Time,
-    /// Sizes of the priority's packets.
+    /// Sizes of the paused priority's packets.
     pub packets: PacketMemory,
     /// Largest packet that may delay a pause frame on the way back (bytes on the wire);
     /// 0 means that no packet goes back.
     pub largest_back: u32,
 }
 
-/// A part of the headroom.
+/// A part of the headroom of an ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomTerm {
     /// Purpose of the part of the headroom, in words.
@@ -102,22 +102,22 @@ pub struct HeadroomTerm {
     /// Formula of the part, with C for the rate of arrivals, F for the rate of frames,
     /// m for the largest packet, and b for the largest packet back.
     pub formula: &'static str,
-    /// Memory of the part of the headroom (bytes).
+    /// Memory that this part of the headroom needs (bytes).
     pub bytes: u64,
 }
 
-/// The headroom of one ingress queue.
+/// The computed headroom of one ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Parts of the headroom; its size is the sum of their `bytes`.
+    /// Parts of the headroom. The size of the headroom is the sum of the parts' `bytes`.
     pub terms: [HeadroomTerm; 7],
-    /// Smallest number of quanta for which a pause lasts until its refresh.
-    /// The refresh may wait as long as the first pause frame.
+    /// Smallest number of quanta with which a pause does not end before its refresh. The refresh
+    /// may wait as long as the first pause frame.
     pub least_quanta: u64,
 }
 
 impl Headroom {
-    /// Total size of the headroom (bytes).
+    /// Total size of the headroom: the sum of its parts (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.terms.iter().map(|term| term.bytes).fold(0, u64::saturating_add)
@@ -138,8 +138,8 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Cumulative bytes on the wire at the end of each span.
-        // The differences between these numbers add up without further rounding.
+        // Cumulative bytes on the wire at the end of each span. The differences between the
+        // cumulative bytes add up without further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
@@ -149,8 +149,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // If the switch stores less than was sent, the surplus belongs to no single part.
-        // So subtract the surplus from the longest part.
+        // If the switch stores fewer bytes than the sender sent, the surplus belongs to no single
+        // part. So subtract the surplus from the longest part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {
@@ -180,7 +180,8 @@ impl PausedCable {
 mod tests {
     use super::*;
 
-    /// A cable of 10 Gb/s in both directions and 1 us, with packets of 1,500 B and memory in bytes.
+    /// A cable with 10 Gb/s in each direction and a delay of 1 us, with packets of 1,500 B and
+    /// memory in bytes.
     const CABLE: PausedCable = PausedCable {
         arrivals: BitRate::gbps(10),
         frames: BitRate::gbps(10),

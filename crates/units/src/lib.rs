@@ -6,9 +6,9 @@
 //! * sizes are bytes in `u64`: a number of bytes needs no conversion, so sizes need no type;
 //! * [`BitRate`] is a rate in **bits per second**.
 //!
-//! Serialization times are exact at 10, 25, 40, 100, 400 and 800 Gb/s,
-//! because a byte takes a whole number of picoseconds at these rates. At other rates,
-//! they are rounded *up* to the next picosecond, so that a link never carries more than its rate.
+//! Serialization times are exact at 10, 25, 40, 100, 400 and 800 Gb/s, because a byte takes a whole
+//! number of picoseconds at these rates. At other rates, serialization times are rounded *up* to
+//! the next picosecond, so that a link never carries more than its rate.
 
 pub mod headroom;
 mod printable;

@@ -1,11 +1,11 @@
-//! Converts input text for a terminal or a page, because input must not control the program
-//! that displays it. This module has all such conversions.
+//! Converts input text for a terminal or a page, because input must not control the program that
+//! displays the text. All conversions of this kind are in this module.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is a control character, a separator of lines or paragraphs,
-/// or a character that changes the text direction. Terminals do not show such characters.
+/// Whether a character is a control character, a separator of lines or paragraphs, or a character
+/// that changes the text direction. Terminals do not show these characters as text.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()

@@ -55,9 +55,9 @@ impl Dimension {
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
-    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s.
-    /// No network reaches this quantity.
-    /// A sum of such quantities over all ports, queues and links does not overflow 64 bits.
+    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. No network
+    /// reaches this quantity. A sum of quantities up to this limit over all ports, queues and links
+    /// does not overflow 64 bits.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {
@@ -116,7 +116,7 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("Mbps", Dimension::Rate, 1_000_000),
     ("Gbps", Dimension::Rate, 1_000_000_000),
     ("Tbps", Dimension::Rate, 1_000_000_000_000),
-    // Spelling of rates that switches and standards use.
+    // Other spellings of rates in switches and standards.
     ("M", Dimension::Rate, 1_000_000),
     ("G", Dimension::Rate, 1_000_000_000),
     ("T", Dimension::Rate, 1_000_000_000_000),
@@ -139,9 +139,9 @@ pub enum QuantityError {
     UnknownUnit(String),
     /// The unit in the text belongs to another dimension.
     WrongDimension {
-        /// Name of the unit in the text.
+        /// Name of the wrong unit in the text.
         unit: String,
-        /// Dimension of the unit in the text.
+        /// Dimension of the wrong unit in the text.
         found: Dimension,
     },
     /// The quantity is finer than the smallest unit.
@@ -192,10 +192,10 @@ pub fn parse_rate(text: &str) -> Result<BitRate, QuantityError> {
     parse(text, Dimension::Rate).map(BitRate)
 }
 
-/// Parses a quantity of `dimension`, and returns it in its base unit (ps, B, b/s).
+/// Parses a quantity of `dimension`, and returns the quantity in the base unit (ps, B, b/s).
 ///
 /// # Errors
-/// Returns [`QuantityError`] if the text is not such a quantity.
+/// Returns [`QuantityError`] if the text is not a quantity of `dimension`.
 pub fn parse(text: &str, dimension: Dimension) -> Result<u64, QuantityError> {
     let text = text.trim();
     let (negative, text) = match text.strip_prefix('-') {
@@ -259,7 +259,7 @@ pub fn format_size(bytes: u64) -> String {
     decimal(bytes, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
 }
 
-/// Writes the exact text of a rate.
+/// Writes a rate as exact text with its unit.
 #[must_use]
 pub fn format_rate(rate: BitRate) -> String {
     let units = [

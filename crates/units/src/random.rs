@@ -75,8 +75,8 @@ mod tests {
         }
     }
 
-    /// Compares with the sequence of Vigna's `splitmix64.c` for the seed 1234567.
-    /// The sequence is that of Rosetta Code ("Pseudo-random numbers/Splitmix64").
+    /// Compares the stream with the sequence of Vigna's `splitmix64.c` for the seed 1234567. Source
+    /// of the sequence: Rosetta Code ("Pseudo-random numbers/Splitmix64").
     #[test]
     fn a_stream_is_the_published_sequence() {
         let mut stream = RandomStream { state: 1_234_567 };

@@ -61,9 +61,9 @@ impl fmt::Debug for BitRate {
 /// Computes the serialization times of one link.
 /// At the usual rates, the hot path only multiplies and never divides.
 ///
-/// The state is one word, so that a link can store it next to the other data used per packet.
-/// If a byte takes a whole number of picoseconds, the word is this number.
-/// For all other rates, the word is the rate with the lowest bit set.
+/// The state is one word, so that a link can store it next to the other data used per packet. If a
+/// byte takes a whole number of picoseconds, the word is the number of picoseconds. For all other
+/// rates, the word is the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 

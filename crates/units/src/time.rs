@@ -1,12 +1,12 @@
-//! Instants and spans in picoseconds.
+//! Instants and spans of time in picoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant since the start of the run, or a span between two instants, in picoseconds.
 ///
-/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans.
-/// Where they could be confused, variables have clear names (`deadline`, `interval`).
+/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans. Names of variables
+/// tell instants and spans apart (`deadline`, `interval`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Time(pub u64);
@@ -97,7 +97,8 @@ impl Mul<u64> for Time {
     }
 }
 
-/// Writes the time in the largest unit in which it stays readable: `80 us`, `1.25 ms`, `3 s`.
+/// Writes the time in the largest unit in which the number is at least 1: `80 us`, `1.25 ms`,
+/// `3 s`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.0 {

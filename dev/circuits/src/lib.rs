@@ -1,11 +1,11 @@
 //! Reference decisions for circuits: operations of a switch, recorded
 //! with the answers of the policy.
 //!
-//! A [`Scheme`] names the policy that a circuit of `rtl/src` implements.
-//! [`Recorded`] wraps that policy and writes a line for every operation:
-//! the circuit's inputs, then the policy's state and answer. The wrapper is a registered policy.
-//! So one code path records golden vectors, random scripts and simulated runs ([`source`]).
-//! No second model exists: every expected value is an answer of the policy or a view of the ledger.
+//! A [`Scheme`] names the policy that a circuit of `rtl/src` implements. [`Recorded`] wraps that
+//! policy and writes a line for every operation: the circuit's inputs, then the policy's state and
+//! answer. [`Recorded`] is itself a registered policy. So one code path records golden vectors,
+//! random scripts and simulated runs ([`source`]). No second model exists: every expected value is
+//! an answer of the policy or a view of the ledger.
 //!
 //! A sheet is a text file. Every line has hexadecimal numbers separated by blanks.
 //! The first number is the kind of line:

@@ -22,9 +22,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Source {
-    /// Replay the golden vectors of a file
+    /// Replay and record the golden vectors of a file
     Vectors { file: PathBuf },
-    /// Record random scripts
+    /// Record random scripts of arrivals and departures
     Random {
         /// Seed of the first script
         #[arg(long, default_value_t = 1)]

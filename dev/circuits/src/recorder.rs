@@ -24,8 +24,9 @@ pub struct Recorded {
     /// Hooks that the wrapped policy requested; the recorder adds more hooks.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// First line of the switch, written at its first operation. A loaded scenario builds
-    /// policies only to check them, and the sheet must not contain their operations.
+    /// First line of a switch on the sheet, written at the switch's first operation. A loaded
+    /// scenario also builds policies only to check parameters, and these policies must not be on
+    /// the sheet.
     opening: Option<Vec<u64>>,
     /// Number of the switch on the sheet.
     /// `None` before the first operation, or if the sheet has enough switches.
@@ -33,17 +34,17 @@ pub struct Recorded {
     /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// Per queue, the lengths of the queue that its packets found on arrival.
-    /// Packets of `plasticine-pisa` carry this length as metadata.
+    /// Per queue, the lengths of the queue that its packets found on arrival. Packets of
+    /// `plasticine-pisa` carry the length found on arrival as metadata.
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
-    /// LossPass: the priority whose queue supplies the victims.
+    /// For LossPass: the priority whose queue supplies the evicted packets.
     large_priority: u8,
-    /// ABM: alpha by priority, then the alpha of unscheduled packets.
+    /// For ABM: alpha by priority, then the alpha of unscheduled packets.
     alphas: Vec<Weight>,
-    /// ABM: per queue, the factors of scheduled and of unscheduled packets,
-    /// rounded to powers of two.
+    /// For ABM: per queue, the factors of scheduled and of unscheduled packets, rounded to powers
+    /// of two.
     rounded: Vec<[Weight; 2]>,
 }
 
@@ -342,7 +343,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// A file in memory that a test can read while the sheet still writes to it.
+    /// A file in memory that a test can read while the sheet still writes to the file.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 

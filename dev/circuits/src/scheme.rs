@@ -22,7 +22,7 @@ const POWERS_OF_TWO: &str = "powers-of-two";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(pub String);
 
-/// A policy that has a circuit.
+/// A policy, as one of the circuits of `rtl/src` implements it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Dynamic Thresholds with alpha as a shift.
@@ -40,11 +40,11 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All schemes that have circuits.
+    /// All schemes for which `rtl/src` has a circuit.
     pub const ALL: [Self; 6] =
         [Self::Dt, Self::Abm, Self::AbmShift, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
 
-    /// Name of the scheme: the policy's name, except where a policy has two circuits.
+    /// Name of the scheme: the policy's name, except for the second circuit of a policy.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Scheme {
         matches!(self, Self::Abm | Self::AbmShift)
     }
 
-    /// Policy parameters that the scheme sets; they override other values.
+    /// Policy parameters that the scheme sets. These parameters override other values.
     #[must_use]
     pub fn parameters(self) -> Vec<(String, ParamValue)> {
         match self {
@@ -139,7 +139,7 @@ impl Scheme {
         Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
     }
 
-    /// The policy's probes that the circuit outputs, too, in the order of the sheet.
+    /// The policy's probes that the circuit also outputs, in the order of the sheet.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
             Self::Dt | Self::Abm | Self::AbmShift => &[],
@@ -152,7 +152,7 @@ impl Scheme {
     }
 }
 
-/// Returns the exponent e of alpha = 2^e in two's complement.
+/// Returns the exponent e of alpha = 2^e, as a number in two's complement.
 fn exponent(alpha: f64) -> Result<u64, Unfit> {
     let weight = Weight::from_f64(alpha);
     if weight.0.is_power_of_two() {
@@ -230,5 +230,5 @@ fn plasticine(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     Ok(fields)
 }
 
-/// Largest number of congested queues in the circuit's shift table; the policy's default.
+/// Largest number of congested queues in the circuit's shift table, which is the policy's default.
 const MOST_COUNTED: usize = 64;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Number of operations of a sheet, by kind.
+/// Numbers of operations on a sheet, by kind of operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Number of switches on the sheet.
@@ -18,7 +18,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Number of arrivals, departures and control events.
+    /// Number of arrivals, departures and control events on the sheet.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.arrivals + self.departures + self.others
@@ -30,7 +30,7 @@ pub struct Sheet {
     out: BufWriter<Box<dyn Write + Send>>,
     line: String,
     tally: Tally,
-    /// Number of arrivals after which the recording stops.
+    /// Number of packet arrivals after which the recording stops.
     most_arrivals: u64,
     /// Number of switches after which the recording stops.
     most_switches: u64,
@@ -99,7 +99,7 @@ impl Sheet {
         }
     }
 
-    /// Whether the sheet's limit on arrivals is reached.
+    /// Whether the sheet has as many arrivals as its limit allows.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tally.arrivals >= self.most_arrivals
@@ -111,7 +111,7 @@ impl Sheet {
         self.tally
     }
 
-    /// Writes all buffered lines to the file.
+    /// Writes all buffered lines of the sheet to the file.
     ///
     /// # Errors
     /// Returns the error of the first line that could not be written.
@@ -121,7 +121,7 @@ impl Sheet {
     }
 }
 
-/// A sheet that the recorders of several switches share; they write in turn.
+/// A sheet that the recorders of several switches share. The recorders write in turn.
 #[derive(Clone, Debug)]
 pub struct SharedSheet(Arc<Mutex<Sheet>>);
 
@@ -132,7 +132,7 @@ impl SharedSheet {
         Self(Arc::new(Mutex::new(sheet)))
     }
 
-    /// Locks the sheet for one line.
+    /// Locks the sheet while a recorder writes one line.
     pub fn lock(&self) -> MutexGuard<'_, Sheet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,7 +15,7 @@ pub use runs::run;
 /// Number of operations per random script: enough to fill the buffer many times.
 const SCRIPT_LENGTH: usize = 20_000;
 
-/// Result of replaying golden vectors.
+/// Result of replaying golden vectors of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// Number of cases that were replayed to the end.
@@ -86,7 +86,7 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
     Ok(())
 }
 
-/// Returns a power of two of at least 1/64.
+/// Returns the power of two 2^(exponent − 6), which is at least 1/64.
 fn power(exponent: u64) -> f64 {
     2_f64.powi(exponent as i32 - 6)
 }

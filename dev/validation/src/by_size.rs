@@ -6,7 +6,7 @@ use crate::measure::{Flow, percentile};
 /// Upper bounds of the size classes (bytes): RDMA's first window,
 /// then the data of a few round trips.
 const ENDS: [u64; 2] = [54_000, 300_000];
-/// Smallest number of flows with a meaningful median.
+/// Smallest number of flows in a size class for which the median is meaningful.
 pub const FLOWS_MIN: usize = 10;
 /// Largest deviation of a median ratio that counts as agreement.
 pub const TOLERANCE: f64 = 0.15;
@@ -18,7 +18,7 @@ pub struct SizeClass {
     pub class: String,
     /// Range of flow sizes: an index into the ranges of [`SizeClass::sizes`].
     pub range: usize,
-    /// Number of flows that finished in both simulators.
+    /// Number of flows that finished in bufferlab and in the reference.
     pub flows: usize,
     /// Median over flows of bufferlab's completion time divided by the reference's completion time.
     pub median_ratio: f64,
@@ -27,13 +27,14 @@ pub struct SizeClass {
 }
 
 impl SizeClass {
-    /// The range of flow sizes as text.
+    /// The size class's range of flow sizes as text.
     #[must_use]
     pub fn sizes(&self) -> &'static str {
         ["up to 54 KB", "54 to 300 KB", "above 300 KB"][self.range]
     }
 
-    /// Whether the medians of both simulators agree, or the flows are too few to judge.
+    /// Whether the medians of bufferlab and of the reference agree, or the size class has too few
+    /// flows to judge.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.flows < FLOWS_MIN || (self.median_ratio - 1.0).abs() <= TOLERANCE

@@ -8,7 +8,7 @@ use std::path::Path;
 /// A scenario of bufferlab, paired with a run of the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// Short name of the case, as in [`crate::explained::EXPLAINED`].
+    /// Short name of the compared case, as in [`crate::explained::EXPLAINED`].
     pub name: &'static str,
     /// Name of the scenario file in `scenarios/`.
     pub scenario: &'static str,
@@ -16,7 +16,7 @@ pub struct Case {
     pub policy: &'static str,
     /// Changed keys of the scenario file and their values, as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
-    /// Key of the reference's run for this case.
+    /// Key of the run of the reference that the case is compared with.
     pub key: RunKey,
 }
 
@@ -34,14 +34,16 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
-/// The artifact's fixed base RTT. It replaces the longest round-trip time of a full segment.
+/// The artifact's fixed base RTT. The fixed RTT replaces the longest round-trip time of a full
+/// segment.
 const POWERTCP: Changes =
     &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
 const THETA_POWERTCP: Changes =
     &[("transport.0.congestion_control", "theta-powertcp"), ("transport.0.base_rtt", "80 us")];
 const TIMELY: Changes = &[("transport.0.congestion_control", "timely"), ("transport.0.base_rtt", "80 us")];
 
-/// A transport: its name in the reference, and the changes that select it in the scenario.
+/// A transport: the name in the reference, and the changes of the scenario that select the
+/// transport.
 type Transport = (&'static str, Changes);
 const WITH_DCTCP: Transport = ("dctcp", AS_WRITTEN);
 const WITH_CUBIC: Transport = ("cubic", CUBIC);
@@ -118,7 +120,7 @@ const fn lossless(
     Case { name, scenario, policy: policy.0, changes, key }
 }
 
-/// All cases that are compared with the reference.
+/// All cases of bufferlab that are compared with the reference.
 pub const CASES: &[Case] = &[
     incast("DT, R = 0.25", DT, WITH_DCTCP, QUARTER),
     incast("ABM, R = 0.25", ABM, WITH_DCTCP, QUARTER),
@@ -190,7 +192,7 @@ impl Case {
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether the case is from Reverie's evaluation; otherwise it is from ABM's evaluation.
+    /// Whether the case is from Reverie's evaluation. All other cases are from ABM's evaluation.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS

@@ -11,12 +11,12 @@ use crate::row::ComparedMetric;
 
 /// Tolerance for runs without drops, and for single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Tolerance for runs with drops.
+/// Relative tolerance of metrics for runs with drops.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0.
-/// The samples end when the last flow starts. These values are inferred. Among windows and phases
-/// that are multiples of 50 ms and 5 us, only these values fit to better than 1 %.
+/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0. The samples end
+/// when the last flow starts. Start, end and interval are inferred. Among windows and phases that
+/// are multiples of 50 ms and 5 us, only the chosen values fit to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Smallest size of a long flow (bytes), as in the reference's column `long1MB_mean`.
@@ -31,7 +31,7 @@ pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 /// Agreement of single flows between bufferlab and the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter {
-    /// Number of flows that finished in both simulators.
+    /// Number of flows that finished in bufferlab and in the reference.
     pub flows: usize,
     /// Median over flows of |bufferlab's completion time / the reference's − 1|.
     pub median: f64,
@@ -48,18 +48,18 @@ pub struct Scatter {
 /// Result of comparing a case with the reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The case that this comparison covers.
+    /// The case that is compared with the reference.
     pub case: Case,
-    /// Metrics of the run in both simulators.
+    /// Metrics of the run in bufferlab and in the reference.
     pub rows: Vec<ComparedMetric>,
-    /// Agreement of the completion times flow by flow.
+    /// Agreement of the completion times of single flows.
     pub scatter: Scatter,
-    /// Agreement by class and size of flows.
+    /// Agreement of completion times by class and size of flows.
     pub by_size: Vec<SizeClass>,
 }
 
 impl Comparison {
-    /// Runs a case and compares it with the reference.
+    /// Runs a case and compares its metrics with the reference.
     ///
     /// # Errors
     /// If the run fails, the reference cannot be read, or the two simulators had different flows.
@@ -135,7 +135,7 @@ fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {
     expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
 }
 
-/// Computes a statistic for both simulators from their sorted slowdowns.
+/// Computes a statistic of the sorted slowdowns of bufferlab and of the reference.
 fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f64, f64) {
     (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
 }
@@ -200,8 +200,8 @@ fn occupancy_rows(
     ])
 }
 
-/// Metrics of runs with web search, incast and drops.
-/// Leaves out the p99 of short flows, which depends on two flows.
+/// Metrics of runs with web search, incast and drops. The list has no p99 of short flows, which
+/// would depend on two flows.
 fn loaded_rows(
     ours: &Outcome,
     theirs: &[Flow],

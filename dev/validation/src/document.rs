@@ -221,7 +221,8 @@ fn span(min: f64, max: f64) -> String {
     if min == max { value(min) } else { format!("{}–{}", value(min), value(max)) }
 }
 
-/// Inserts both blocks between their markers in `page`; `None` if markers are missing.
+/// Inserts the tables of comparisons and of ranges between their markers in `page`. Returns `None`
+/// if markers are missing.
 #[must_use]
 pub fn with_blocks(page: &str, block: &str, ranges: &str) -> Option<String> {
     let replaced = |page: &str, begin: &str, end: &str, block: &str| {

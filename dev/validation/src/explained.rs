@@ -6,9 +6,9 @@ use crate::by_size::SizeClass;
 /// A metric of a case that may be outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
-    /// Name of the case: [`crate::Case::name`].
+    /// Name of the compared case ([`crate::Case::name`]).
     pub case: &'static str,
-    /// Name of the metric: [`crate::ComparedMetric::metric`].
+    /// Name of the metric outside its tolerance ([`crate::ComparedMetric::metric`]).
     pub metric: &'static str,
     /// Heading of `docs/evidence/validation.md` below which the difference is explained.
     pub name: &'static str,
@@ -29,7 +29,7 @@ const FULL: &str = "A full buffer under load";
 /// Cause: spines send a few of a thousand pauses; the number changes with the seed.
 const SPINES: &str = "Pauses by spines";
 
-/// Cause: the five slowest of 384 or 512 flows belong to one or two incasts.
+/// Cause of a difference: the five slowest of 384 or 512 flows belong to one or two incasts.
 const ONE_INCAST: &str = "One incast decides";
 
 /// Cause: of some sixty flows, about half are fast, and about half are paused.
@@ -64,11 +64,11 @@ pub const EXPLAINED: &[Explained] = &[
 /// A size class of flows whose median is outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainedSize {
-    /// Name of the case: [`crate::Case::name`].
+    /// Name of the compared case ([`crate::Case::name`]).
     pub case: &'static str,
-    /// Class of the flows: [`SizeClass::class`].
+    /// Workload class of the flows ([`SizeClass::class`]).
     pub class: &'static str,
-    /// Range of sizes: [`SizeClass::sizes`].
+    /// Range of the flows' sizes ([`SizeClass::sizes`]).
     pub sizes: &'static str,
     /// Heading of `docs/evidence/validation.md` below which the difference is explained.
     pub name: &'static str,
@@ -88,7 +88,7 @@ const fn size(case: &'static str) -> ExplainedSize {
     ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
 }
 
-/// Returns the heading that explains why a size class disagrees, if it is a known difference.
+/// Returns the heading that explains why a size class disagrees, if the difference is known.
 #[must_use]
 pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     let is_it = |known: &&ExplainedSize| {
@@ -97,18 +97,19 @@ pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     SIZES.iter().find(is_it).map(|known| known.name)
 }
 
-/// A metric whose ranges disagree.
+/// A metric whose ranges in bufferlab and in the reference disagree.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeApart {
-    /// Run of the reference: [`crate::ranges::Spread::run`].
+    /// Name of the run of the reference ([`crate::ranges::Spread::run`]).
     pub run: &'static str,
-    /// Metric of the run: [`crate::ranges::Spread::metric`].
+    /// Name of the metric of the run ([`crate::ranges::Spread::metric`]).
     pub metric: &'static str,
-    /// Cause of the difference, if it is known.
+    /// Cause of the difference between the ranges. The text begins with `open:` if the cause is
+    /// unknown.
     pub why: &'static str,
 }
 
-/// Heading of the section with the explanation.
+/// Heading of the page section that explains the difference between ranges.
 const MORE_HELD: &str = "A full buffer under load";
 /// Unexplained difference: lossless queues occupy more of the pool than in the artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than in ns-3, TCP less";

@@ -29,7 +29,7 @@ pub use row::ComparedMetric;
 
 use std::path::PathBuf;
 
-/// Reason why a comparison could not be made.
+/// Reason why a comparison with the reference could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidationError {
     /// The engine rejected the scenario, or the run failed.
@@ -38,7 +38,7 @@ pub enum ValidationError {
     /// The scenario does not replay a flow list, so the reference has no run to compare.
     #[error("the scenario replays no flow list")]
     NoFlowList,
-    /// A scenario could not be loaded.
+    /// The scenario of a case could not be loaded.
     #[error("{0}")]
     Scenario(String),
     /// A file of the reference could not be read.
@@ -57,15 +57,15 @@ pub enum ValidationError {
         /// Error of the CSV reader.
         source: csv::Error,
     },
-    /// A cell of a table has an unexpected value.
+    /// A cell of a table of the reference has an unexpected value.
     #[error("column {column} holds {text:?}, which is no number")]
     Cell {
-        /// Name of the cell's column.
+        /// Name of the column with the unexpected cell.
         column: String,
         /// Text of the unexpected cell.
         text: String,
     },
-    /// Some flow finished in only one of the two simulators.
+    /// A flow finished in bufferlab but not in the reference, or the other way round.
     #[error("{ours} flows of ours and {theirs} of theirs finished, or they are not the same")]
     OtherFlows {
         /// Number of flows that finished in bufferlab.

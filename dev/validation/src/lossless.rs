@@ -7,17 +7,17 @@ use crate::row::ComparedMetric;
 
 /// Tolerance of the numbers of pauses: a factor of 1.5. This is the upper limit of the difference.
 pub const PAUSES: f64 = 0.5;
-/// Tolerance of the mean slowdown of incast flows.
+/// Relative tolerance of the mean slowdown of incast flows.
 pub const INCAST: f64 = 0.15;
-/// Tolerance of all metrics except pauses and incasts.
+/// Relative tolerance of all metrics except pauses and incasts.
 const OTHER: f64 = 0.25;
 
 /// Size below which flows are short (bytes), as in the reference's columns:
 /// Reverie's bandwidth-delay product.
 pub(crate) const SHORT_FLOW_BYTES: u64 = 54_000;
 
-/// Metrics of a run with RDMA. Leaves out the p99 of short flows,
-/// which depends on one or two flows.
+/// Metrics of a run with RDMA. The list has no p99 of short flows, which would depend on one or two
+/// flows.
 pub(crate) fn rows(
     ours: &Outcome,
     theirs: &[Flow],

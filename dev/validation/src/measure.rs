@@ -1,8 +1,8 @@
 //! Metrics of bufferlab's run, with the artifact's definitions.
 //!
-//! The definitions of the metrics equal the artifact's. So differences come from behaviour.
-//! Percentiles have no interpolation, occupancy is sampled (not a time-weighted mean),
-//! and losses and marks are counted by tier.
+//! The definitions of the metrics equal the artifact's definitions. So differences come from the
+//! behaviour of the simulators. Percentiles have no interpolation, occupancy is sampled (not a
+//! time-weighted mean), and losses and marks are counted by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -42,15 +42,15 @@ pub struct Flow {
 /// Tier of a port in the network. The reference counts drops and marks by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Ports from a leaf to a host.
+    /// Ports of a leaf towards its hosts.
     LeafDown,
-    /// Ports from a leaf to a spine.
+    /// Ports of a leaf towards the spines.
     LeafUp,
     /// Ports of a spine switch.
     Spine,
 }
 
-/// Numbers of packets by tier of the port.
+/// Numbers of packets by the tier of the port at which the packets were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
     /// Number of packets at ports from leaves to hosts.
@@ -79,13 +79,14 @@ impl ByTier {
 /// Results of bufferlab's run for the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Finished flows, in the order in which they finished.
+    /// Finished flows, in the order of their completion.
     pub flows: Vec<Flow>,
-    /// Number of flows that had not finished when the run ended. The reference omits such flows.
+    /// Number of flows that had not finished when the run ended. The reference omits unfinished
+    /// flows.
     pub unfinished: u64,
-    /// Number of lost packets.
+    /// Number of lost packets by tier.
     pub drops: ByTier,
-    /// Number of lost RDMA packets.
+    /// Number of RDMA packets that were lost at any switch.
     pub lossless_drops: u64,
     /// Number of pause frames that leaves sent.
     pub pauses_of_leaves: u64,
@@ -104,7 +105,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Runs `scenario` and collects the results.
+    /// Runs `scenario` and collects the metrics of the run.
     ///
     /// # Errors
     /// If the scenario does not fit the engine, or an accounting identity does not hold.
@@ -162,7 +163,7 @@ pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     sorted.get(index.max(1) - 1).copied()
 }
 
-/// Arithmetic mean of the values; `None` without values.
+/// Arithmetic mean of a list of values; `None` if the list is empty.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

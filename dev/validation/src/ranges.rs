@@ -1,9 +1,9 @@
 //! Compares ranges of metrics over runs whose flows start some nanoseconds apart.
 //!
-//! `testdata/reference/spread.csv` has the artifact's ranges. In its runs, each flow starts later
-//! by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's numbers,
-//! one row per run, seed and metric. `validate --ranges` records these numbers, because a full
-//! recording takes minutes. A test repeats some of the runs and compares their numbers.
+//! `testdata/reference/spread.csv` has the artifact's ranges. In the artifact's runs, each flow
+//! starts later by a random time from 0 to 19 ns. `testdata/reference/ranges.csv` has bufferlab's
+//! numbers, one row per run, seed and metric. `validate --ranges` records the rows, because a full
+//! recording takes minutes. A test repeats some of the runs and compares the recorded numbers.
 
 use crate::ValidationError;
 use crate::cases::{CASES, Case};
@@ -21,8 +21,8 @@ pub const JITTER: &str = "20 ns";
 /// Reverie's flows start from 1 s on, for 20 ms. Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// Slowdown above which a late web-search flow is assumed to have had a timeout.
-/// This value is inferred: with it, the column `ws_rto` of two recorded runs is reproduced exactly.
+/// Slowdown above which a late web-search flow is assumed to have had a timeout. The limit is
+/// inferred: this limit reproduces the column `ws_rto` of two recorded runs exactly.
 const SLOW: f64 = 4.0;
 
 /// Range of a metric over the artifact's runs of one setting.
@@ -30,9 +30,9 @@ const SLOW: f64 = 4.0;
 pub struct Spread {
     /// Name of the run in the reference's files.
     pub run: String,
-    /// Name of the metric.
+    /// Name of the metric in the reference's files.
     pub metric: String,
-    /// Number of the artifact's runs.
+    /// Number of the artifact's runs in the range.
     pub runs: u32,
     /// Smallest value of the metric over the runs.
     pub min: f64,
@@ -42,26 +42,26 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// A metric of one of bufferlab's runs.
+/// Value of a metric in one of bufferlab's runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Name of the run, as in [`Spread`].
+    /// Name of the run in the reference's files ([`Spread`]).
     pub run: String,
     /// Seed of bufferlab's run.
     pub seed: u64,
-    /// Name of the metric, as in [`Spread`].
+    /// Name of the metric in the reference's files ([`Spread`]).
     pub metric: String,
     /// Value of the metric in the run.
     pub value: f64,
 }
 
-/// Path of the file with the artifact's ranges.
+/// Path of the file with the artifact's ranges of metrics.
 #[must_use]
 pub fn spread_file() -> PathBuf {
     folder().with_file_name("spread.csv")
 }
 
-/// Path of the file with bufferlab's numbers.
+/// Path of the file with the metrics of bufferlab's runs.
 #[must_use]
 pub fn ranges_file() -> PathBuf {
     folder().with_file_name("ranges.csv")
@@ -73,7 +73,7 @@ fn rows<T: for<'a> Deserialize<'a>>(path: PathBuf) -> Result<Vec<T>, ValidationE
     reader.deserialize().collect::<Result<_, _>>().map_err(unreadable)
 }
 
-/// Reads the artifact's ranges.
+/// Reads the artifact's ranges of all metrics.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -81,7 +81,7 @@ pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
     rows(spread_file())
 }
 
-/// Reads the numbers recorded from bufferlab's runs.
+/// Reads the recorded metrics of bufferlab's runs.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -103,7 +103,8 @@ pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     Ok(CASES.iter().filter_map(named).collect())
 }
 
-/// Runs a case with noise. Returns every metric that both bufferlab and the artifact have.
+/// Runs a case with random delays of flow starts. Returns every metric that bufferlab and the
+/// artifact have in common.
 ///
 /// # Errors
 /// If the run fails.
@@ -124,7 +125,7 @@ pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, Valid
     Ok(found)
 }
 
-/// A statistic of sorted values; `None` without values.
+/// A statistic of a sorted list of values; `None` if the list is empty.
 type Statistic = fn(&[f64]) -> Option<f64>;
 
 fn statistic(name: &str) -> Option<Statistic> {
@@ -140,7 +141,8 @@ fn late(flows: &[Flow], limit: u64, select: impl Fn(&Flow) -> bool) -> f64 {
     flows.iter().filter(|flow| select(flow) && flow.fct_ns > limit).count() as f64
 }
 
-/// Returns a metric of ABM's evaluation by its name in `spread.csv`; `None` if bufferlab lacks it.
+/// Returns a metric of ABM's evaluation by its name in `spread.csv`; `None` if bufferlab lacks the
+/// metric.
 fn lossy_metric(outcome: &Outcome, case: &Case, metric: &str) -> Option<f64> {
     let flows = &outcome.flows;
     let incast = |flow: &Flow| flow.incast;
@@ -211,7 +213,7 @@ fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
 pub struct Range {
     /// The artifact's range of the metric.
     pub theirs: Spread,
-    /// Number of bufferlab's runs.
+    /// Number of bufferlab's runs in the range.
     pub runs: usize,
     /// Bufferlab's smallest value of the metric.
     pub min: f64,
@@ -220,9 +222,9 @@ pub struct Range {
 }
 
 impl Range {
-    /// Gap between the two ranges as a fraction of the artifact's nearest bound.
-    /// The gap is positive if bufferlab's range is higher, negative if it is lower,
-    /// and zero if the ranges overlap.
+    /// Gap between bufferlab's and the artifact's range, as a fraction of the artifact's nearest
+    /// bound. The gap is positive if bufferlab's range is higher, negative if bufferlab's range is
+    /// lower, and zero if the ranges overlap.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -234,8 +236,8 @@ impl Range {
         }
     }
 
-    /// Whether the artifact's own runs agree within 1 %. This is true for losses,
-    /// occupancy and tails of isolated incasts. All other metrics are not tight.
+    /// Whether the artifact's own runs agree within 1 %. Losses, occupancy and tails of isolated
+    /// incasts agree within 1 %. All other metrics are not tight.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
@@ -248,14 +250,15 @@ impl Range {
         if self.is_tight() { 0.02 } else { 0.05 }
     }
 
-    /// Whether the gap between the two ranges is within the tolerance.
+    /// Whether the gap between bufferlab's and the artifact's range is within the tolerance.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.gap().abs() <= self.tolerance()
     }
 }
 
-/// Returns all ranges that both simulators have, sorted by run and metric.
+/// Returns the ranges of all metrics that bufferlab and the artifact have in common, sorted by run
+/// and metric.
 ///
 /// # Errors
 /// If a file cannot be read.

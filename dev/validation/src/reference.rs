@@ -33,12 +33,12 @@ pub struct RunKey {
 }
 
 impl RunKey {
-    /// Path of the folder with the run's files.
+    /// Path of the folder with the files of the reference's run.
     fn folder(&self) -> PathBuf {
         if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
     }
 
-    /// Name of the run in the reference.
+    /// Name of the run in the reference's file names.
     #[must_use]
     pub fn name(&self) -> String {
         let Self { variant, policy, transport, traffic, .. } = self;
@@ -48,12 +48,12 @@ impl RunKey {
         }
     }
 
-    /// Path of the file with the run's flows.
+    /// Path of the file with the flows of the reference's run.
     fn flows(&self) -> PathBuf {
         self.folder().join(format!("{}.fct.csv.gz", self.name()))
     }
 
-    /// Columns of `expected.csv` that identify the run.
+    /// Columns of `expected.csv` that identify the run, with the run's values.
     fn cells(&self) -> Vec<(&'static str, &'static str)> {
         let Self { variant, policy, transport, traffic, load, request } = *self;
         match variant {
@@ -71,7 +71,7 @@ impl RunKey {
     }
 }
 
-/// Row of a run in `expected.csv`.
+/// Row of a reference run in `expected.csv`.
 #[derive(Clone, Debug)]
 pub struct Expected {
     cells: Vec<(String, String)>,
@@ -103,7 +103,8 @@ impl Expected {
         self.cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the number in a column; `None` for an empty cell, because the run had no such flows.
+    /// Returns the number in a column of the run's row. `None` for an empty cell: the run had no
+    /// flows of this kind.
     ///
     /// # Errors
     /// If the column does not exist, or its cell is not a number.

@@ -76,7 +76,8 @@ fn unloaded_flows_of_every_transport_agree_within_five_percent() {
         for row in comparison.rows.iter().filter(|row| row.metric.contains("slowdown")) {
             assert!(row.difference().abs() <= 0.05, "{}: {row:?}", comparison.case.name);
         }
-        // Three or four flows share an uplink for a short time; all other flows are alone.
+        // Three or four flows share an uplink for a short time. All other flows have their links
+        // for themselves.
         let Scatter { flows, within_five_percent, .. } = comparison.scatter;
         assert!(within_five_percent + 4 >= flows, "{}: {:?}", comparison.case.name, comparison.scatter);
     }
@@ -95,7 +96,8 @@ fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifte
     for comparison in &lossless {
         let name = comparison.case.name;
         let pauses = find(comparison, "pauses");
-        // If the artifact's runs differ, bufferlab's pauses may agree with any of them.
+        // If the artifact's runs differ, bufferlab's number of pauses may agree with any of the
+        // artifact's runs.
         let run = comparison.case.key.name();
         let spread = spreads.iter().find(|spread| spread.run == run && spread.metric == "pauses");
         let (least, most) = spread.map_or((pauses.theirs, pauses.theirs), |spread| (spread.min, spread.max));
@@ -192,8 +194,8 @@ fn ranges_under_noise_touch_those_of_the_artifact_or_the_gap_is_explained() {
     assert_eq!(ranges::cases().expect("the spreads can be read").len(), 11);
     for run in found.chunk_by(|one, other| one.theirs.run == other.theirs.run) {
         let agree = run.iter().filter(|range| range.agrees()).count();
-        // Nine of ten metrics must agree.
-        // Two runs of `sonic-abm` fail this by one metric each (16 of 18).
+        // Nine of ten metrics must agree. In two runs of `sonic-abm`, one metric too few agrees (16
+        // of 18).
         assert!(
             9 * run.len() <= 10 * (agree + usize::from(run[0].theirs.run.contains("_ABM_dcqcn"))),
             "{run:?}"

@@ -1,5 +1,5 @@
 //! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: a flow is short until
-//! it has sent a limit of packets or bytes.
+//! its packets or bytes reach a limit.
 
 use super::{Classifier, ClassifierInfo, Unclassified, existing_queue};
 use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
@@ -47,8 +47,8 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
     Ok(Classifier::identity(queues_per_port).with_trap(trap))
 }
 
-/// Separates short flows from elephants by the packets and bytes sent: a flow is short until it
-/// reaches a limit, and again after silence.
+/// Separates short flows from elephants by the packets and bytes sent: a flow is short until its
+/// packets or bytes reach a limit. After some silence the flow is short again.
 ///
 /// Packets of short flows get [`Tags::SMALL`], and packets of elephants lose this tag:
 /// the trap overrides marks of hosts.
@@ -59,7 +59,7 @@ pub struct ElephantTrap {
     flows: FlowTable<Sent>,
     limit: ShortLimit,
     short_queue: Option<u8>,
-    /// Flow of the last packet, and the queue that the trap chose for it.
+    /// Flow of the last packet, and the queue that the trap chose for the packet.
     last: Option<(FlowKey, u8)>,
 }
 

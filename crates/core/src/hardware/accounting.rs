@@ -1,5 +1,5 @@
-//! Accounting of lossless traffic. Chip families differ in it,
-//! as docs/evidence/silicon.md measures.
+//! Accounting of lossless traffic. Chip families have different accounting, as
+//! docs/evidence/silicon.md measures.
 
 use bufferlab_params::choices;
 
@@ -47,7 +47,7 @@ impl Default for Accounting {
 }
 
 choices! {
-    /// Base of the resume offset (`xon_offset`).
+    /// Queue length from which the resume offset (`xon_offset`) is subtracted.
     pub enum ResumeBelow {
         Threshold = "threshold": "below the current threshold, which rises as the queue drains",
         PausePoint = "pause-point": "below the threshold that the queue exceeded when it paused, as in chips",

@@ -64,17 +64,18 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 /// Without the condition on the free buffer, a step is tuned for an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step marking rule. It also selects the length that the condition on the buffer compares.
+    /// The step marking rule. The condition on the buffer compares the length that this rule
+    /// watches.
     pub step: Step,
-    /// Length up to which the condition on the buffer does not mark (bytes). It keeps the link busy
-    /// when the buffer is nearly full.
+    /// Length up to which the condition on the buffer does not mark (bytes). Queues up to this
+    /// length keep the link busy when the buffer is nearly full.
     pub floor: u64,
     /// Factor h·α by which the condition multiplies the free space.
     pub factor: Weight,
 }
 
 impl BufferAware {
-    /// Whether `packet` gets a mark.
+    /// Whether the step or the condition on the buffer marks `packet`.
     #[inline(never)] // Rarer than the plain step, which is inlined.
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {

@@ -1,4 +1,4 @@
-//! RED on the instantaneous queue length: the probability rises between two lengths.
+//! RED on the instantaneous queue length: the marking probability rises from `kmin` to `kmax`.
 
 use super::watch::{AT, LENGTH, SCOPE, Watch};
 use super::{Markable, MarkerInfo, Marking};
@@ -83,7 +83,7 @@ fn check(params: &Params) -> Result<(), Faults> {
     })
 }
 
-/// Refuses parameters with a `kmin` above its `kmax`.
+/// Refuses a lower length `kmin` above the upper length `kmax`.
 fn ordered(params: &Params, place: impl Fn(&'static str) -> ParamPlace) -> Result<(), Faults> {
     let (kmin, kmax) = (params.bytes("kmin"), params.bytes("kmax"));
     if kmin <= kmax {
@@ -122,7 +122,7 @@ pub struct Ramp {
 pub struct Red {
     /// Queue or port length that the rule compares, and the moment of the comparison.
     pub watch: Watch,
-    /// Range of lengths over which the probability rises.
+    /// Range of queue lengths over which the marking probability rises.
     pub ramp: Ramp,
     /// Ranges of lengths by priority, if the priorities differ. The last entry repeats. Empty:
     /// `ramp` applies to all priorities.
@@ -135,7 +135,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// Whether `packet` gets a mark.
+    /// Whether RED marks `packet`.
     #[inline(never)] // Rarer than the plain step, which is inlined.
     pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         if self.watch.at != packet.moment {

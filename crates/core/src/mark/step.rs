@@ -70,7 +70,7 @@ impl Step {
         Self { watch: Watch::default(), threshold, by_priority: Vec::new() }
     }
 
-    /// Threshold K of `priority` (bytes).
+    /// Marking threshold K of `priority` (bytes).
     #[inline]
     #[must_use]
     pub fn threshold_of(&self, priority: u8) -> u64 {
@@ -80,7 +80,7 @@ impl Step {
         }
     }
 
-    /// Whether `packet` gets a mark.
+    /// Whether the step rule marks `packet`.
     #[inline]
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {

@@ -38,7 +38,7 @@ impl Watch {
         Self { scope: params.choice("scope"), at: params.choice("at") }
     }
 
-    /// Length that the rule compares for `packet` (bytes).
+    /// Length of the queue or port that the rule compares for `packet` (bytes).
     #[inline]
     #[must_use]
     pub fn length(self, packet: &Markable, buffer: &Buffer) -> u64 {

@@ -1,5 +1,5 @@
-//! WRED as switches configure it: a ramp for every queue, which marks ECN-capable packets and drops
-//! others, or drops every packet.
+//! WRED as switches configure it: a ramp for every queue. WRED marks ECN-capable packets and drops
+//! others, or drops all packets that it chooses.
 
 use super::red::Ramp;
 use super::watch::{AT, LENGTH, SCOPE, Watch};
@@ -129,38 +129,38 @@ fn pairs(ports: &[usize], priorities: &[usize]) -> Vec<(usize, usize)> {
     ports.iter().flat_map(|&port| priorities.iter().map(move |&priority| (port, priority))).collect()
 }
 
-/// Ramp of a queue.
+/// Ramp of WRED for one queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WredRamp {
-    /// Range over which the probability rises.
+    /// Range of lengths over which the probability of a mark or drop rises.
     pub ramp: Ramp,
-    /// Probability when the length reaches `kmax`, 0..=1.
+    /// Probability of a mark or drop when the length reaches `kmax`, 0..=1.
     pub pmax: f64,
-    /// Effect on the chosen packets.
+    /// Effect of WRED on the packets of this queue that it chooses.
     pub effect: Effect,
 }
 
 /// Marks or drops with a probability that rises with the length.
 #[derive(Clone, Debug)]
 pub struct Wred {
-    /// Queue or port length that the rule compares, and the moment at which it marks. Drops are
-    /// always decided on arrival.
+    /// Queue or port length that WRED compares, and the moment at which WRED marks. WRED always
+    /// decides drops on arrival.
     pub watch: Watch,
-    /// Ramps by queue of the switch.
+    /// Ramp of each queue of the switch. `None`: WRED does not act on the queue.
     pub ramps: Vec<Option<WredRamp>>,
     /// Random numbers, drawn only for lengths on a ramp.
     stream: RandomStream,
 }
 
 impl Wred {
-    /// Whether `packet` is marked.
+    /// Whether WRED marks `packet` at this moment.
     #[inline(never)] // Rarer than the plain step, which is inlined.
     pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         self.watch.at == packet.moment && self.chooses(packet, buffer, Effect::Mark)
     }
 
-    /// Whether the arriving `packet` is dropped instead of stored. Only packets that cannot be
-    /// marked are: those without ECN, and all if the effect is to drop.
+    /// Whether the arriving `packet` is dropped instead of stored. WRED drops packets without ECN,
+    /// and all chosen packets if the effect is to drop.
     pub fn drops(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         let Some(Some(own)) = self.ramps.get(usize::from(packet.queue.0)) else { return false };
         let effect = own.effect;

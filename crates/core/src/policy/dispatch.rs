@@ -1,8 +1,9 @@
 //! Static dispatch of the most common policies.
 //!
 //! A call through a pointer takes longer than a decision of Dynamic Thresholds, because the
-//! compiler cannot inline the call. It passes arguments through memory and calls empty hooks.
-//! So the schemes of most runs are variants of an enum, and all other schemes are boxed.
+//! compiler cannot inline the call. Such a call passes arguments through memory, and also calls
+//! empty hooks. So the schemes of most runs are variants of an enum, and all other schemes are
+//! boxed.
 
 use super::interface::{
     Account, Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, PauseLevel, Policy, Tags, Verdict,
@@ -16,13 +17,13 @@ use std::any::Any;
 
 /// A policy: one of the most common policies, or any other policy behind a pointer.
 #[derive(Debug)]
-#[repr(u8)] // Read for each packet: a separate byte needs no decoding, a niche does.
+#[repr(u8)] // A separate tag byte is faster to read per packet than a niche.
 pub enum Dispatched {
     /// Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),
     /// Dynamic Thresholds on SONiC, with headroom.
     SonicDt(Box<SonicDt>),
-    /// Policy that has no separate variant here.
+    /// Policy without a variant of this enum, called through a pointer.
     Boxed(Box<dyn Policy>),
 }
 
@@ -59,7 +60,7 @@ impl Dispatched {
         })
     }
 
-    /// The boxed policy, if it has this type.
+    /// The boxed policy as a value of type `P`, if `P` is its type.
     #[must_use]
     pub fn downcast_mut<P: Policy>(&mut self) -> Option<&mut P> {
         match self {
@@ -90,7 +91,7 @@ fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict 
     policy.admit(&arrival, buffer)
 }
 
-/// Calls the function [`ask`] for a boxed policy.
+/// Asks a boxed policy about an arrival ([`ask`]).
 #[inline(never)]
 fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
@@ -102,7 +103,7 @@ fn asks_to_bypass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> b
     policy.can_bypass(&arrival, buffer)
 }
 
-/// Calls [`asks_to_bypass`] for a boxed policy.
+/// Asks a boxed policy whether a packet may bypass its queue ([`asks_to_bypass`]).
 #[inline(never)]
 fn asks_boxed_to_bypass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.can_bypass(&arrival, buffer)
@@ -243,9 +244,9 @@ mod tests {
         }
     }
 
-    /// Sends random packets through a switch that checks only the thresholds,
-    /// and through a switch that first checks whether there is ample room.
-    /// Returns the refusals and the changes of pauses.
+    /// Sends random packets through a switch that checks only the thresholds, and through a switch
+    /// that first checks whether the buffer has ample room. Returns the numbers of refusals and of
+    /// pause changes.
     fn compare_with_thresholds(params: &[(&str, ParamValue)]) -> (usize, usize) {
         let rates = vec![BitRate::gbps(10); 4];
         let config = SwitchConfig { lossless: 0b0010, max_packet: 1_600, ..SwitchConfig::new(60_000, rates) };

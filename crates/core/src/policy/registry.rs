@@ -66,8 +66,8 @@ pub fn register_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, Register
     REGISTRY.register(info)
 }
 
-/// Registers a policy like [`register_policy`], but replaces a custom policy of the same name
-/// ([`Registry::replace`](bufferlab_params::Registry::replace)).
+/// Registers a policy like [`register_policy`], but replaces a custom policy that has the name
+/// already ([`Registry::replace`](bufferlab_params::Registry::replace)).
 ///
 /// # Errors
 /// Returns the errors of [`register_policy`]. Also fails if a different policy has one of the

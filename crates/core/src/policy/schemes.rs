@@ -1,7 +1,7 @@
-//! The built-in policies, each in a separate file, and the list of these policies.
+//! The built-in policies, each in a separate file, and the list of all built-in policies.
 //!
-//! To add a built-in policy, write a file in `schemes/` and add its module and its `INFO` to
-//! this file (`docs/extend/policy.md`). A custom policy of a program stays in the program:
+//! To add a built-in policy, write a file in `schemes/` and add its module and its `INFO` to this
+//! file (`docs/extend/policy.md`). A custom policy is part of the program that registers it:
 //! [`crate::register_policy`].
 
 mod abm;

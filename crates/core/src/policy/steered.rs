@@ -4,23 +4,23 @@ use super::interface::{Account, Arrival, DropReason, Hooks, Policy, Tags, Verdic
 use crate::buffer::{Buffer, QueueId};
 use crate::weight::Weight;
 
-/// Admits a packet iff q + len ≤ α·(B − Q) and Q + len ≤ B, with an α for each queue.
+/// Admits a packet iff q + len ≤ α·(B − Q) and Q + len ≤ B, with a separate α for each queue.
 ///
-/// No registry has this policy: a simulation that is steered from outside builds it. With equal
-/// alphas it decides as [`super::DynamicThreshold`].
+/// No registry has this policy, because only a simulation that is steered from outside builds it.
+/// With equal alphas the policy decides as [`super::DynamicThreshold`].
 #[derive(Clone, Debug)]
 pub struct SteeredThreshold {
     alphas: Vec<Weight>,
 }
 
 impl SteeredThreshold {
-    /// Thresholds with these alphas, by queue of the memory.
+    /// The policy with `alphas`, which has one alpha per queue of the memory.
     #[must_use]
     pub fn new(alphas: Vec<Weight>) -> Self {
         Self { alphas }
     }
 
-    /// Sets the alphas of all queues.
+    /// Sets the alpha of every queue of the memory.
     ///
     /// # Panics
     /// If the number of alphas is not the number of queues.

@@ -1,8 +1,8 @@
-//! Bypass for a packet that finds its port idle: the switch sends it immediately.
+//! Bypass for a packet that finds its port idle: the switch sends the packet immediately.
 //!
-//! Most packets in most networks bypass the queue. Storing and removing such a packet
-//! would restore the ledger at the same instant. So if no one can observe the difference,
-//! the switch only updates the counters and the scheduler's round robin.
+//! Most packets in most networks bypass the queue. Storing and removing a bypassing packet would
+//! leave the ledger unchanged. So if no one can observe the difference, the switch only updates the
+//! counters and the scheduler's round robin.
 
 use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
@@ -10,8 +10,8 @@ use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
-/// Counters of packets that went through a queue without waiting. They take 24 bytes instead of the
-/// 64 of [`Counters`], so that the hot path reads fewer cache lines.
+/// Counters of packets that went through a queue without waiting. These counters take 24 bytes
+/// instead of the 64 bytes of [`Counters`], so that the hot path reads fewer cache lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FastPath {
     packets: u64,
@@ -115,8 +115,8 @@ mod tests {
         switch.buffer().queue_ids().map(|queue| switch.counters(queue)).collect()
     }
 
-    /// Sends random packets through two switches. One of the switches bypasses queues where it can.
-    /// Returns the number of bypasses.
+    /// Sends random packets through two switches. One of the switches bypasses queues where a
+    /// bypass is possible. Returns the number of bypasses.
     fn compare(config: &SwitchConfig, policy: &str, params: &[(String, ParamValue)]) -> usize {
         let build = || config.build_dispatched(policy, params).expect("it fits");
         let (mut long, mut short) = (build(), build());

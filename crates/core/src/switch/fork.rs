@@ -31,7 +31,7 @@ impl Switch<Dispatched> {
         })
     }
 
-    /// The policy, for changes that need no new policy. Such a change must not alter
+    /// The policy of the switch, for changes of its settings. A change must not alter
     /// [`Policy::hooks`], the classifier or the timers of the policy.
     pub fn policy_mut(&mut self) -> &mut Dispatched {
         &mut self.policy
@@ -39,10 +39,10 @@ impl Switch<Dispatched> {
 }
 
 impl<P: Policy> Switch<P> {
-    /// Puts `policy` in charge of the switch from now on. Stored packets stay where they are and
-    /// keep their accounts. The new policy learns of them as if they had just been stored, in the
-    /// order in which the switch stored them. Then the switch asks for pauses. If the new policy
-    /// demands no pauses, all senders may send.
+    /// Puts `policy` in charge of the switch from now on. Stored packets stay in their queues and
+    /// keep their accounts. The switch reports the stored packets to the new policy as new packets,
+    /// in the order in which the switch stored them. Then the switch asks for pauses. If the new
+    /// policy demands no pauses, all senders may send.
     ///
     /// The driver must read [`Self::poll_timeout`] again.
     pub fn replace_policy<O: Observer>(&mut self, now: Time, mut policy: P, observer: &mut O) {

@@ -5,7 +5,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 
 /// Cell size of Tomahawk 5 (bytes).
 const CELL: u64 = 254;
-/// Number of shared cells of a slice.
+/// Number of shared cells of a memory slice.
 const SHARED: u64 = 10_000;
 /// Minimum of a lossless priority group (cells).
 const MINIMUM: u64 = 18;
@@ -14,7 +14,7 @@ const HEADROOM: u64 = 300;
 const QUEUE_MINIMUM: u64 = 7;
 const OFFSET: u64 = 14;
 const PORTS: u16 = 4;
-/// Queues per port; priority 1 is lossless.
+/// Number of queues per port. Priority 1 is lossless.
 const QUEUES: u16 = 2;
 
 const CHIP: Accounting = Accounting {
@@ -40,7 +40,8 @@ struct Chip {
     senders: Senders,
 }
 
-/// Configuration of two slices with two ports each. The shared part of each slice is [`SHARED`].
+/// Configuration of a switch with two memory slices of two ports each. The shared part of each
+/// slice is [`SHARED`].
 fn config(accounting: Accounting) -> SwitchConfig {
     let of_ports = u64::from(PORTS) * (MINIMUM + HEADROOM);
     let of_queues = u64::from(accounting.slices) * u64::from(PORTS) * QUEUE_MINIMUM;
@@ -96,8 +97,8 @@ impl Chip {
         self.senders.0[usize::from(port * QUEUES + 1)]
     }
 
-    /// Fills a lossless group until it pauses its sender.
-    /// Returns the number of the group's packets, including the packet that pauses the sender.
+    /// Fills a lossless priority group until the group pauses its sender. Returns the number of the
+    /// group's packets, including the packet that pauses the sender.
     fn fill_to_pause(&mut self, from: u16) -> u64 {
         let mut stored = 0;
         while !self.is_paused(from) {
@@ -115,7 +116,8 @@ impl Chip {
         stored
     }
 
-    /// Sends packets until the group's sender may resume, and returns their number.
+    /// Sends packets until the priority group's sender may resume. Returns the number of sent
+    /// packets.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {
@@ -126,14 +128,14 @@ impl Chip {
     }
 }
 
-/// Cells of a group when it reaches alpha times the free part of `shared` cells.
-/// No other group has cells.
+/// Cells of a priority group when the group reaches alpha times the free part of `shared` cells. No
+/// other group has cells.
 fn reached(alpha: f64, shared: u64) -> u64 {
     (1..).find(|&cells| cells as f64 >= alpha * (shared - cells) as f64).expect("it reaches its threshold")
 }
 
-/// Cells of a lone group that the pool admits.
-/// Each cell is within alpha times the cells that are free before it.
+/// Cells of a lone priority group that the pool admits. Each cell is within alpha times the cells
+/// that are free before that cell.
 fn taken(alpha: f64, shared: u64) -> u64 {
     (0..)
         .find(|&cells| (cells + 1) as f64 > alpha * (shared - cells) as f64)
@@ -245,8 +247,8 @@ fn headroom_pools_and_pools_are_divided_by_slices() {
     assert_eq!(chip.fill_to_pause(0), MINIMUM + 2_500);
 }
 
-/// A group within its port within the pool gets q = a_p a_q B / (1 + a_q +
-/// a_p a_q) (docs/evidence/silicon.md).
+/// A priority group has alpha a_q, and its port has alpha a_p of the pool. The group gets q = a_p
+/// a_q B / (1 + a_q + a_p a_q) (docs/evidence/silicon.md).
 #[test]
 fn two_levels_of_alpha_meet_where_testers_compute_them() {
     let one = Accounting { slices: 1, ..CHIP };

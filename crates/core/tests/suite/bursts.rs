@@ -43,7 +43,7 @@ enum First {
     Departure,
 }
 
-/// A loss of a packet, and the state of the switch at that time.
+/// A loss of a packet, and the state of the switch at the time of the loss.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     at: Time,
@@ -52,7 +52,7 @@ struct Loss {
     occupancy: u64,
 }
 
-/// The switch under the open-loop load.
+/// The switch under test and the open-loop sources of its load.
 struct Bench {
     switch: Switch<Box<dyn Policy>>,
     sources: Vec<Source>,
@@ -62,7 +62,7 @@ struct Bench {
     busy_until: Vec<Option<Time>>,
     first: First,
     now: Time,
-    /// Lost packets of each port.
+    /// Packets of each port that were lost.
     losses: Vec<Vec<Loss>>,
     longest: Vec<u64>,
     departed: Vec<u64>,
@@ -186,7 +186,7 @@ fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     sources
 }
 
-/// First loss of the burst. Its times count from the burst's start.
+/// First loss of the burst. The returned times count from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -221,8 +221,8 @@ fn assert_near(found: Time, expected: f64, share: f64, what: &str) {
     assert!(deviation <= share, "{what}: found {found}, expected {:.1} us", expected * 1e6);
 }
 
-/// Checks that the longest burst without a loss is as long as the formula predicts,
-/// and that the switch stores it completely. The tolerance is the 3 % used for the paper's claims.
+/// Checks that the longest burst without a loss is as long as the formula predicts, and that the
+/// switch stores this burst completely. The tolerance is the 3 % used for the paper's claims.
 fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
     let (at, loss) = first_loss(policy, &[], n, mbps);
     assert_near(at, expected, 0.03, &format!("{policy}, {n} overloaded ports, burst of {mbps} Mb/s"));
@@ -276,7 +276,7 @@ fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
 
 #[test]
 fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored() {
-    // The simulated case is Figure 7c of TDT.
+    // The simulated case is Figure 7c of the TDT paper.
     let mut bench = Bench::new("tdt", &[], &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
     for port in [0, 1] {
@@ -310,7 +310,7 @@ fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_
 
 #[test]
 fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
-    // The rule as the paper prints it is wrong: see erratum E-TDT-1.
+    // The printed rule for the counter DEC is wrong (erratum E-TDT-1).
     let literal = [("literal_dec", ParamValue::Flag(true))];
     let mut bench = Bench::new("tdt", &literal, &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
@@ -336,8 +336,8 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     None
 }
 
-/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at one instant.
-/// The order of simultaneous packets decides whether the queue reaches them in the first or in the
+/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at one instant. The order of
+/// simultaneous packets decides whether the queue reaches these limits in the first or in the
 /// second period. Just below k = 2, a port never absorbs.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
@@ -347,9 +347,9 @@ fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 2_200, First::Departure), Some(Time::from_us(415)));
 }
 
-/// The queue fills, then DC = 333 packets are dropped. At 1.5 and 1.9 Gb/s there is no burst:
-/// the queue stops at half of the buffer, and the excess over the line rate is dropped.
-/// At 2 and 3 Gb/s the buffer fills, and every arrival is dropped while the queue is above half.
+/// The queue fills, then DC = 333 packets are dropped. Arrivals at 1.5 and 1.9 Gb/s are no burst:
+/// the queue stops at half of the buffer, and the excess over the line rate is dropped. At 2 and 3
+/// Gb/s the buffer fills, and every arrival is dropped while the queue is above half of the buffer.
 #[test]
 fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     for (mbps, milliseconds) in [(1_500, 16.0), (1_900, 8.9), (2_000, 10.0), (3_000, 5.33)] {
@@ -378,8 +378,8 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // The delays are those of 41 packets, of half of the buffer, and of the whole buffer,
-    // at 12 us per packet.
+    // A packet takes 12 us. The expected delays are the times of 41 packets, of half of the buffer,
+    // and of the whole buffer.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }

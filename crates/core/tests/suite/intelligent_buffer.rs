@@ -4,7 +4,7 @@ use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 const MTU: u32 = 1_500;
-/// Time to send an MTU at 10 Gb/s.
+/// Time to send a packet of 1500 B at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 
 /// Numbers of packets that arrived and of packets that were stored, by flow.
@@ -91,8 +91,8 @@ fn random_drops_come_from_the_seed_of_the_switch() {
 
 #[test]
 fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
-    // With both gains 0, m_fair stays at its cap of 30 000 B.
-    // A flow sends 40 packets of 1500 B per interval, so half of its packets are dropped.
+    // If both gains are 0, the fair share m_fair stays at its cap of 30 000 B. A flow sends 40
+    // packets of 1500 B per interval, so half of its packets are dropped.
     let config = SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]);
     let params = [
         ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),
@@ -121,7 +121,7 @@ fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
             }
         }
     }
-    // Three standard deviations of 40 000 draws are 0.0075.
+    // Three standard deviations of the share over 40 000 random draws are 0.0075.
     let share = early as f64 / total as f64;
     assert!((share - 0.5).abs() < 0.0075, "{share}");
 }

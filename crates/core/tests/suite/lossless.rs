@@ -32,7 +32,7 @@ struct Load {
     lossy: usize,
 }
 
-/// Time-averaged length of every queue (bytes), without headroom.
+/// Time-averaged length of every queue, without its headroom (bytes).
 #[derive(Debug)]
 struct Settled {
     lossless: Vec<f64>,
@@ -63,8 +63,8 @@ impl Load {
         SwitchConfig { max_packet: MTU, lossless: 0b10, ..config.with_queues(2) }
     }
 
-    /// Runs to the steady state. In every slot each port sends one packet and gets two packets for
-    /// each of its queues, unless the queues are paused.
+    /// Runs the switch to the steady state. In every slot each port sends one packet and gets two
+    /// packets for each of its queues, unless a queue has paused its sender.
     fn settle(&self, policy: &str, pool: u64, params: &[(&str, ParamValue)], slots: u64) -> Settled {
         let mut params: Vec<_> =
             params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -362,7 +362,7 @@ fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradie
     assert!(checked.iter().all(|&count| count > 10_000), "both verdicts occur: {checked:?}");
 }
 
-/// Value of the probe `name` of `queue`.
+/// Value of the policy's probe `name` for `queue`.
 fn probe(switch: &Switch<Box<dyn Policy>>, queue: QueueId, name: &str) -> u64 {
     let mut found = None;
     switch.policy().probe(queue, switch.buffer(), &mut |probe, value| {
@@ -398,7 +398,7 @@ fn ingress_and_egress_accounts_agree_on_random_traffic_and_obedient_senders_lose
                 while let Some(due) = switch.poll_timeout().filter(|&due| due <= now) {
                     switch.handle_timeout(due, &mut senders);
                 }
-                // Periods of overload and of draining alternate.
+                // Periods in which the buffer fills and periods in which it drains alternate.
                 if draw(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
                     let _ = switch.poll_transmit(now, draw(u64::from(PORTS)) as u16, &mut senders);
                 } else {
@@ -553,8 +553,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom, it admits
-    // half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
+    // With static headroom, the pool admits half of 400 - 320. With dynamic headroom, the pool
+    // admits half of 400 - 40 less the headroom in the pool: q = (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 
@@ -575,7 +575,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
         sent += 1;
     }
     assert_eq!(senders.paused, [[true; 8], [false; 8], [false; 8], [false; 8]].concat());
-    // Later arrivals within the headroom are stored, and arrivals beyond it are lost.
+    // Later arrivals within the headroom are stored, and arrivals beyond the headroom are lost.
     for _ in 1..10 {
         assert_eq!(
             switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),

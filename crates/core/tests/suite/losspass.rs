@@ -1,5 +1,5 @@
-//! Tests of LossPass in random states: the corrected Algorithm 1 keeps the promises of the paper's
-//! text, and the printed algorithm breaks them.
+//! Tests of LossPass in random states: the corrected Algorithm 1 has the properties that the paper
+//! states, and the printed algorithm does not.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -14,7 +14,7 @@ fn word(text: &'static str) -> ParamValue {
     ParamValue::Choice(text.into())
 }
 
-/// Packets evicted for an arrival.
+/// Number and bytes of the packets evicted for one arrival.
 #[derive(Default)]
 struct Evicted {
     packets: usize,
@@ -44,7 +44,8 @@ struct ArrivalRecord<'a> {
     evicted: Evicted,
 }
 
-/// Simulates random arrivals and departures at four ports × two queues. `check` sees every arrival.
+/// Simulates random arrivals and departures at four ports × two queues. Calls `check` with the
+/// record of every arrival.
 fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&ArrivalRecord<'_>)) {
     let config = SwitchConfig {
         scheduler: Scheduler::strict_priority(2),

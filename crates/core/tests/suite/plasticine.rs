@@ -10,7 +10,7 @@ const PACKET: u64 = 1_000;
 const GRAIN: u32 = 10;
 /// Rounds per unit of time. In each round, a port sends one grain.
 const ROUNDS: u64 = PACKET / GRAIN as u64;
-/// Time to send a grain at 10 Gb/s.
+/// Time to send a packet of ten bytes (a grain) at 10 Gb/s.
 const ROUND: Time = Time::from_ns(8);
 
 /// Ports that send one grain per round, and queues that receive `rate` grains per round.
@@ -70,7 +70,7 @@ impl Figure {
         }
     }
 
-    /// Length of `queue` in packets of the figures.
+    /// Length of `queue` in packets of Plasticine's figures.
     fn length(&self, queue: u16) -> f64 {
         self.switch.buffer().queue_bytes(QueueId(queue)) as f64 / PACKET as f64
     }
@@ -114,7 +114,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected}");
 }
 
-/// Policies under test. Both policies give equal results if every priority has one queue.
+/// Policies under test. The two policies give equal results if every priority has one queue.
 const BOTH: [(&str, bool); 2] = [("dt", false), ("plasticine", true)];
 
 fn build(policy: (&str, bool), ports: usize, queues: usize) -> Figure {
@@ -227,8 +227,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 packets in each queue. This is case 1:
-    // the first drop coincides with the steady state.
+    // Erratum E-PLA-2: the figure shows 6 packets in each queue. The example belongs to case 1: the
+    // first drop coincides with the steady state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);

@@ -1,12 +1,12 @@
-//! Tests of Plasticine on a programmable switch. They measure by packets what shifts and
-//! stale registers cost.
+//! Tests of Plasticine on a programmable switch. The tests compare verdicts with exact and with
+//! shifted thresholds, and with fresh and with stale registers.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 const MTU: u32 = 1_500;
-/// Time to send an MTU at 10 Gb/s.
+/// Time to send a packet of 1500 B at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 const PORTS: usize = 8;
 const QUEUES: usize = 3;
@@ -50,8 +50,8 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
 struct Agreement {
     registers: f64,
     shift_only: f64,
-    /// Share of verdicts that Plasticine would also give, with a threshold that differs by a factor
-    /// of up to the root of two.
+    /// Share of verdicts that Plasticine would also give if its threshold were wrong by a factor of
+    /// up to the root of two.
     within_shift_error: f64,
 }
 
@@ -65,7 +65,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut now = Time::ZERO;
     for slot in 0..12_000 {
         for port in 0..PORTS as u16 {
-            // Ports send at staggered times.
+            // The ports start to send at staggered times.
             now = Time(slot * SLOT.0 + u64::from(port) * SLOT.0 / PORTS as u64);
             advance(&mut switch, now);
             let _ = switch.poll_transmit(now, port, &mut ());
@@ -108,16 +108,16 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     Agreement { registers: share(same), shift_only: share(same_by_shift), within_shift_error: share(within) }
 }
 
-/// Probe values of a queue, in the order in which the policy reports them.
+/// Probe values of a queue, in the order of the policy's reports.
 fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     switch.policy().probe(queue, switch.buffer(), &mut |name, value| found.push((name, value)));
     found
 }
 
-/// Figure 7 shows four register arrays (Remaining, Qlength, N_Priority,
-/// N_Port) and two tables, Routing (queue, class and port of an arrival) and Shift.
-/// A verdict follows only from one entry of each array and table, and from the end of the memory.
+/// Figure 7 shows four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables,
+/// Routing (queue, class and port of an arrival) and Shift. A verdict follows only from one entry
+/// of each array and table, and from the limit of the memory.
 ///
 /// Claim: PLA-HW-1
 #[test]
@@ -161,9 +161,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
     assert!(admitted > 10_000 && refused > 10_000, "{admitted} admitted, {refused} refused");
 }
 
-/// Bytes that the switch stores of a burst before the burst's first drop,
-/// as a multiple of the current shifted threshold. The burst has five times the port's rate,
-/// and there is no other traffic.
+/// Bytes that the switch stores of a burst before the burst's first drop, as a multiple of the
+/// current shifted threshold. The burst has five times the port's rate and is the only traffic.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = switch(pass, egress_length);
     let packet =
@@ -191,9 +190,10 @@ const PASSES: [(&str, Time); 5] = [
 ];
 
 /// Over a random open loop, the share of verdicts that agree with Plasticine's current threshold
-/// rises as P falls. It comes within four points of the share of shifts with fresh registers. Then
-/// 98 % of all verdicts are right for a threshold within the shift's factor of the root of two. The
-/// egress register, which only a departing packet writes, causes the rest, and no P corrects it.
+/// rises as P falls. The share comes within four percentage points of the share with fresh
+/// registers and shifts. Then 98 % of all verdicts are right for a threshold within the shift's
+/// factor of the root of two. The egress register, which only a departing packet writes, causes the
+/// other errors, and no P corrects them.
 #[test]
 fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
     let mut last = 0.0;

@@ -121,7 +121,8 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
     // The number k of packets meets k <= 8 (9,243,811 / 1248 - (k - 1)).
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 0)), (6_584, 0, DropReason::OverThreshold));
-    // The other lossy priorities still have alpha = 1, so they get half of the pool.
+    // The other lossy priorities still have alpha = 1, so each of these queues gets half of the
+    // pool.
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 1)), (3_703, 0, DropReason::OverThreshold));
 }
@@ -177,8 +178,7 @@ fn a_priority_that_is_lossless_on_some_ports_is_dropped_and_never_paused_on_the_
     assert_eq!(switch.threshold(QueueId(2 * 8 + 3), bufferlab_core::Tags::NONE), Some(9_243_811));
     let (stored, paused, reason) = fill(&mut switch, &packet(1, 2, 3));
     assert_eq!((stored, paused, reason), (3_703, 0, DropReason::OverThreshold));
-    // The lossless queue beside it pauses its sender, and loses no packet before its
-    // headroom is full.
+    // The port's lossless queue pauses its sender, and loses no packet before its headroom is full.
     let (_, headroom, reason) = fill(&mut switch, &packet(0, 2, 3));
     assert_eq!((headroom, reason), (142, DropReason::HeadroomFull));
     while switch.poll_transmit(Time::ZERO, 2, &mut pauses).is_some() {}

@@ -50,8 +50,9 @@ fn harmonic_keeps_all_its_inequalities_and_refuses_only_what_breaks_one() {
     }
 }
 
-/// The definition, for packets of one size: a packet is refused only if the buffer is full and its
-/// own queue is the longest, and a victim is in a longest queue.
+/// Definition of Longest Queue Drop for packets of one size. The policy refuses a packet only if
+/// the buffer is full and the packet's queue is the longest. An evicted packet is in a longest
+/// queue.
 #[test]
 fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
     #[derive(Default)]

@@ -53,7 +53,7 @@ impl Bench {
         Some((sent.queue.0 as u8, sent.size))
     }
 
-    /// Queues that the next `n` packets leave.
+    /// Queue from which each of the next `n` packets leaves.
     fn order(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.send().expect("a packet waits").0).collect()
     }
@@ -222,7 +222,7 @@ fn a_pause_elsewhere_does_not_cost_a_queue_its_deficit() {
         bench.fill(3, 20, 600);
         bench.fill(1, 20, 600);
         bench.fill(2, 20, 600);
-        // Queue 0 still has 400 B of deficit.
+        // Queue 0 may still send 400 B in this round of deficit round robin.
         let mut order = bench.order(1);
         if pause {
             bench.switch.handle_pause(0, 0, true);
@@ -257,7 +257,7 @@ fn a_queue_that_joins_late_gets_its_share_and_no_more() {
     }
 }
 
-/// Records the visits to empty queues that the switch reports to it.
+/// A policy that records the empty queues that the scheduler visits.
 #[derive(Debug, Default)]
 struct Visits(Arc<Mutex<Vec<u16>>>);
 
@@ -304,7 +304,8 @@ fn a_scheduler_that_forgets_a_queue_is_refused() {
 }
 
 /// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send
-/// at most one round. The test has random packet sizes, joins, leaves and pauses.
+/// at most one round. Packet sizes and pauses are random, and queues become empty and backlogged at
+/// random.
 #[test]
 fn no_queue_of_a_group_starves() {
     for seed in 0..60 {
@@ -327,7 +328,8 @@ fn no_queue_of_a_group_starves() {
         ] {
             let mut bench = one_port(&[group(&all, discipline.clone())], queues);
             let mut paused = vec![false; queues];
-            // Numbers of packets and bytes that other queues sent while this queue was ready.
+            // Numbers of packets and bytes that other queues sent while the queue with this index
+            // was ready to send.
             let mut waits = vec![(0_u64, 0_u64); queues];
             for _ in 0..3_000 {
                 let queue = stream.below(queues as u64) as u8;

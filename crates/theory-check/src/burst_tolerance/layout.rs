@@ -44,18 +44,18 @@ impl Scheme {
         })
     }
 
-    /// Whether the policy limits ports instead of queues.
+    /// Whether the policy limits whole ports instead of single queues.
     fn limits_ports(self) -> bool {
         matches!(self, Self::EnhancedDynamicThreshold | Self::TrafficAware)
     }
 
-    /// Whether the policy updates its factors at intervals.
+    /// Whether the policy updates the factors of its thresholds at intervals.
     fn refreshes(self) -> bool {
         matches!(self, Self::ActiveBufferManagement | Self::Plasticine)
     }
 }
 
-/// Parameters of the switch in the calculator's question.
+/// Parameters of the switch and of the burst in the question to the calculator.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) buffer: u64,
@@ -73,18 +73,18 @@ pub(crate) struct Layout {
     pub(crate) tau: f64,
 }
 
-/// A switch with full queues, and the burst that is sent to it.
+/// A switch whose queues are at their limits, and the burst that the bench sends to this switch.
 pub(crate) struct Stage {
     pub(crate) bench: Bench,
     pub(crate) burst: Burst,
     /// Whether only the size of the buffer limits the burst.
     pub(crate) infinite: bool,
-    /// Bytes reserved for the burst, at any free space.
+    /// Bytes reserved for the burst, whatever the free space is.
     pub(crate) reserved: Option<f64>,
 }
 
 impl Layout {
-    /// Reads the parameters of the calculator.
+    /// Reads the calculator's parameters of switch and burst.
     pub(crate) fn new(params: &Params) -> Self {
         Self {
             buffer: params.bytes("buffer"),
@@ -128,7 +128,8 @@ impl Layout {
         }
     }
 
-    /// Time until a policy has counted the burst: two packets, and the next update.
+    /// Time until a policy counts the burst's queues as congested: two packets, and the next
+    /// update.
     pub(crate) fn delay(&self, scheme: Scheme, packet: u32) -> Time {
         if scheme.refreshes() {
             self.rate.serialization(2 * u64::from(packet)) + self.interval(packet)

@@ -134,7 +134,7 @@ fn burst(policy: &'static str, random: &mut RandomStream) -> Given {
     given
 }
 
-/// Defines a test for each policy of `burst-tolerance`.
+/// Defines a test for each policy of the calculator `burst-tolerance`.
 macro_rules! bursts {
     ($($name:ident: $policy:literal,)*) => {$(
         #[test]

@@ -1,3 +1,3 @@
-//! Tests that packets confirm the answers of calculators.
+//! Tests that replays with packets confirm the answers of calculators.
 
 mod agreement;

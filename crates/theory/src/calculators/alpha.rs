@@ -166,7 +166,7 @@ fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// The alpha_low that all other priorities have together.
+/// Sum of the alphas of all other priorities: `alpha_low` of Plasticine.
 fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     let low = plasticine::alpha_of_others(others)
         .and_then(|low| above("others", low, 0.0, "the sum of the others' alphas"))
@@ -177,7 +177,8 @@ fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     Ok(low)
 }
 
-/// The alpha rounded to a power of two on the safe side, because switches accept powers of two.
+/// Text with the alpha rounded to a power of two on the safe side, because switches accept powers
+/// of two.
 fn shift(alpha: f64, round: fn(f64) -> f64) -> String {
     if !alpha.is_finite() || alpha <= 0.0 {
         return String::new();

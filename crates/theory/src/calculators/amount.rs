@@ -1,4 +1,5 @@
-//! Formats numbers for people, with four significant digits and the unit that keeps them short.
+//! Formats numbers for people, with four significant digits and the unit that needs the fewest
+//! digits.
 
 /// A plain number with four significant digits; "unbounded" for infinity.
 #[must_use]

@@ -7,8 +7,8 @@ use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number, rate};
 use crate::forms::{Domain, check, positive};
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Answers `buffer needed` for a burst, or `largest burst` for a buffer, and `stored`. Without a
-/// policy a table of all policies.
+/// The calculator gives the answers `buffer needed` for a burst, or `largest burst` for a buffer,
+/// and `stored`. Without a policy the calculator gives a table of all policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst",
     aliases: &[],
@@ -74,11 +74,11 @@ struct Incast {
     fan_in: u32,
     /// Rate of each sender (bits/s).
     sender_rate_bps: f64,
-    /// The switch; `solve` sets its buffer.
+    /// The switch of the incast. `solve` sets the size of its buffer.
     switch: EvenSwitch,
 }
 
-/// The unknown quantity of the question.
+/// The given quantity of the question: the burst or the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Given {
     /// The size of the burst (bytes): the buffer is unknown.
@@ -87,12 +87,12 @@ enum Given {
     Buffer(f64),
 }
 
-/// The answer for one policy.
+/// The burst and the buffer of one policy: one is given, the other computed.
 #[derive(Clone, Debug, PartialEq)]
 struct Solution {
-    /// Shared buffer (bytes).
+    /// Size of the shared buffer (bytes).
     buffer_bytes: f64,
-    /// Bytes of all senders together.
+    /// Bytes of the burst from all senders together.
     burst_bytes: f64,
     /// Bytes of the burst in the buffer when its last byte arrives.
     stored_bytes: f64,
@@ -137,7 +137,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     }
 }
 
-/// Solves the burst tolerance of `policy` for the unknown.
+/// Solves the burst tolerance of `policy` for the unknown buffer or burst.
 fn solve(incast: &Incast, policy: Policy, given: Given) -> Domain<Solution> {
     let arrived = |buffer_bytes: f64| -> Domain<_> {
         burst_tolerance(&EvenSwitch { buffer_bytes, ..incast.switch }.state()?, policy)
@@ -155,7 +155,8 @@ fn solve(incast: &Incast, policy: Policy, given: Given) -> Domain<Solution> {
     })
 }
 
-/// Any buffer serves to find the burst for each of its bytes.
+/// Buffer size for which the burst per byte of buffer is computed (bytes). The ratio does not
+/// depend on the size.
 const UNIT_BYTES: f64 = 1e6;
 
 fn title(incast: &Incast, given: Given) -> String {
@@ -166,7 +167,7 @@ fn title(incast: &Incast, given: Given) -> String {
     }
 }
 
-/// Derivation for one policy.
+/// Derivation of the unknown burst or buffer for one policy.
 fn one(incast: &Incast, policy: Policy, given: Given) -> Domain<Derivation> {
     let found = solve(incast, policy, given)?;
     let mut derivation = Derivation::new(format!("{}, under {}", title(incast, given), policy.word()));
@@ -250,8 +251,8 @@ mod tests {
         ]))
     }
 
-    /// Seven eighths of the burst stay; alone under DT a queue gets alpha / (1 + alpha) of the
-    /// buffer.
+    /// Seven eighths of the burst are still in the buffer at its end. Under Dynamic Thresholds a
+    /// lone queue gets alpha / (1 + alpha) of the buffer.
     #[test]
     fn a_burst_that_is_alone_needs_twice_its_queue_under_dt_with_alpha_1() -> Result<(), CalculatorError> {
         let mut values = vec![("burst", ParamValue::Bytes(800_000)), ("fan_in", ParamValue::Count(8))];

@@ -129,7 +129,7 @@ choices! {
     }
 }
 
-/// The burst that one policy absorbs without loss.
+/// The largest burst that one policy absorbs without loss.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tolerance {
     /// Time before the first loss (seconds). Infinite if no packet is lost.
@@ -147,8 +147,8 @@ pub(super) struct Tolerance {
 /// Burst tolerance of one policy, with its derivation.
 ///
 /// # Errors
-/// A state out of range ([`BurstState::check`]). For `tdt` and `edt`,
-/// congested queues on the burst's port, because these policies limit ports.
+/// A number of the state is out of range ([`BurstState::check`]). For `tdt` and `edt`, congested
+/// queues on the burst's port, because these policies limit ports.
 pub(super) fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));

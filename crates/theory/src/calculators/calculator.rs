@@ -9,10 +9,10 @@ entry! {
     /// A calculator that answers an engineering question.
     #[derive(Clone, Copy)]
     pub struct CalculatorInfo("calculator") {
-        /// Rules about which parameters may be given together.
+        /// Rules for the parameters that a user may give together.
         pub rules: &'static [Rule],
-        /// Calls that the documentation shows with their output:
-        /// pairs of a parameter and its value as a user types it.
+        /// Calls that the documentation shows with their output. A call is a list of pairs: a
+        /// parameter and the text of its value.
         pub examples: &'static [&'static [(&'static str, &'static str)]],
         /// Computes the answer. A [`DomainError`] names a parameter, its value in the base unit (a
         /// list's element), and the valid range.
@@ -42,11 +42,11 @@ impl CalculatorInfo {
         Ok((self.run)(&self.resolve(given)?)?)
     }
 
-    /// Values of all parameters: `given`, and defaults for the others.
+    /// Values of all parameters: values in `given`, and defaults for all other parameters.
     ///
     /// # Errors
-    /// Returns the errors of [`Self::calculate`], except for inputs without an answer in the
-    /// theory.
+    /// Returns the errors of [`Self::calculate`], except the error for inputs that the theory does
+    /// not cover.
     pub fn resolve(&self, given: &[(String, ParamValue)]) -> Result<Params, CalculatorError> {
         for (name, value) in given {
             if let Some(info) = self.param(name) {
@@ -106,7 +106,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether `params` satisfy the rule.
+    /// Whether `params` satisfy this rule about parameters.
     #[must_use]
     pub fn holds(&self, params: &Params) -> bool {
         let given = |names: &[&str]| names.iter().filter(|name| params.has(name)).count();
@@ -141,7 +141,7 @@ pub enum CalculatorError {
     /// The values break a rule: some values exclude each other, or a value is missing.
     #[error("the calculator takes {0}")]
     Rule(Rule),
-    /// The theory does not cover an input.
+    /// The theory does not cover a value of the input.
     #[error(transparent)]
     Domain(#[from] DomainError),
 }
@@ -205,8 +205,7 @@ mod tests {
         }
     }
 
-    /// The registry requires the tested properties of an entry, and the documentation relies on
-    /// them.
+    /// The registry and the documentation rely on the tested properties of an entry.
     #[test]
     fn every_entry_is_in_order() {
         let mut names = Vec::new();

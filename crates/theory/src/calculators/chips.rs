@@ -27,18 +27,18 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
 /// A chip with a published buffer size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chip {
-    /// Name of the chip in the table.
+    /// Name of the chip in the table of chips.
     name: &'static str,
-    /// Published figure.
+    /// Published figure about the chip's buffer.
     buffer: Published,
-    /// Publication that states the figure.
+    /// Publication that states the size of the chip's buffer.
     source: &'static str,
 }
 
-/// A figure that a publication states.
+/// A buffer size that a publication states, per port rate or in total.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Published {
-    /// Buffer per port and Gb/s (bytes).
+    /// Bytes of buffer per port and per Gb/s of the port's rate.
     PerGbps(f64),
     /// The whole memory or its largest pool (bytes), and all ports together (Gb/s).
     Whole(f64, f64),
@@ -147,7 +147,7 @@ mod tests {
         assert!((found.value("per port and Gb/s").expect("answered") - 9_600.0).abs() < 1e-9);
         let text = found.to_string();
         assert!(text.contains("3.84 MB") && text.contains("this switch"), "{text}");
-        // 165 MB / 51.2 Tb/s.
+        // The expected value is 165 MB / 51.2 Tb/s.
         assert!(text.contains("3.223 KB") && text.contains("51.2 Tb/s"), "{text}");
         let none = INFO.calculate(&given(&[("ports", ParamValue::Count(0))])).expect_err("no port");
         assert_eq!(none.to_string(), "ports is 0, expected a whole number of at least 1");

@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Write};
 pub struct Line {
     /// Name of the value that the step computes.
     pub name: String,
-    /// Formula of the step, in words and symbols.
+    /// Formula of the derivation step, in words and symbols.
     pub formula: String,
     /// The step's formula with numbers inserted. Empty if the step computes no value.
     pub substituted: String,
@@ -17,7 +17,7 @@ pub struct Line {
     pub source: String,
 }
 
-/// A table of values in a derivation.
+/// A table of compared values in a derivation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// Headers of the table's columns.
@@ -29,25 +29,25 @@ pub struct Table {
 /// A final answer of a derivation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Name of the answer.
+    /// Name of the derivation's answer, such as "share".
     pub name: String,
     /// Value in the base unit (bytes, seconds, bits/s or a plain number).
     /// An unbounded answer is infinite.
     pub value: f64,
-    /// Value with its unit, as text for people.
+    /// Value of the answer with its unit, as text for people.
     pub text: String,
 }
 
-/// Derivation of the answers to a question.
+/// Derivation of the answers to an engineering question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derivation {
     /// Question that the derivation answers.
     pub title: String,
-    /// Steps of the derivation.
+    /// Steps of the derivation, each with formula and result.
     pub lines: Vec<Line>,
     /// A table, if the derivation compares values.
     pub table: Option<Table>,
-    /// Answers of the derivation.
+    /// Final answers of the derivation.
     pub answers: Vec<Answer>,
     /// Conditions under which the answers hold, and warnings about the answers.
     pub notes: Vec<String>,
@@ -60,8 +60,8 @@ impl Derivation {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// Adds a step: its name, the formula, the formula with the numbers in it,
-    /// the result with its unit, and the source ([`Line`]).
+    /// Adds a step: the name, the formula, the formula with numbers, the result with its unit, and
+    /// the source ([`Line`]).
     pub fn step(
         &mut self,
         name: impl Into<String>,
@@ -102,7 +102,7 @@ fn width<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
 }
 
 impl Table {
-    /// An empty table with these column headers.
+    /// An empty table with the column headers `columns`.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
@@ -137,7 +137,7 @@ impl Display for Table {
 }
 
 impl Display for Derivation {
-    /// Writes plain text: title, steps, table, answers, notes.
+    /// Writes the derivation as plain text: title, steps, table, answers, notes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         writeln!(text, "{}", self.title)?;

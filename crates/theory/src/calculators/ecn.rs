@@ -8,7 +8,7 @@ use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
 /// The calculator gives the answers `K for DCTCP` and `K for halving`. With a buffer the calculator
-/// adds `burst with ECN` and `burst with LossPass`, with a burst `K at most`.
+/// adds `burst with ECN` and `burst with LossPass`. With a burst the calculator adds `K at most`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
@@ -43,20 +43,21 @@ fn run(params: &Params) -> Domain<Derivation> {
     })
 }
 
-/// A port whose marking threshold is computed.
+/// A port for which the calculator computes a marking threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Marking {
     /// Rate of the port (bits/s).
     port_rate_bps: f64,
     /// Round-trip time of the port's flows without queueing (seconds).
     rtt_seconds: f64,
-    /// Size of a packet (bytes).
+    /// Size of the port's packets (bytes).
     packet_bytes: f64,
     /// Number N of long flows that send at one time.
     flows: u32,
     /// Buffer of the port (bytes), if the user wants to know the space for bursts.
     buffer_bytes: Option<f64>,
-    /// Threshold that the user configured (bytes). It replaces DCTCP's recommendation.
+    /// Threshold that the user configured (bytes). The configured threshold replaces DCTCP's
+    /// recommendation.
     threshold_bytes: Option<f64>,
     /// Burst for which the threshold must leave space (bytes).
     burst_bytes: Option<f64>,

@@ -14,10 +14,10 @@ use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
 /// The calculator gives the answers `peer stops at once`, `full-size packets` and `worst packets`.
-/// `sonic explain`, `lint`, `predict` and `what-if` compare headroom with these needs. It
-/// also gives `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`,
-/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`.
-/// A note replaces a formula without a tabulated value for the speed.
+/// `sonic explain`, `lint`, `predict` and `what-if` compare headroom with these needs. The
+/// calculator also gives `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`),
+/// `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. If a
+/// formula has no tabulated value for the port's speed, a note replaces the answer.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
@@ -115,7 +115,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// The tables of the switch count in KiB.
+/// Bytes of a KiB, the unit of delays in the tables of the switch.
 const KIBIBYTE: f64 = 1024.0;
 
 fn run(params: &Params) -> Domain<Derivation> {
@@ -156,12 +156,12 @@ fn as_parameter(error: DomainError) -> DomainError {
     DomainError { input, value: error.value * factor, ..error }
 }
 
-/// Values of the calculator's parameters.
+/// Values of the parameters of the headroom calculator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Headroom {
     /// The port in SONiC's terms. The other formulas also use its speed, cable, MTU and cell size.
     port: PortInputs,
-    /// Delays of both ends of the cable, for speeds that are not tabulated.
+    /// Delays of the two ends of the cable, for speeds that IEEE 802.1Qbb does not tabulate.
     delays: Option<EndDelays>,
     /// Reaction time of the sender in bufferlab's model.
     reaction: Time,
@@ -223,7 +223,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     table.rows.push(vec![MODEL.to_owned(), number_of_bytes(model.0), number_of_bytes(model.1)]);
     derivation.answer(MODEL, model.0, bytes(model.0));
     for (name, total, frames) in found {
-        // SONiC's formula already rounds to cells.
+        // SONiC's formula for `xoff` already rounds up to whole cells.
         let cells = match name {
             "SONiC xoff" => in_cells(total, port.cell_bytes)?,
             _ => in_cells_by_packet(total, frames, packets)?,
@@ -349,7 +349,7 @@ fn number_of_bytes(value: f64) -> String {
     format!("{:.0} B", value.ceil())
 }
 
-/// Name of the source that SONiC's steps cite.
+/// Source that the steps of SONiC's formulas cite.
 const SONIC: &str = "SONiC dynamic model";
 
 /// Adds SONiC's steps and the answers `SONiC xon` and `SONiC size`.

@@ -36,14 +36,14 @@ pub(super) const fn param(
 /// Parameter `buffer`: size of the shared buffer.
 pub(super) const BUFFER: ParamInfo = param("buffer", SIZE, ParamValue::Bytes(4_000_000), "Shared buffer.");
 
-/// Parameter: rate of the ports of the switch.
+/// Parameter `port_rate`: rate of the ports of the switch.
 pub(super) const PORT_RATE: ParamInfo =
     param("port_rate", RATE, ParamValue::Rate(BitRate(10_000_000_000)), "Rate of every port.");
 
 /// Parameter `ports`: number of ports of the switch.
 pub(super) const PORTS: ParamInfo = param("ports", count(1), ParamValue::Count(32), "Ports of the switch.");
 
-/// Parameter: size of a packet.
+/// Declares the parameter `packet`: size of a packet.
 pub(super) const fn packet(doc: &'static str) -> ParamInfo {
     param("packet", SIZE, ParamValue::Bytes(1_500), doc)
 }
@@ -79,7 +79,7 @@ pub(super) fn rate(params: &Params, name: &str) -> f64 {
     params.rate(name).0 as f64
 }
 
-/// Parameter values in the form that [`super::CalculatorInfo::calculate`] takes.
+/// Pairs of names and values as the list that [`super::CalculatorInfo::calculate`] takes.
 #[cfg(test)]
 pub(super) fn given(values: &[(&str, ParamValue)]) -> Vec<(String, ParamValue)> {
     values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()

@@ -9,12 +9,12 @@ use bufferlab_params::Params;
 pub(super) struct Priorities {
     /// Size of the shared buffer (bytes).
     pub(super) buffer_bytes: f64,
-    /// The alpha of each priority.
+    /// The alpha of each priority that uses the buffer.
     pub(super) alphas: Vec<f64>,
 }
 
 impl Priorities {
-    /// Reads the parameters `buffer` and `alphas`.
+    /// Reads the calculator parameters `buffer` and `alphas`.
     pub(super) fn new(params: &Params) -> Self {
         Self { buffer_bytes: input::size(params, "buffer"), alphas: params.ratios("alphas") }
     }
@@ -26,7 +26,7 @@ impl Priorities {
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha).map(drop))
     }
 
-    /// Adds lines that list the priorities.
+    /// Adds derivation steps that list the buffer and the alpha of each priority.
     pub(super) fn steps(&self, derivation: &mut Derivation) {
         derivation.step("buffer", "", "", bytes(self.buffer_bytes), "");
         let alphas: Vec<_> = self.alphas.iter().map(|&alpha| number(alpha)).collect();

@@ -1,4 +1,4 @@
-//! Calculator for TDT's counters on a switch, as TDT's paper suggests them.
+//! Calculator for the limits of TDT's counters on a switch, as TDT's paper suggests these limits.
 
 use super::input::{self, BUFFER, PORTS, packet, param};
 use super::{CalculatorInfo, Derivation, bytes, number};
@@ -33,9 +33,9 @@ fn run(params: &Params) -> Domain<Derivation> {
     let (ports, burst_ratio) = (params.small_count("ports"), params.ratio("burst_ratio"));
     check(packet <= buffer, "packet", packet, format_args!("at most {} (the buffer)", bytes(buffer)))?;
     above("burst_ratio", burst_ratio, 1.0, "the port rate")?;
-    // The paper and the policy round to packets:
-    // 1 MB is 667 packets, a sixteenth of that is 42 packets, and OC1 follows from these 42.
-    // The lower bound is a length in bytes and is not rounded.
+    // The paper and the policy round to packets: 1 MB is 667 packets, a sixteenth of the 667
+    // packets is 42 packets, and OC1 follows from the 42 packets. The lower bound is a length in
+    // bytes and is not rounded.
     let size = (buffer / packet).round();
     let found = traffic_aware::parameters(size, ports, burst_ratio)?;
     let net_enqueues = found.net_enqueues.round().max(1.0);

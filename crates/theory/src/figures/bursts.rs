@@ -19,7 +19,7 @@ const RATES: [f64; 22] = [
     32.0, 36.0, 40.0,
 ];
 
-/// Ports on which the old queues are.
+/// Distribution of the old queues: on separate ports, or as several queues of one port.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
     Ports,

@@ -3,7 +3,8 @@
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source, Trajectory};
 
-/// A line through every event of the run. Between two events the line is straight.
+/// A chart line with a point for every event of the fluid run. Between two events the line is
+/// straight.
 fn line(run: &Trajectory, name: &str, time_unit: f64, size_unit: f64, value: Value) -> Series {
     let mut points: Vec<_> = run
         .breakpoints()

@@ -1,5 +1,5 @@
-//! Plasticine's worked examples for a buffer of 60 packets. They show the occupancy per queue,
-//! and the space for a burst.
+//! Plasticine's worked examples for a buffer of 60 packets. The examples show the occupancy per
+//! queue, and the space for a burst.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};

@@ -59,8 +59,8 @@ const LOSSY_MB: f64 = 14.0;
 /// Largest number of queues in Reverie's figures.
 const QUEUES: usize = 20;
 
-/// SONiC's pools in the steady state: occupancy of lossless and lossy traffic,
-/// and thresholds of both (MB).
+/// SONiC's pools in the steady state: occupancy of lossless and lossy traffic, and the thresholds
+/// of lossless and lossy queues (MB).
 struct Pools {
     lossless: f64,
     lossy: f64,

@@ -12,25 +12,27 @@ pub enum DrainRate {
     /// The drain rate is an equal share of the port for each of its congested queues,
     /// including the queue itself.
     Computed,
-    /// The drain rate is the rate of the last interval, if the queue was backlogged. It is at least
-    /// the port's rate / queues. The source needs [`Refresh::Every`].
+    /// The drain rate is the rate of the last interval, if the queue was backlogged. The drain rate
+    /// is at least the port's rate divided by the number of queues. The source needs
+    /// [`Refresh::Every`].
     Measured,
 }
 
-/// Fraction of the mark below which a queue is no longer congested, for continuous refresh.
+/// Fraction of the congestion mark below which a queue is no longer congested, for continuous
+/// refresh.
 ///
-/// Without the band, changes of congestion would alternate endlessly at one instant.
-/// A queue at its mark that becomes congested can lower the limits of other queues on its
-/// port. These queues stop growing, and the limit of the first queue rises faster than the queue.
-/// So the queue is no longer congested. With the band, each change takes time.
-/// Laws with a refresh interval change slowly enough and have no band.
+/// Without this band below the mark, a queue's congestion would start and end endlessly at one
+/// instant. Suppose that a queue at its mark becomes congested and lowers the limits of other
+/// queues on its port. The other queues stop growing, and the limit of the first queue rises faster
+/// than the queue. So the first queue is no longer congested. With the band, time passes before
+/// each change. Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
 /// Times at which the law updates n and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// The law updates at the instant at which a queue starts or ends being congested.
-    /// Congestion ends 1 % below the mark at which it begins.
+    /// The law updates at the instant at which a queue starts or ends being congested. Congestion
+    /// of a queue begins at a mark and ends 1 % below the mark.
     Continuous,
     /// The law updates at intervals of the given time.
     /// The first update is one interval after the start of the run.
@@ -49,8 +51,8 @@ pub struct CongestionCount {
     /// Counting group of each queue, numbered from 0. In ABM the group is the priority,
     /// in Plasticine the group of priorities.
     pub groups: Vec<usize>,
-    /// Fraction of its limit from which a queue is congested (ABM:
-    /// 0.9). It is above 0 and at most 1.
+    /// Fraction of a queue's limit from which the queue is congested, above 0 and at most 1 (ABM:
+    /// 0.9).
     pub congested_share: f64,
     /// Rule for the drain rate γ of a queue.
     pub drain_rate: DrainRate,
@@ -59,8 +61,8 @@ pub struct CongestionCount {
 }
 
 impl CongestionCount {
-    /// The law ABM as in its paper: each priority has a separate count, `alphas` are by priority,
-    /// and a queue is congested from 0.9 of its limit.
+    /// The law ABM of the ABM paper: each priority has a separate count and alpha, and a queue is
+    /// congested from 0.9 of its limit.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -132,8 +134,8 @@ pub(super) struct Counter {
     law: CongestionCount,
     congested: Vec<bool>,
     weights: Vec<f64>,
-    /// Amount that each queue sent since the last update, and whether the queue
-    /// was backlogged since.
+    /// Amount that each queue sent since the last update, and whether the queue was backlogged
+    /// since the update.
     sent: Vec<f64>,
     stood: Vec<bool>,
     next_refresh: f64,
@@ -163,9 +165,9 @@ impl Counter {
     }
 
     /// Updates the congestion flags to the present instant. Queues that become congested are
-    /// handled first. They lower limits, which can only make other queues congested.
-    /// Queues that cease to be congested raise limits, which can only make other queues cease.
-    /// So the number of changes of congestion at one instant is finite.
+    /// handled first. Newly congested queues lower limits, which can only make other queues
+    /// congested. Queues that cease to be congested raise limits, which can only end the congestion
+    /// of other queues. So the number of changes of congestion at one instant is finite.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;
@@ -267,7 +269,8 @@ impl Control for Counter {
         (0..self.congested.len())
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
-                // The law has already handled a margin that crossed the mark in its direction.
+                // If the length has crossed the mark of congestion already, the law has handled the
+                // change.
                 let closing = if self.congested[queue] {
                     margin > 0.0 && rate < 0.0
                 } else {

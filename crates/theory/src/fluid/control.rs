@@ -11,7 +11,7 @@ pub(super) struct View<'a> {
     pub(super) rates: &'a Rates,
     /// Limit of each group of queues.
     pub(super) limits: &'a [f64],
-    /// Tolerance within which two lengths, or two times, are equal.
+    /// Tolerance within which two lengths are equal. `small_time` is the tolerance for times.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
@@ -19,7 +19,8 @@ pub(super) struct View<'a> {
 /// New limits, each with the number of its group of queues.
 pub(super) type Changes = Vec<(usize, Limit)>;
 
-/// A law that counts, measures or waits. Its counters change linearly between events.
+/// A threshold law with counters, measurements or timers. All counters change linearly between
+/// events.
 pub(super) trait Control {
     /// Applies changes that are due at this instant.
     /// The integrator repeats the call with new rates until the method returns `false`.
@@ -29,17 +30,18 @@ pub(super) trait Control {
     /// Infinite if the present rates never lead to a change.
     fn until_next(&self, view: &View<'_>) -> f64;
 
-    /// Advances the law by `time` at the present rates.
-    /// The integrator calls this method before it changes the lengths.
+    /// Advances the counters of the law by `time` at the present rates. The integrator calls this
+    /// method before it changes the lengths.
     fn advance(&mut self, time: f64, view: &View<'_>);
 
-    /// State of the state machine of a port.
+    /// State of a port in the state machine of the law, such as absorption.
     fn state(&self, _port: usize) -> PortState {
         PortState::Normal
     }
 }
 
-/// A law with constant limits.
+/// A threshold law without states: each limit is a constant, or a constant multiple of the free
+/// space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constant;
 

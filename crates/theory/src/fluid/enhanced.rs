@@ -1,4 +1,5 @@
-//! States of a port under EDT: when the port leaves the dynamic threshold and when it returns.
+//! States of a port under EDT: conditions for leaving the dynamic threshold and for returning to
+//! it.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -35,7 +36,7 @@ impl EnhancedLimits {
     }
 }
 
-/// State of a port under EDT.
+/// State and counters of a port under EDT.
 #[derive(Clone, Copy, Debug, Default)]
 struct EnhancedPort {
     uncontrolled_since: Option<f64>,

@@ -17,11 +17,11 @@ use super::model::{FluidError, checked, not_negative, positive};
 pub struct ReverieQueue {
     /// Constant weight `α_p / n_p` of the queue's priority.
     pub weight: f64,
-    /// Rate at which liquid arrives (size per time).
+    /// Rate at which liquid arrives for the queue (size per time).
     pub arriving: f64,
-    /// Time at which arrivals start.
+    /// Time at which arrivals for the queue start.
     pub start: f64,
-    /// Time at which arrivals end.
+    /// Time at which arrivals for the queue end.
     pub end: f64,
     /// Rate at which the queue drains while it is not empty (size per time).
     pub drain_rate: f64,
@@ -32,12 +32,12 @@ pub struct ReverieQueue {
 pub struct Reverie {
     /// Size b* of the shared pool.
     pub pool: f64,
-    /// Time constant τ of the filter.
+    /// Time constant τ of the low-pass filter of queue lengths.
     pub time_constant: f64,
-    /// Width of the band in which a queue slides. It must be small against the limits (for
-    /// example a packet).
+    /// Distance below the limit at which refusals of a queue end. The distance must be small
+    /// against the limits (for example a packet).
     pub resolution: f64,
-    /// The queues, empty at time 0.
+    /// The queues of the pool, which are empty at time 0.
     pub queues: Vec<ReverieQueue>,
 }
 
@@ -46,12 +46,13 @@ pub struct Reverie {
 pub struct ReveriePoint {
     /// Time at which the event happens.
     pub time: f64,
-    /// Length of each queue. It changes linearly until the next event.
+    /// Length of each queue. The length changes linearly until the next event.
     pub lengths: Vec<f64>,
-    /// Filtered length of each queue. It is *not* linear until the
-    /// next event ([`ReverieRun::filtered`]).
+    /// Filtered length of each queue. The filtered length is *not* linear until the next event
+    /// ([`ReverieRun::filtered`]).
     pub filtered: Vec<f64>,
-    /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
+    /// Amount of data refused so far to each queue. The data was dropped, or for lossless queues
+    /// stays at the sender.
     pub refused: Vec<f64>,
 }
 
@@ -104,7 +105,7 @@ impl Reverie {
     }
 }
 
-/// State of a run in progress.
+/// State of a run of Reverie's pool in progress.
 struct State<'a> {
     model: &'a Reverie,
     now: f64,
@@ -283,8 +284,8 @@ impl Gap {
     }
 
     fn at(&self, time: f64) -> f64 {
-        // Close to 0 the constant and the exponential cancel.
-        // The function expm1 keeps the difference of both terms.
+        // Close to 0 the constant and the exponential nearly cancel. The function expm1 computes
+        // their difference without loss of digits.
         self.constant
             + self.decaying
             + self.slope * time
@@ -307,9 +308,9 @@ impl Gap {
         f64::INFINITY
     }
 
-    /// Root of the gap by Newton's method within a bracket.
-    /// If a step would leave the bracket, the function bisects it.
-    /// The gap is below zero at `from`, not below at `to`, and monotone between.
+    /// Time at which the gap is zero, by Newton's method within a bracket. If a step would leave
+    /// the bracket, the function bisects the bracket. The gap is below zero at `from`, not below
+    /// zero at `to`, and monotone between `from` and `to`.
     fn root(&self, mut from: f64, mut to: f64) -> f64 {
         let mut guess = to;
         for _ in 0..200 {
@@ -384,7 +385,7 @@ impl ReverieRun {
         }
     }
 
-    /// Average length of `queue` between the times `from` and `to`, both within the run.
+    /// Average length of `queue` between the times `from` and `to` of the run.
     ///
     /// # Panics
     /// If there is no such queue.

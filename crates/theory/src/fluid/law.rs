@@ -8,7 +8,7 @@ use super::model::{FluidError, Shape, not_negative};
 use super::rates::{Group, Limit, LimitSide, Pool, Tank};
 use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
-/// A threshold law that fits its switch.
+/// A threshold law, checked against the switch to which the law applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
     shape: Shape,
@@ -48,7 +48,7 @@ impl Law {
     /// Dynamic Thresholds: each queue has the limit `α_p (B - Q)`, with α by priority (ABM Eq. 5).
     ///
     /// # Errors
-    /// If there is not one α per queue of a port, or one is negative or not finite.
+    /// If there is not one α per queue of a port, or an α is negative or not finite.
     pub fn dynamic_threshold(shape: &Shape, alphas: &[f64]) -> Result<Self, FluidError> {
         if alphas.len() != shape.queues_per_port() {
             let (found, expected) = (alphas.len(), shape.queues_per_port());
@@ -61,7 +61,7 @@ impl Law {
     /// Dynamic Thresholds with one α for each queue.
     ///
     /// # Errors
-    /// If there is not one α per queue, or one is negative or not finite.
+    /// If there is not one α per queue, or an α is negative or not finite.
     pub fn dynamic_threshold_by_queue(shape: &Shape, alphas: Vec<f64>) -> Result<Self, FluidError> {
         for (queue, &alpha) in shape.by_queue("alpha by queue", &alphas)?.iter().enumerate() {
             not_negative(format!("alpha of queue {queue}"), alpha)?;
@@ -73,7 +73,7 @@ impl Law {
     /// the limits are `ω (B - Q)`. The law equals Dynamic Thresholds with these weights as α.
     ///
     /// # Errors
-    /// If there is not one weight per queue, or one is negative or not finite.
+    /// If there is not one weight per queue, or a weight is negative or not finite.
     pub fn frozen_weights(shape: &Shape, weights: Vec<f64>) -> Result<Self, FluidError> {
         Self::dynamic_threshold_by_queue(shape, weights)
     }
@@ -125,7 +125,7 @@ impl Law {
         }
     }
 
-    /// An empty switch under this law.
+    /// The state of an empty switch whose queues this law limits.
     pub(super) fn tank(&self) -> Tank {
         let shape = &self.shape;
         let per_group = match self.kind {

@@ -1,25 +1,27 @@
 //! Inputs of the state machines of EDT and TDT in a fluid model.
 //!
-//! EDT and TDT count packets. In this model their counters are real numbers.
-//! The counters rise with the rates at which a port stores, sends and refuses,
-//! divided by the size of a packet. Two rules need a translation:
+//! EDT and TDT count packets. In the fluid model the counters are real numbers. The counters rise
+//! with the rates at which a port stores, sends and refuses, divided by the size of a packet. Two
+//! rules need a translation:
 //!
-//! * *A drop resets the count of growth*: while a port refuses anything, its count stays at 0.
+//! * *A drop resets the count of growth*: while a port refuses liquid, its count stays at 0.
 //! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ
 //!   apart a port that drains at μ sends μ/λ packets, rounded down or up. So a row of k occurs when
-//!   μ/λ > k - 1. While this is true, the row grows at the rate μ/p.
+//!   μ/λ > k - 1. While μ/λ > k - 1, the row grows at the rate μ/p.
 
 use super::control::View;
 
-/// Relative tolerance of counters. Two counters that are due at one instant both count as reached.
+/// Relative tolerance of counters. If two counters are due at one instant, each of them has reached
+/// its limit.
 pub(super) const SMALL: f64 = 1e-9;
 
-/// Whether a counter has reached its limit.
+/// Whether a counter of the state machine has reached its limit.
 pub(super) fn is_reached(counter: f64, limit: f64) -> bool {
     counter >= limit * (1.0 - SMALL)
 }
 
-/// Time until a counter reaches its limit at `rate`. Infinite if it never does or already has.
+/// Time until a counter reaches its limit at `rate`. Infinite if the counter never reaches its
+/// limit or has reached it already.
 pub(super) fn until(counter: f64, limit: f64, rate: f64) -> f64 {
     if rate > 0.0 && !is_reached(counter, limit) { (limit - counter) / rate } else { f64::INFINITY }
 }
@@ -54,7 +56,7 @@ impl Flow {
         }
     }
 
-    /// Whether the port sends rows of `k` packets between two packets that interrupt a row.
+    /// Whether the port sends `k` packets in a row between two packets that interrupt a row.
     pub(super) fn has_rows_of(&self, k: f64, interrupting: f64) -> bool {
         self.sent > 0.0 && self.sent > (k - 1.0) * interrupting * (1.0 + SMALL)
     }

@@ -12,10 +12,10 @@ pub enum FluidError {
         what: String,
         /// Value of the number that is out of range.
         value: f64,
-        /// Range of valid values of the number.
+        /// Range of valid values of the number that is out of range.
         expected: &'static str,
     },
-    /// The switch has no queue with this number.
+    /// The switch has no queue with the given number.
     #[error("queue {queue} does not exist, expected 0 to {last}")]
     UnknownQueue {
         /// Number of the queue that does not exist.
@@ -26,15 +26,15 @@ pub enum FluidError {
     /// A list has the wrong number of values.
     #[error("{found} values for {what}, expected {expected}")]
     WrongLength {
-        /// Subject of the values in the list.
+        /// Description of the values in the list, such as alphas.
         what: &'static str,
-        /// Number of values that were given.
+        /// Number of values in the given list.
         found: usize,
-        /// Number of values that are required.
+        /// Number of values that the list must have.
         expected: usize,
     },
-    /// Events repeat while no time passes: the law and the state contradict each other (or there
-    /// is a defect).
+    /// Events repeat while no time passes: the law and the state contradict each other, or this
+    /// crate has a defect.
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
         /// Time at which too many events happen without progress.
@@ -45,7 +45,7 @@ pub enum FluidError {
     /// The run had more events than its limit allows.
     #[error("more than {limit} events by time {time}: raise the limit or shorten the run")]
     TooManyEvents {
-        /// Time at which the run ended.
+        /// Time in the model at which the run stopped.
         time: f64,
         /// Maximum number of events of the run.
         limit: usize,

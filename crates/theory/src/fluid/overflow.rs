@@ -3,14 +3,14 @@
 use super::rates::{Group, Limit, LimitSide, Rates, Tank};
 
 impl Tank {
-    /// Computes the rates for a full buffer with more arrivals than departures. Every arrival that
-    /// no limit refuses is admitted with one common probability, which keeps the buffer full.
-    /// A group at its limit takes at most the amount that keeps it at the limit.
-    /// Limits that are fractions of the free space of an exhausted pool are zero.
+    /// Computes the rates for a full buffer with more arrivals than departures. The function admits
+    /// every arrival that no limit refuses with one common probability, which keeps the buffer
+    /// full. A group at its limit takes at most the amount that keeps the group at the limit.
+    /// Limits that depend on the free space of an exhausted pool are zero.
     ///
     /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) keeps changing,
-    /// and so do the limits of its groups. The function computes the growth of this pool and the
-    /// probability in alternation until they agree.
+    /// and the limits of its groups change, too. The function computes the growth of this pool and
+    /// the probability in alternation until the two values agree.
     pub(super) fn overflow(&self, rates: &mut Rates) {
         let exhausted: Vec<bool> =
             (0..self.pools.len()).map(|pool| self.free(pool) <= 1e-9 * self.pools[pool].size).collect();

@@ -1,18 +1,18 @@
 //! Exact growth rates of all queues, for any set of queues at their limits.
 //!
-//! A *limited group* (a queue, or all queues of a port) has three positions.
-//! Under its limit the group takes all arrivals, over its limit none. At its limit it
-//! takes the amount that keeps it at the limit, if possible. Then its length follows the
-//! limit. This needs no more than the arrivals, and no faster drain than the port's rate.
-//! With limits `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
+//! A *limited group* (a queue, or all queues of a port) has three positions. Under its limit the
+//! group takes all arrivals, over its limit none. At its limit the group takes the amount that
+//! keeps it at the limit, if possible. Then the group's length follows the limit. The group must
+//! not need more than the arrivals, or a faster drain than the port's rate. With limits
+//! `w (S - occupancy)` of a pool, all rates depend on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
 //! arrivals - drain)`
 //!
-//! The right side falls with X and the left side rises. So exactly one X exists, and the state has
-//! exactly one future. The solution is the general algorithm behind ABM's cases 1 and 2 (appendix
-//! A.4) and all states between them. A queue that slides along its limit needs no small steps,
-//! because the algorithm solves for the sliding.
+//! The right side falls with X and the left side rises. So the equation has exactly one solution X,
+//! and the state has exactly one future. The solution is the general algorithm behind ABM's cases 1
+//! and 2 (appendix A.4) and all states between them. A queue that follows its limit needs no small
+//! time steps, because the algorithm solves for the queue's rate.
 
 /// Position of a group of queues relative to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) enum Limit {
     Free { pool: usize, weight: f64 },
 }
 
-/// Queues that share one limit. They are adjacent on one port.
+/// Queues that share one limit and are adjacent on one port.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) queues: std::ops::Range<usize>,
@@ -41,7 +41,7 @@ pub(super) struct Group {
     pub(super) place: LimitSide,
 }
 
-/// A pool of space: its size, and the queues that it counts.
+/// A pool of buffer space, with its size and the queues that it counts.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) size: f64,
@@ -61,7 +61,8 @@ pub(super) struct Tank {
     /// Group to which each queue belongs.
     pub(super) group_of: Vec<usize>,
     pub(super) pools: Vec<Pool>,
-    /// For each group, the pool whose space it uses, even if the group's limit is of another kind.
+    /// For each group, the pool whose space the group uses, even if the group's limit does not
+    /// depend on the pool.
     pub(super) pool_of: Vec<usize>,
     pub(super) lengths: Vec<f64>,
     pub(super) arriving: Vec<f64>,
@@ -140,7 +141,7 @@ impl Tank {
         }
     }
 
-    /// Computes all rates of the present state.
+    /// Computes the rates of all queues, groups and pools in the present state.
     pub(super) fn solve(&self, rates: &mut Rates) {
         rates.resize(self);
         for queue in 0..self.queues() {
@@ -172,7 +173,8 @@ impl Tank {
                     }
                 }
             }
-            // Empty queues of a group at its limit get less than the first step assumes.
+            // The first step assumes that empty queues get all their arrivals. Empty queues of a
+            // group at its limit get less.
             if self.groups.len() < self.queues() {
                 self.serve(rates);
             }
@@ -182,8 +184,8 @@ impl Tank {
         }
     }
 
-    /// Serves queues round robin in the fluid model. Empty queues send the traffic that they
-    /// accept. The other queues share the rest of the line equally.
+    /// Serves queues round robin in the fluid model. Empty queues send their accepted traffic
+    /// immediately. The other queues share the rest of the line equally.
     pub(super) fn serve(&self, rates: &mut Rates) {
         for port in 0..self.port_rates.len() {
             let queues = self.port_queues(port);
@@ -216,7 +218,7 @@ impl Tank {
         }
     }
 
-    /// Sets the growth of a group for two cases: it takes all arrivals, or none.
+    /// Sets the growth of a group that takes all arrivals, and of a group that takes none.
     fn bound_growth(&self, group: usize, rates: &mut Rates) {
         let Group { queues, place, .. } = &self.groups[group];
         let (arriving, served) =
@@ -268,7 +270,7 @@ impl Tank {
                 followers().map(|(group, weight)| (-weight * x).clamp(lowest[group], highest[group])).sum();
             constant + follow - x
         };
-        // The excess falls with x and is linear between two bends.
+        // The excess of growth falls with x and is linear between two bends.
         let next = bends.partition_point(|&bend| excess(bend) > 0.0);
         let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
         let to = bends.get(next).copied().unwrap_or(f64::INFINITY);
@@ -305,7 +307,8 @@ impl Tank {
     }
 }
 
-/// A point between two bends. Either bend may be missing.
+/// A point between the bends `from` and `to` of a piecewise linear function. An infinite value
+/// means that the bend is missing.
 fn between(from: f64, to: f64) -> f64 {
     match (from.is_finite(), to.is_finite()) {
         (true, true) => 0.5 * (from + to),

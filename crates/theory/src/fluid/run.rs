@@ -8,7 +8,7 @@ use super::trajectory::{Breakpoint, Refusal, Trajectory};
 
 /// Share of the buffer below which a difference of two lengths is treated as zero.
 pub(super) const SMALL_LENGTH: f64 = 1e-11;
-/// State of a run in progress.
+/// State of a fluid run in progress.
 pub(super) struct Run<'a> {
     model: &'a Fluid,
     tank: Tank,
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
             }
             self.apply(&changes);
         }
-        // Groups that cannot follow their limit, or fall behind it, leave the limit.
+        // Groups that grow faster or slower than their limit are no longer at the limit.
         let small_rate = 1e-12 * self.tank.port_rates.iter().copied().fold(0.0, f64::max);
         for group in 0..self.limits.len() {
             if self.tank.groups[group].place == LimitSide::At {

@@ -41,8 +41,8 @@ impl Fluid {
     /// Sets the length of each queue at the start. Lengths may exceed limits, but not the buffer.
     ///
     /// # Errors
-    /// If there is not one length per queue, one is negative or not finite, or their sum exceeds
-    /// the buffer.
+    /// If there is not one length per queue, a length is negative or not finite, or the sum of
+    /// lengths exceeds the buffer.
     pub fn starting_with(mut self, lengths: &[f64]) -> Result<Self, FluidError> {
         for (queue, &length) in self.shape.by_queue("length by queue", lengths)?.iter().enumerate() {
             not_negative(format!("the length of queue {queue}"), length)?;
@@ -58,11 +58,11 @@ impl Fluid {
         Ok(self)
     }
 
-    /// Adds a source of traffic.
+    /// Adds a source of traffic to the fluid model.
     ///
     /// # Errors
-    /// If its queue does not exist, its rate is negative or not finite, or it ends before it
-    /// starts.
+    /// If the source's queue does not exist, its rate is negative or not finite, or the source ends
+    /// before it starts.
     pub fn with(mut self, source: Source) -> Result<Self, FluidError> {
         self.sources.push(source.validate(&self.shape)?);
         Ok(self)

@@ -1,11 +1,12 @@
 //! Lossless and lossy traffic in the pools of a SONiC switch (Reverie section 2.2).
 //!
-//! The ingress queue of a lossless packet counts it against the ingress pool, whose limit
-//! `α (b_in - q_in)` pauses the sender. The egress queue of a lossy packet counts it against the
-//! egress lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets
-//! but does not limit them. So the lossy pool is independent and the lossless queues get the rest.
-//! In this model each counted queue drains through a separate port. A pause acts at once, so that
-//! no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
+//! A lossless packet counts in its ingress queue and in the ingress pool, whose limit
+//! `α (b_in - q_in)` pauses the sender. A lossy packet counts in its egress queue and in the egress
+//! lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets but
+//! does not limit them. So the lossy pool does not depend on lossless traffic, and the lossless
+//! queues get the rest of the ingress pool. In this model each counted queue drains through a
+//! separate port. A pause takes effect at once, so that no headroom is needed. Data that a lossless
+//! queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, LimitSide, Pool, Tank};
@@ -17,7 +18,7 @@ use super::trajectory::Trajectory;
 pub struct Sonic {
     /// Size b_in of the ingress pool.
     pub ingress_pool: f64,
-    /// Size b_eo of the egress lossy pool. It is at most `ingress_pool` (heuristic 3).
+    /// Size b_eo of the egress lossy pool. The lossy pool is at most `ingress_pool` (heuristic 3).
     pub lossy_pool: f64,
     /// Number n of lossless ingress queues.
     pub lossless_queues: usize,
@@ -32,7 +33,7 @@ pub struct Sonic {
 }
 
 impl Sonic {
-    /// An empty fluid model of the pools. Queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
+    /// A fluid model of the empty pools. Queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
     ///
     /// # Errors
     /// If there is no queue, a pool, α or the rate is not a finite number above 0, or the lossy
@@ -54,8 +55,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            // The limit of lossy ingress queues is huge (heuristic 3),
-            // but it is 0 when the ingress pool is full.
+            // The limit of lossy ingress queues is huge (heuristic 3), but the limit is 0 when the
+            // ingress pool is full.
             capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,

@@ -1,4 +1,4 @@
-//! States of a port under TDT: when the port absorbs and when it evacuates.
+//! States of a port under TDT: conditions for absorbing a burst and for evacuating the port.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -23,7 +23,7 @@ pub struct TrafficAwareLimits {
     pub dec: f64,
     /// Number of drops that starts evacuation.
     pub dc: f64,
-    /// Length of the queue below which evacuation ends.
+    /// Length of the port's queues below which evacuation ends.
     pub lb: f64,
 }
 
@@ -62,7 +62,7 @@ impl TrafficAwareLimits {
     }
 }
 
-/// State of a port under TDT.
+/// State and counters of a port under TDT.
 #[derive(Clone, Copy, Debug)]
 struct TrafficPort {
     state: PortState,

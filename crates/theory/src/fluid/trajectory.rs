@@ -13,7 +13,7 @@ pub enum PortState {
 }
 
 /// State of the switch at an event. Two breakpoints at one time are the states just before and just
-/// after a jump.
+/// after a jump of limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakpoint {
     /// Time at which the event happens.
@@ -23,9 +23,10 @@ pub struct Breakpoint {
     /// Limit of each queue, or of its port if the law limits ports.
     /// The limit is infinite if only the buffer limits the queue.
     pub limits: Vec<f64>,
-    /// Amount refused so far to each queue: dropped, or for lossless queues kept at the sender.
+    /// Amount of data refused so far to each queue. The data was dropped, or for lossless queues
+    /// stays at the sender.
     pub refused: Vec<f64>,
-    /// State of each port's state machine.
+    /// State of each port in the law's state machine.
     pub states: Vec<PortState>,
 }
 
@@ -34,14 +35,14 @@ pub struct Breakpoint {
 pub struct Refusal {
     /// Time at which the queue first refused data.
     pub time: f64,
-    /// Amount that had arrived for the queue before the refusal.
-    /// Every burst that is not larger is stored completely.
+    /// Amount that had arrived for the queue before the refusal. A burst of at most this amount is
+    /// stored completely.
     pub arrived: f64,
     /// Length of the queue at the time of the refusal.
     pub stored: f64,
 }
 
-/// Record of a run: its events. Between two events all lengths are linear.
+/// Events of a fluid run. Between two events the lengths of all queues are linear.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     pub(super) breakpoints: Vec<Breakpoint>,
@@ -89,8 +90,8 @@ impl Trajectory {
         self.events
     }
 
-    /// Length of `queue` at the time `time`. Before the start: the first length. After the end:
-    /// the last length.
+    /// Length of `queue` at the time `time`. Before the start of the run: the first length. After
+    /// the end: the last length.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -99,7 +100,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths[queue])
     }
 
-    /// Limit of `queue` at the time `time`. At a jump: the new limit.
+    /// Limit of `queue` at the time `time`. If the limit jumps at `time`: the new limit.
     ///
     /// # Panics
     /// If there is no such queue.

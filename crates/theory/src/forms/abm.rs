@@ -30,9 +30,9 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
     Ok(omega(alpha, congested, gamma)? * free(buffer, occupancy)?)
 }
 
-/// Sum of omega over the congested queues of a priority, whose normalised drain rates
-/// are `gammas`. It is alpha times the mean of `gammas`, at most alpha (Lemma 1, Eq. 14),
-/// and equal to alpha iff every gamma is 1. Without queues the sum is 0.
+/// Sum of omega over the congested queues of a priority, whose normalised drain rates are `gammas`.
+/// The sum is alpha times the mean of `gammas`, so at most alpha (Lemma 1, Eq. 14), and equal to
+/// alpha iff every gamma is 1. Without queues the sum is 0.
 ///
 /// # Errors
 /// Returns the errors of [`omega`].
@@ -54,7 +54,7 @@ fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
 /// corrected, E-ABM-1; size): `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`.
 /// `g` is the smallest gamma of the congested queues of `p`.
 ///
-/// `alphas` has the priorities that use the buffer, and `index` is the index of `p` in it.
+/// `alphas` has the priorities that use the buffer, and `index` is the index of `p` in `alphas`.
 ///
 /// # Errors
 /// `buffer` or a factor not positive, `gamma_min` not in (0, 1], `index` out of range.
@@ -87,9 +87,9 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
 /// `B·a_p / ((1 + a_min)·b·n_p)`. `a_min` is the smallest factor of the active priorities,
 /// and `n_p` the number of congested queues of the priority.
 ///
-/// The bound is valid for work-conserving ports whose rate goes to congested queues, with at
-/// most one congested queue of a priority on a port. (With k queues of one priority on one port,
-/// Σ omega is k times smaller, and so is the reduction of the bound. Then use `congested` = 1.)
+/// The bound is valid for work-conserving ports whose rate goes to congested queues, with at most
+/// one congested queue of a priority on a port. (With k queues of one priority on one port, Σ omega
+/// and the reduction of the bound are k times smaller. In this case use `congested` = 1.)
 ///
 /// # Errors
 /// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.
@@ -100,8 +100,8 @@ pub fn drain_time(buffer: f64, rate: f64, alphas: &[f64], index: usize, congeste
     Ok(positive("buffer", buffer)? * alpha / ((1.0 + smallest) * rates))
 }
 
-/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. It is true if all
-/// factors are equal.
+/// Theorem 3 as printed (E-ABM-3; time): `B·a_p / ((1 + a_p)·b)`. The printed theorem is true if
+/// all alphas are equal.
 ///
 /// # Errors
 /// `buffer`, `rate` or `alpha` not positive.
@@ -109,10 +109,11 @@ pub fn drain_time_printed(buffer: f64, rate: f64, alpha: f64) -> Domain<f64> {
     Ok(maximum(buffer, alpha)? / positive("rate", rate)?)
 }
 
-/// The priority of a burst's queue.
+/// The priority of the queue that receives a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstPriority {
-    /// Alpha of the priority (the alpha for unscheduled packets, if the burst consists of them).
+    /// Alpha of the priority (the alpha for unscheduled packets, if the burst consists of
+    /// unscheduled packets).
     pub alpha: f64,
     /// Number of congested queues of the priority, including the new queues.
     pub congested: u32,

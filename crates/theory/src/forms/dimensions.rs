@@ -3,8 +3,8 @@
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// Rate into a leaf divided by the leaf's uplink rate:
-/// `hosts·host_rate / (uplinks·uplink_rate)`. Both rates are in one unit.
+/// Rate into a leaf divided by the leaf's uplink rate: `hosts·host_rate / (uplinks·uplink_rate)`.
+/// `host_rate` and `uplink_rate` are in one unit.
 ///
 /// # Errors
 /// A count of 0, a rate not positive.
@@ -57,7 +57,7 @@ pub fn buffer_per_port_per_gbps(buffer_bytes: f64, ports: u32, rate_gbps: f64) -
     Ok(positive("buffer_bytes", buffer_bytes)? / rate)
 }
 
-/// Time in which a port sends `bytes` (seconds).
+/// Time in which a port sends `bytes` bytes (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive, a negative size.

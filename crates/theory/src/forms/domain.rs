@@ -24,7 +24,7 @@ impl DomainError {
     }
 }
 
-/// Result of a closed form.
+/// Result of a closed form, or the error of an input out of range.
 pub type Domain<T> = Result<T, DomainError>;
 
 /// Refuses `value` unless `holds` is true. Infinite and undefined values are always refused.
@@ -32,17 +32,17 @@ pub(crate) fn check(holds: bool, input: &'static str, value: f64, valid: impl fm
     if value.is_finite() && holds { Ok(value) } else { Err(DomainError::new(input, value, valid)) }
 }
 
-/// Checks that a value is more than 0.
+/// Checks that the value of an input is more than 0.
 pub(crate) fn positive(input: &'static str, value: f64) -> Domain<f64> {
     check(value > 0.0, input, value, "more than 0")
 }
 
-/// Checks that a value is at least 0.
+/// Checks that the value of an input is at least 0.
 pub(crate) fn not_negative(input: &'static str, value: f64) -> Domain<f64> {
     check(value >= 0.0, input, value, "0 or more")
 }
 
-/// Checks that a value is from 0 to 1, both included.
+/// Checks that the value of an input is from 0 to 1, with 0 and 1 included.
 pub(crate) fn fraction(input: &'static str, value: f64) -> Domain<f64> {
     check((0.0..=1.0).contains(&value), input, value, "0 to 1")
 }
@@ -52,7 +52,7 @@ pub(crate) fn share(input: &'static str, value: f64) -> Domain<f64> {
     check(value > 0.0 && value <= 1.0, input, value, "more than 0, at most 1")
 }
 
-/// Checks that a count is at least 1.
+/// Checks that the count of an input is at least 1.
 pub(crate) fn at_least_one(input: &'static str, value: u32) -> Domain<f64> {
     check(value >= 1, input, f64::from(value), "1 or more")
 }
@@ -62,7 +62,7 @@ pub(crate) fn above(input: &'static str, value: f64, limit: f64, what: &str) -> 
     check(value > limit, input, value, format_args!("more than {limit} ({what})"))
 }
 
-/// Checks that all values are above 0.
+/// Checks that all values of an input list are above 0.
 pub(crate) fn all_positive(input: &'static str, values: &[f64]) -> Domain<()> {
     values.iter().try_for_each(|&value| positive(input, value).map(drop))
 }

@@ -37,8 +37,8 @@ pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(buffer - at_most("occupancy", occupancy, buffer, "the buffer")?)
 }
 
-/// The lower of two limits. A packet must pass buffer management with the threshold `management`
-/// and queue management with the threshold `queue_management` (ABM Eq. 4; sizes).
+/// The lower of two thresholds. A packet must pass buffer management with the threshold
+/// `management` and queue management with the threshold `queue_management` (ABM Eq. 4; sizes).
 ///
 /// # Errors
 /// A threshold below 0.
@@ -106,8 +106,8 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes. It is the
-/// upper bound of any queue.
+/// Fraction `alpha / (1 + alpha)` of the buffer that a single congested queue takes. No queue takes
+/// a larger fraction.
 ///
 /// # Errors
 /// `alpha` not positive.

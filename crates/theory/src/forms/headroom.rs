@@ -1,8 +1,8 @@
 //! Headroom formulas in use: bytes that a switch must still store after it has sent a pause frame.
 //!
-//! Sources are the terms of IEEE 802.1Qbb as switch vendors quote them, the shorthand of
-//! these vendors, the released code of ABM and Reverie, and the released code of HPCC.
-//! All formulas use physical units. SONiC's calculation is [`super::sonic_headroom`].
+//! Sources are IEEE 802.1Qbb (as quoted by switch vendors), the shorthand of the vendors, and the
+//! released code of ABM, Reverie and HPCC. All formulas use physical units. SONiC's calculation is
+//! [`super::sonic_headroom`].
 
 use super::sonic_headroom::tabulated_quanta;
 use super::{Domain, check, not_negative, positive};
@@ -39,7 +39,7 @@ impl Link {
         self.cable_metres * CABLE_SECONDS_PER_METRE
     }
 
-    /// Data on the wire of the link in both directions (bytes).
+    /// Data in flight on the link's cable in both directions (bytes).
     #[must_use]
     pub fn round_trip_bytes(&self) -> f64 {
         2.0 * self.rate_bps * self.delay_seconds() / 8.0
@@ -72,9 +72,9 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
 /// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces,
 /// the response, and the cable in both directions (bytes).
 ///
-/// The formula counts the interface delay once per end. It does not count the packet that
-/// triggers the pause, because the standard assumes that this packet is stored already.
-/// A bufferlab switch puts this packet into headroom, so it needs one more frame.
+/// The formula counts the interface delay once per end. The formula does not count the packet that
+/// triggers the pause, because the standard assumes that this packet is stored already. A bufferlab
+/// switch puts the packet into headroom, so its headroom needs one more frame.
 ///
 /// # Errors
 /// A rate or frame not positive, a negative cable or delay.
@@ -106,8 +106,8 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
 }
 
-/// Headroom by HPCC's released code: `3·rate·delay/8` (bytes).
-/// The formula has no term for frames in flight, so it is too small for a short cable.
+/// Headroom by HPCC's released code: `3·rate·delay/8` (bytes). The formula has no term for frames
+/// in flight, so the result is too small for a short cable.
 ///
 /// # Errors
 /// Returns the errors of [`ieee_bytes`].
@@ -116,7 +116,7 @@ pub fn hpcc_bytes(link: Link) -> Domain<f64> {
     Ok(1.5 * link.round_trip_bytes())
 }
 
-/// `bytes` rounded up to whole cells (bytes).
+/// Number of bytes `bytes`, rounded up to whole memory cells (bytes).
 ///
 /// # Errors
 /// A negative size, a cell of 0 bytes.
@@ -142,8 +142,8 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
 /// Usual size of a large packet in a network without jumbo frames (bytes).
 const ORDINARY: u32 = 1_500;
 
-/// Headroom that three kinds of traffic need on one cable.
-/// Every command that judges headroom uses these needs.
+/// Headroom that three kinds of traffic need on one cable. Commands that judge a switch's headroom
+/// compare it with these needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomNeeds {
     /// Need with ordinary packets (1,500 B), a pause frame that never waits and a peer that stops
@@ -153,7 +153,7 @@ pub struct HeadroomNeeds {
     pub full_size: u64,
     /// Headroom needed with the packet size that wastes most memory (bytes).
     pub worst: u64,
-    /// Packet size that wastes most memory (bytes).
+    /// Packet size that wastes most memory in cells and overhead (bytes).
     pub worst_packet: u32,
 }
 
@@ -213,7 +213,7 @@ pub struct PausedPort {
     pub speed_mbps: u64,
     /// Length of the port's cable (metres).
     pub cable_metres: f64,
-    /// Size of the largest frame (bytes).
+    /// Size of the largest frame on the port (bytes).
     pub mtu_bytes: u64,
     /// Size of a memory cell (bytes). 1: the switch allocates memory in bytes.
     pub cell_bytes: u64,
@@ -250,7 +250,8 @@ impl PausedPort {
         }
     }
 
-    /// Headroom that the port needs. Every command that judges a port uses these figures.
+    /// Headroom that three kinds of traffic need at the port. Commands that judge a port use these
+    /// figures.
     #[must_use]
     pub fn needs(&self) -> HeadroomNeeds {
         needs(self.cable())

@@ -16,7 +16,7 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
 }
 
 /// Longest queue of N synchronised flows that ECN marks above the threshold K = `mark_threshold`:
-/// Largest queue length: K + N (Eq. 4; packets).
+/// K + N (Eq. 4; packets).
 ///
 /// # Errors
 /// `flows` 0, K negative.
@@ -24,8 +24,8 @@ pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
 }
 
-/// Largest burst that fits above the queue of such flows: `B − (K + N)` (Eq. 5; packets).
-/// The result is 0 if this queue alone may fill the buffer. The printed form is then negative.
+/// Largest burst that fits above the queue of such flows: `B − (K + N)` (Eq. 5; packets). If this
+/// queue alone may fill the buffer, the result is 0, and the printed form is negative.
 ///
 /// # Errors
 /// If `buffer` is not positive. Also returns the errors of [`ecn_queue_max`].
@@ -38,8 +38,8 @@ pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
 /// small flows also get at most `B − B_l − Q_s`.
 ///
 /// # Errors
-/// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the
-/// buffer.
+/// `buffer` not positive, `tau` outside 0 to 1, a reserve or queue that is negative or larger than
+/// the buffer.
 pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Domain<f64> {
     let all = burst_printed(buffer, tau)?;
     at_most("reserve_large", not_negative("reserve_large", reserve_large)?, buffer, "the buffer")?;
@@ -73,7 +73,7 @@ pub struct FullPort {
     pub queue_small: f64,
     /// Reserve B_l for large flows.
     pub reserve_large: f64,
-    /// Size of the arriving packet.
+    /// Size of the arriving packet of a small flow.
     pub packet: f64,
 }
 

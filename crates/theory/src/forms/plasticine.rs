@@ -1,8 +1,8 @@
 //! Plasticine's bounds, and its choice of alphas for a burst (Plasticine Eqs. 2–22 and 39–52).
 //!
-//! The transient analysis is ABM's. This module re-exports the functions for Eqs. 23–47
-//! of the paper. The alphas for a burst are computed in multiples of the port rate:
-//! the arrival rate r = `arrival_rate`, and the buffer as the time in which a port sends it.
+//! The transient analysis is ABM's. This module re-exports the functions for Eqs. 23–47 of the
+//! paper. The alphas for a burst are computed in multiples of the port rate: the arrival rate r =
+//! `arrival_rate`, and the buffer is the time in which a port sends the buffer's bytes.
 
 use super::dynamic_threshold::free;
 use super::{Domain, above, all_positive, check, not_negative, positive};
@@ -83,7 +83,8 @@ pub struct BurstToAbsorb {
 }
 
 impl BurstToAbsorb {
-    /// Data (r − 1)·t that is stored at the end of the burst, as the time in which a port sends it.
+    /// Data (r − 1)·t that is stored at the end of the burst, as the time in which a port sends the
+    /// stored data.
     #[must_use]
     pub fn stored(&self) -> f64 {
         (self.arrival_rate - 1.0) * self.duration
@@ -124,9 +125,9 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
 }
 
 /// Smallest high-priority alpha that absorbs a burst while low-priority queues occupy
-/// `alpha_low/(1 + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1,
-/// alpha_low ≤ 1/(r−2), follows from Eq. 40. Both cases agree at the border. [`f64::INFINITY`] if
-/// no alpha absorbs the burst: `alpha_low` is at or above [`alpha_low_for_burst`].
+/// `alpha_low/(1 + alpha_low)` of the buffer. Case 2 uses Eqs. 7 and 52. Case 1, alpha_low ≤
+/// 1/(r−2), follows from Eq. 40. The cases agree at the border. [`f64::INFINITY`] if no alpha
+/// absorbs the burst: `alpha_low` is at or above [`alpha_low_for_burst`].
 ///
 /// In the worst case, a single low queue drains while the burst arrives. With more than two
 /// priorities, `alpha_low` is the sum of the largest alphas of all other priorities (end of B.5).

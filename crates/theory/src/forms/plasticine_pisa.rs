@@ -11,7 +11,7 @@ pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> 
     Ok((-ideal_factor(alpha, congested_of_priority, congested_of_port)?.log2()).round() as i32)
 }
 
-/// Factor `alpha / (n_p·n_port)` that the shift approximates.
+/// Factor `alpha / (n_p·n_port)` of the free buffer that the shift approximates.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -22,7 +22,7 @@ pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u
 
 /// Ratio of the shifted to the exact threshold: `2^(−s) / (alpha/(n_p·n_port))`. A ratio above 1
 /// means a threshold that is too high. With a rounded shift the error is within a factor of √2.
-/// With a shift that is only rounded down or up, it is within a factor of 2.
+/// With a shift that is only rounded down or up, the error is within a factor of 2.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -43,8 +43,8 @@ pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Dom
     Ok(u64::from(alphas) * u64::from(congested_max) * u64::from(queues_per_port))
 }
 
-/// Number of passes of a SYNC packet that copy every queue length.
-/// A pass makes one access per array, so it copies one queue.
+/// Number of passes of a SYNC packet that copy every queue length. A pass makes one access per
+/// array, so a pass copies the length of one queue.
 ///
 /// # Errors
 /// An input of 0.
@@ -54,8 +54,8 @@ pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
     Ok(u64::from(ports) * u64::from(queues_per_port))
 }
 
-/// Greatest age of the free buffer when a threshold is computed from it:
-/// passes × period, in the unit of `pass_period`. The paper does not state the period.
+/// Greatest age of the copied free-buffer value from which a threshold is computed: passes ×
+/// period, in the unit of `pass_period`. The paper does not state the period.
 ///
 /// # Errors
 /// An input of 0, a negative period.

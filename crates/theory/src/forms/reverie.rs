@@ -26,8 +26,8 @@ pub struct Shares {
     pub occupancy: f64,
 }
 
-/// Occupancy of the lossless and the lossy class when both are congested (Eqs. 13–15).
-/// The two occupancies are in proportion to the factors of the classes (Theorem 1).
+/// Occupancy of the lossless and the lossy class when queues of both classes are congested (Eqs.
+/// 13–15). The two occupancies are in proportion to the factors of the classes (Theorem 1).
 ///
 /// # Errors
 /// An input not positive.
@@ -73,7 +73,7 @@ pub fn filter(filtered: f64, length: f64, gamma: f64) -> Domain<f64> {
     Ok(memory(gamma)? * filtered + (1.0 - gamma) * length)
 }
 
-/// Time constant `−1/ln γ` of the filter (updates).
+/// Time constant `−1/ln γ` of Reverie's low-pass filter, as a number of updates.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1.

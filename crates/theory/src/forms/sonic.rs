@@ -1,9 +1,9 @@
 //! Shares of lossless and lossy queues under SONiC's two views of one buffer (Reverie section 2.2,
 //! Eqs. 1–3 and 7–11).
 //!
-//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`,
-//! lossless and lossy) and at egress (lossy in `egress_lossy_pool`).
-//! n lossless ingress queues and m lossy egress queues are congested. All sizes are in one unit.
+//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy)
+//! and at egress (lossy in `egress_lossy_pool`). In this module n lossless ingress queues and m
+//! lossy egress queues are congested. All sizes are in one unit.
 
 use super::{Domain, DomainError, at_most, check, not_negative, positive};
 
@@ -82,8 +82,8 @@ impl Pools {
         })
     }
 
-    /// Whether lossy queues get more than lossless queues, for these numbers of queues (the paper's
-    /// Issue 1, E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
+    /// Whether lossy queues get more than lossless queues, for the numbers n and m of queues (the
+    /// paper's Issue 1, E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::shares`].
@@ -134,7 +134,7 @@ pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     at_most("egress_lossy_pool", lossy, ingress, "the ingress pool, heuristic 3").map(drop)
 }
 
-/// Three occupancies of a switch, from which Eq. 1 computes thresholds.
+/// Occupancies q_in, q_el and q_eo of a switch, from which Eq. 1 computes thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancies {
     /// Occupancy q_in of the ingress pool (size).
@@ -145,7 +145,7 @@ pub struct Occupancies {
     pub egress_lossy: f64,
 }
 
-/// Thresholds of queues by Eq. 1.
+/// Thresholds of ingress and egress queues by Eq. 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// Threshold b_in − q_in of a lossless or lossy queue at ingress with factor 1 (size).

@@ -14,7 +14,7 @@ const KIBIBYTE: f64 = 1024.0;
 const METRES_PER_SECOND: f64 = 198e6;
 
 choices! {
-    /// Generations of NVIDIA's switch chip.
+    /// Generations of NVIDIA's Spectrum switch chip.
     #[derive(Default)]
     pub enum Generation {
         #[default]
@@ -50,7 +50,7 @@ pub struct PortInputs {
     pub lanes: u32,
     /// Generation of the switch chip.
     pub generation: Generation,
-    /// Whether the switch shares a headroom pool.
+    /// Whether the ports of the switch share a headroom pool.
     pub shared_headroom_pool: bool,
     /// Pause quanta for which the peer still sends after a pause frame,
     /// for speeds that are not tabulated.
@@ -72,9 +72,9 @@ pub struct Profile {
     pub gearbox_bytes: f64,
     /// Bytes that the peer still sends after a pause frame.
     pub peer_response_bytes: f64,
-    /// Size of a tile (bytes).
+    /// Size of a tile of the switch chip (bytes).
     pub tile_bytes: f64,
-    /// Sum of propagation and delays (bytes).
+    /// Sum of the cable's propagation and all delays (bytes).
     pub delay_bytes: f64,
     /// Headroom of the port (bytes).
     pub xoff_bytes: f64,

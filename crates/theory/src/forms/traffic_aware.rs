@@ -10,7 +10,7 @@ use super::{Domain, above, at_least_one, check, positive};
 /// The scenario of TDT's section III.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
-    /// Size B of the buffer.
+    /// Size B of the shared buffer.
     pub buffer: f64,
     /// Number n of ports of the switch.
     pub ports: u32,
@@ -47,12 +47,12 @@ impl Bursts {
     }
 
     /// Arrival rate up to which queues follow their falling thresholds (case 1):
-    /// `C·(1 + (1 + αN)/(αM))` (section III; rate).
-    /// [`f64::INFINITY`] without congested ports, because no queue has to follow.
-    /// (The printed form gives a finite number, which has no effect.)
+    /// `C·(1 + (1 + αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports,
+    /// because no queue has a threshold to follow. (The printed form gives a finite number, which
+    /// has no effect.)
     ///
     /// # Errors
-    /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than there are.
+    /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than ports.
     pub fn case_1_limit(&self) -> Domain<f64> {
         let Checked { n, m, .. } = self.check()?;
         if self.congested == 0 {
@@ -75,8 +75,8 @@ impl Bursts {
         Ok(a * self.buffer / ((1.0 + a * n) * closing))
     }
 
-    /// Longest burst that EDT absorbs (Eqs. 5, 13; time).
-    /// Eq. 14 is always satisfied then (E-TDT-5).
+    /// Longest burst that EDT absorbs (Eqs. 5, 13; time). This burst always satisfies Eq. 14
+    /// (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -90,7 +90,7 @@ impl Bursts {
     }
 
     /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)`, the time in which the
-    /// old queues empty (Eq. 14; time). This condition never applies (E-TDT-5).
+    /// old queues empty (Eq. 14; time). The second condition never applies (E-TDT-5).
     ///
     /// # Errors
     /// Returns the errors of [`Self::case_1_limit`].
@@ -142,15 +142,15 @@ impl Bursts {
 pub enum PortState {
     /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
-    /// The port absorbs a burst and is uncontrolled. Its limit is B divided by the number
-    /// of such ports.
+    /// The port absorbs a burst and is uncontrolled. The limit of the port is B divided by the
+    /// number of absorbing ports.
     Absorption,
     /// The port is being evacuated (TDT only): its limit is B divided by the number of ports.
     Evacuation,
 }
 
 /// Threshold of a port under EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` is the number of
-/// absorbing ports, or of all ports for evacuation. The normal state does not use it.
+/// absorbing ports, or of all ports for evacuation. The normal state does not use `ports_in_state`.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
@@ -216,8 +216,8 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
     Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
 }
 
-/// Jain's fairness index `(Σx)² / (n·Σx²)` (Eq. 15). It is 1 if all values are equal,
-/// and 1/n if only one value is not 0.
+/// Jain's fairness index `(Σx)² / (n·Σx²)` (Eq. 15). The index is 1 if all values are equal, and
+/// 1/n if only one value is not 0.
 ///
 /// # Errors
 /// No value, a negative value, or only zeros.

@@ -8,14 +8,14 @@
 //! Old queues whose omega fell (G_e) are above their threshold and drain at full rate.
 //! The first loss is at `t1`, when a new queue meets its falling threshold.
 //!
-//! All sizes are in one unit, and rates in that unit per time.
+//! All sizes are in one unit, and all rates are in this unit per time.
 
 use super::{Domain, above, at_least_one, check, positive};
 
 /// A group of equal queues that were at their threshold before the burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OldQueues {
-    /// Number of queues in the group.
+    /// Number of queues in the group of equal queues.
     pub count: u32,
     /// Omega of each queue before the burst.
     pub omega_before: f64,
@@ -33,7 +33,7 @@ impl OldQueues {
         Self { count, omega_before: omega, omega, drain_rate }
     }
 
-    /// Whether the burst changes the queues' omega. Such queues belong to G_e.
+    /// Whether the burst changes the queues' omega. Queues with a changed omega belong to G_e.
     #[must_use]
     pub fn is_affected(&self) -> bool {
         self.omega < self.omega_before
@@ -50,7 +50,7 @@ impl OldQueues {
 /// The group of equal queues that appear at time 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewQueues {
-    /// Number of queues that appear.
+    /// Number of queues that appear with the burst.
     pub count: u32,
     /// Omega of each queue. [`f64::INFINITY`] if only the physical buffer limits the queues
     /// (EDT's uncontrolled ports).
@@ -90,7 +90,7 @@ fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&Old
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// Sums that the printed formulas contain.
+/// Sums of omegas and drain rates that the printed formulas contain.
 struct Sums {
     /// Value 1 + Σ omega over all old queues, before the burst.
     before: f64,
@@ -254,7 +254,7 @@ pub enum Regime {
     NoneFollows,
 }
 
-/// The first loss of a burst.
+/// The first loss of a burst: its time, and the state of the queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
     /// Time t1 from the start of the burst to its first loss.
@@ -278,8 +278,8 @@ pub struct Touch {
 /// rounding errors.
 const ROUNDING: f64 = 1e-12;
 
-/// The first loss for any mix of old queues, exact, in pieces of constant slope.
-/// The closed forms cover only cases in which all or no old queues follow.
+/// Computes the first loss exactly for any mix of old queues, in pieces of constant slope. The
+/// closed forms cover only cases in which all or no old queues follow.
 ///
 /// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`,
 /// and a queue follows iff `ω·X ≤ γ`. A lagging queue follows again when it has drained down

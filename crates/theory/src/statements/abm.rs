@@ -186,7 +186,7 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
     let held = abm::steady_state(1.0, &[omega, omega])?.thresholds[0];
     assert!(held < abm::guarantee_printed(1.0, &[0.5, 0.5], 0)? - 0.08, "{held}");
     assert!(held >= abm::guarantee(1.0, &[0.5, 0.5], 0, 0.5)?);
-    // If every gamma is 1, both forms equal the priority's occupancy.
+    // If every gamma is 1, the printed and the corrected form equal the priority's occupancy.
     let held = abm::steady_state(1.0, &[abm::omega(0.5, 1, 1.0)?; 2])?.thresholds[0];
     assert_close(held, abm::guarantee(1.0, &[0.5, 0.5], 0, 1.0)?, 1e-12);
     assert_close(held, abm::guarantee_printed(1.0, &[0.5, 0.5], 0)?, 1e-12);
@@ -196,14 +196,15 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
 /// Claim: ABM-T3-1 (REFUTED as printed for unequal alphas)
 #[cfg_attr(test, test)]
 fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -> Tested {
-    // The two queues of one port are served round robin, so each drains at half the rate.
+    // The two queues of one port are served round robin, so each queue drains at half of the port's
+    // rate.
     let omegas = [abm::omega(20.0, 1, 0.5)?, abm::omega(0.5, 1, 0.5)?];
     let drain_time = abm::steady_state(1.0, &omegas)?.thresholds[0] / 0.5;
     assert_close(drain_time, 1.778, 5e-4);
     assert_close(abm::drain_time_printed(1.0, 1.0, 20.0)?, 0.952, 5e-4);
     assert!(drain_time > abm::drain_time_printed(1.0, 1.0, 20.0)?);
     assert!(drain_time <= abm::drain_time(1.0, 1.0, &[20.0, 0.5], 0, 1)?);
-    // If the alphas are equal, both forms are equal.
+    // If the alphas are equal, the printed and the corrected form are equal.
     assert_close(
         abm::drain_time(1.0, 1.0, &[0.5, 0.5], 0, 1)?,
         abm::drain_time_printed(1.0, 1.0, 0.5)?,

@@ -1,5 +1,5 @@
-//! Tests of bounds on 100,000 random states and more.
-//! Each test reports the smallest slack, so that a bound that no state approaches is noticed.
+//! Tests of bounds on 100,000 random states and more. Each test reports the smallest slack, which
+//! is large for a bound that no state approaches.
 
 use super::Tested;
 use super::support::{between, some_alpha, some_count};

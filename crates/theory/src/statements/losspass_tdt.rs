@@ -129,8 +129,8 @@ fn a_trident_2_port_holds_more_than_its_path() -> Tested {
     Ok(())
 }
 
-/// Scenario of section VI-A (bits): 16 ports of 1 Gb/s and 1 MB.
-/// Two ports are overloaded, and a third receives a burst of 8 Gb/s.
+/// Scenario of section VI-A (bits): 16 ports of 1 Gb/s and 1 MB. Two ports are overloaded, and a
+/// third port receives a burst of 8 Gb/s.
 const SECTION_6A: Bursts = Bursts {
     buffer: 8e6,
     ports: 16,
@@ -152,7 +152,7 @@ fn thresholds_of_controlled_uncontrolled_and_evacuated_ports() -> Tested {
     Ok(())
 }
 
-/// Random bursts on a switch of 16 ports.
+/// Draws random bursts and overloads on a switch of 16 ports.
 fn some_bursts(stream: &mut RandomStream) -> Bursts {
     let bursting = some_count(stream, 1, 8);
     Bursts {
@@ -220,8 +220,8 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
     assert_ratio(SECTION_6A.ideal()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware()?, 1e-3, 1e-12);
-    // If the printed time were right, the buffer would contain the burst and both evacuated
-    // ports, which is more than its size.
+    // If the printed time were right, the buffer would contain the burst and the packets of both
+    // evacuated ports. The burst and these packets are larger than the buffer.
     let burst = SECTION_6A.stored(SECTION_6A.traffic_aware_printed()?)?;
     let evacuated = 2.0 * dynamic_threshold::even_split(SECTION_6A.buffer, 16)?;
     assert!(burst + evacuated > SECTION_6A.buffer * 1.12);

@@ -80,7 +80,8 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
         dynamic_threshold::steady_state(PACKETS, &alphas).map(|state| state.thresholds[yellow])
     };
     assert_close(steady(5)?, 15.0, 1e-12);
-    // The printed 17 belongs to four yellow queues. With them, the first loss is not at 8.
+    // The printed length 17 belongs to four yellow queues. With four yellow queues, the first loss
+    // is not at the time 8.
     assert_close(steady(4)?, 17.142_857, 1e-6);
     let four = first_touch(PACKETS, &[OldQueues::unchanged(4, 1.0, 0.25)], &INCAST)?;
     assert_close(four.stored, 9.6, 1e-12);

@@ -74,7 +74,7 @@ fn pools_that_break_a_heuristic_are_refused_with_its_number() -> Tested {
         egress_lossless_pool: 20.0,
         egress_lossy_pool: 14.0,
     };
-    // A buffer that the pools fill exactly is allowed. The printed "<" excludes it.
+    // A buffer of exactly the size of the pools is allowed. The printed "<" excludes this size.
     sonic::check_pools(good)?;
     let broken = [
         (PoolSizes { ingress_pool: 18.1, ..good }, "ingress_pool", "heuristic 1"),
@@ -98,7 +98,8 @@ fn the_shares_of_sonic_satisfy_all_thresholds_at_once() -> Tested {
         let (alpha_lossless, alpha_lossy) = (some_alpha(&mut stream), some_alpha(&mut stream));
         let pools = Pools { alpha_lossless, alpha_lossy, ..pools(n, m) };
         let shares = pools.shares()?;
-        // The variables are the occupancy of a pool, and the thresholds that follow from it.
+        // The variables are the occupancy of a pool, and the thresholds that follow from this
+        // occupancy.
         let ingress = shares.lossless + shares.lossy;
         let pause = sonic::threshold(alpha_lossless, 18.0, ingress)?;
         let drop = sonic::threshold(alpha_lossy, 14.0, shares.lossy)?;
@@ -134,7 +135,8 @@ fn twice_the_lossy_pool_avoids_issue_1_only_in_the_limit_of_many_queues() -> Tes
     let many = 1_000_000;
     assert!(with(27.9, many, many).lossy_gets_more()? && !with(28.1, many, many).lossy_gets_more()?);
     assert!(with(27.9, 1, 1).lossy_gets_more_printed() && !with(28.0, 1, 1).lossy_gets_more_printed());
-    // For few queues, the claim is wrong in both directions (E-REV-6).
+    // For few queues, the printed condition is wrong in both directions (E-REV-6): too often true,
+    // too often false.
     assert!(!pools(10, 1).lossy_gets_more()? && pools(10, 1).lossy_gets_more_printed());
     let half = Pools { egress_lossy_pool: 9.0, ..pools(1, 10) };
     assert!(half.lossy_gets_more()? && !half.lossy_gets_more_printed());

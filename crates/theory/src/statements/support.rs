@@ -29,12 +29,13 @@ pub fn some_alpha(stream: &mut RandomStream) -> f64 {
     between(stream, -7.0, 6.0).exp2()
 }
 
-/// Draws a whole number from `low` to `high`, both included.
+/// Draws a whole number from `low` to `high`, with `low` and `high` included.
 pub fn some_count(stream: &mut RandomStream, low: u32, high: u32) -> u32 {
     low + u32::try_from(stream.below(u64::from(high - low) + 1)).expect("small")
 }
 
-/// Draws one to five groups of old queues. The burst affects some of them if `affected` is true.
+/// Draws one to five groups of old queues. The burst affects some of the groups if `affected` is
+/// true.
 pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> {
     let count = some_count(stream, 1, 5);
     let queue = |stream: &mut RandomStream| {
@@ -47,8 +48,8 @@ pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> 
     (0..count).map(|_| queue(stream)).collect()
 }
 
-/// The first loss by integration in small steps. Each old queue drains,
-/// and its arrivals fill it up to its threshold.
+/// Computes the time of the first loss by integration in small steps. Each old queue drains, and
+/// arrivals fill the queue up to its threshold.
 pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> f64 {
     let flat: Vec<OldQueues> = old
         .iter()
@@ -76,12 +77,12 @@ pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> 
     panic!("no loss within the steps");
 }
 
-/// The panels of a computed figure.
+/// Computes the panels of the figure called `name`.
 pub fn panels(name: &str) -> Vec<Figure> {
     find(name).expect("it is listed").panels().expect("in domain")
 }
 
-/// Panel `name` of its figure.
+/// Computes the panel `name` of the figure called `figure`.
 pub fn panel(figure: &str, name: &str) -> Figure {
     panels(figure).into_iter().find(|panel| panel.name == name).unwrap_or_else(|| panic!("no panel {name}"))
 }

@@ -109,8 +109,8 @@ fn a_fraction_is_between_0_and_1_and_a_pool_fits_the_pool_that_holds_it() {
 
 #[test]
 fn what_has_no_bound_is_infinite() {
-    // No old queue has to follow, and no threshold limits a burst if the old queues drain faster
-    // than it fills.
+    // Without old queues, no queue has a threshold to follow. No threshold limits a burst if the
+    // old queues drain faster than the burst fills the buffer.
     assert_eq!(abm::case_1_limit(&[], &BURST), Ok(f64::INFINITY));
     let fast = [OldQueues { count: 8, omega_before: 1.0, omega: 0.5, drain_rate: 1.0 }];
     assert_eq!(abm::t1_case_1(1.0, &fast, &BURST), Ok(f64::INFINITY));

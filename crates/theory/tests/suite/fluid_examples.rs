@@ -29,7 +29,7 @@ fn same(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn the_buffer_of_sixty_packets_is_divided_as_plasticine_figure_2_shows() {
-    // PLA-F2a-1 to PLA-F2d-1.
+    // Checks the statements PLA-F2a-1 to PLA-F2d-1.
     same(&settled(&[1.0], 1), &[30.0]);
     same(&settled(&[1.0, 2.0], 1), &[15.0, 30.0]);
     same(&settled(&[1.0, 1.0, 1.0, 2.0], 1), &[10.0, 10.0, 10.0, 20.0]);
@@ -64,7 +64,8 @@ fn five_queues_on_one_port_leave_a_burst_eight_packets_and_on_five_ports_its_sha
     let first = run.first_refusal(new).expect("it drops");
     assert!(near(first.time, 2.0, 1e-9) && near(first.stored, 8.0, 1e-9), "{first:?}");
     assert!(near(run.length(new, 500.0), 15.0, 1e-9));
-    // The printed 17.14 belongs to four queues, and then the burst gets 9.6.
+    // The printed length 17.14 belongs to four old queues. With four old queues, the burst gets
+    // 9.6.
     let (fluid, new) = scene(60.0, &[(1.0, 0.25); 4], burst, 1e3);
     let run = fluid.run(500.0).expect("it runs");
     assert!(near(run.length(new, 500.0), 120.0 / 7.0, 1e-9));
@@ -154,7 +155,7 @@ fn beside_two_overloaded_ports_bursts_last_as_long_as_tdt_section_vi_a_says() {
         let first = overloads_and_burst(law, 2, 1, 8.0 * LINE).first_refusal(2).expect("it drops");
         (first.time - START, first.stored)
     };
-    // TDT-V6A-1, TDT-V6A-2, TDT-V6A-4.
+    // Checks the statements TDT-V6A-1, TDT-V6A-2 and TDT-V6A-4.
     let ((dt_time, dt_stored), (edt_time, edt_stored), (tdt_time, _)) =
         (last(dt), last(edt), last(traffic_aware));
     assert!(near(dt_time, 222.22e-6, 1e-4) && near(dt_stored, 194.44e3, 1e-4), "{dt_time}");
@@ -165,7 +166,7 @@ fn beside_two_overloaded_ports_bursts_last_as_long_as_tdt_section_vi_a_says() {
 
 #[test]
 fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
-    // TDT-V6A-5, TDT-V6A-6; OC2 is 2 B = 1334 (erratum E-TDT-4).
+    // Checks TDT-V6A-5 and TDT-V6A-6. The counter limit OC2 is 2 B = 1334 (erratum E-TDT-4).
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");
     let limits = TrafficAwareLimits::derived(&shape, 1_500.0).expect("in domain");
     assert_eq!(
@@ -174,8 +175,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// Compares TDT Eq. 3 to 13 with random states.
-/// The burst exceeds twice the line rate, so it counts as a burst.
+/// Compares TDT Eq. 3 to 13 with random states. The rate of the traffic exceeds twice the line
+/// rate, so TDT treats the traffic as a burst.
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -194,8 +195,8 @@ fn random_states_agree_with_tdts_equations() {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold down to 0,
-        // Eq. 13 that they fall behind.
+        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that old queues
+        // drain more slowly than their threshold falls.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
@@ -305,7 +306,8 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
-    // After the jump the queue has 1 of 1.5, so its limit is 0.5, which is half of its length.
+    // After the jump the queue has 1 of the pool's 1.5. So the queue's limit is 0.5, half of its
+    // length.
     let model = Reverie {
         pool: 1.5,
         time_constant: 1.0,
@@ -350,7 +352,7 @@ fn sonic_pools_have_the_worked_values() {
 }
 
 /// Later lossy traffic takes the space of lossless queues as fast as these queues drain (Reverie's
-/// issue 2). Until then the full ingress pool refuses lossy traffic.
+/// issue 2). While lossless queues fill the ingress pool, the pool refuses lossy traffic.
 #[test]
 fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let model = Sonic {
@@ -373,14 +375,14 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // The 2 free MB fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
+    // The pool's 2 free MB fill at 16 MB/s (8 queues at 3 - 1) minus the drain of 8 paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }
 
-/// Each queue has a sixteenth of the buffer, used or not, or each port has a part for
-/// all its queues.
+/// Under Complete Partitioning each queue has a sixteenth of the buffer. Under Evenly Split each
+/// port has a quarter for all its queues.
 #[test]
 fn fixed_parts_hold_what_they_are() {
     let lengths = |law: fn(&Shape) -> Law| {
@@ -394,6 +396,7 @@ fn fixed_parts_hold_what_they_are() {
         [0, 1, 2, 4].map(|queue| run.length(queue, 500.0))
     };
     same(&lengths(Law::complete_partitioning), &[4.0, 4.0, 0.0, 4.0]);
-    // Two equal queues share their port's part of 16. The third queue is served at once.
+    // Two equal queues share their port's part of the buffer, 16. The third queue is served at
+    // once.
     same(&lengths(Law::evenly_split), &[8.0, 8.0, 0.0, 16.0]);
 }

@@ -78,7 +78,7 @@ fn abm_figure_5_has_the_worked_values() {
 
 #[test]
 fn plasticine_figure_3_has_its_two_phases() {
-    // PLA-F3-1 with the start t0 = 2.
+    // PLA-F3-1, with a burst that starts at t0 = 2.
     let figure = panel("plasticine-3", "plasticine-3");
     for (time, q1, q2) in [(1.0, 30.0, 0.0), (8.0, 24.0, 24.0), (17.0, 15.0, 30.0), (20.0, 15.0, 30.0)] {
         assert!(
@@ -141,7 +141,8 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
             at(&ratio, name, queues)
         );
     }
-    // REV-F4-2: the limit's condition is not exact for few queues, because (10, 1) gives 0.7.
+    // REV-F4-2: the condition for many queues is not exact for few queues, because 10 lossless
+    // queues and 1 lossy queue give 0.7.
     assert!((at(&ratio, "1 lossy queue", 10.0) - 0.7).abs() < 0.005);
     // REV-F5a-1.
     let pause = panel("reverie-5", "reverie-5a");
@@ -154,7 +155,7 @@ fn reverie_figures_4_and_5_have_the_worked_values() {
         assert!(near(at(&pause, name, n), expected, 2e-3), "{n}, {name}: {}", at(&pause, name, n));
     }
     assert!(pause.series.iter().all(falls));
-    // REV-F5b-1: the line is flat.
+    // REV-F5b-1: the line of the drop threshold is flat.
     let drop = panel("reverie-5", "reverie-5b");
     for n in [1.0, 7.0, 20.0] {
         assert!(

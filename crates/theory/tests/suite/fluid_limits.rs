@@ -176,15 +176,15 @@ fn absorption_ends_three_packets_after_the_burst() {
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 5.0, start: 0.0, end: 6.0 }))
         .and_then(|fluid| fluid.run(40.0))
         .expect("it runs");
-    // NEC = 10 packets are reached at 4 per unit of time. The burst ends at 6.
+    // NEC = 10 packets are reached at 4 per unit of time. The burst ends at time 6.
     assert_eq!(
         [2.49, 2.51, 8.99, 9.01].map(|time| run.state(0, time)),
         [PortState::Normal, PortState::Absorption, PortState::Absorption, PortState::Normal]
     );
 }
 
-/// Under TDT, arrivals at less than half the line rate do not interrupt a row of three departures,
-/// and faster arrivals do.
+/// Under TDT, arrivals at more than half of the line rate interrupt every row of three departures.
+/// Slower arrivals do not.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -214,8 +214,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 2.0, start: 5.0, end: 50.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // A lone queue gets a half. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...),
-    // and n jumps at this point.
+    // A lone queue gets half of the buffer. The new queue reaches 0.9 T at q = 0.9 (0.5 - ...), and
+    // n jumps at this point.
     assert!(near(run.length(0, 4.0), 0.5, 1e-9));
     let jump = run
         .breakpoints()
@@ -228,8 +228,8 @@ fn limits_jump_when_a_queue_becomes_congested() {
     assert!(run.events() < 60, "{}", run.events());
 }
 
-/// Measured drain rates count sent data. Two of four queues of a port send at half of the
-/// line rate each.
+/// Measured drain rates follow from the data that a queue sent. Two of four queues of a port send
+/// at half of the line rate each.
 #[test]
 fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() {
     let lengths = |rate| {

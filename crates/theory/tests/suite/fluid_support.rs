@@ -140,7 +140,7 @@ pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     (low.ln() + stream.next_f64() * (high / low).ln()).exp()
 }
 
-/// Whether two numbers agree within the relative tolerance `share`.
+/// Whether `found` agrees with `expected` within the relative tolerance `share`.
 pub(crate) fn near(found: f64, expected: f64, share: f64) -> bool {
     (found - expected).abs() <= share * expected.abs().max(1e-300)
 }

@@ -96,8 +96,8 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8. It
-/// assigns r = 3.45 to case 1, in which one queue falls behind.
+/// Erratum E-ABM-4: with old weights 2 and 0.5, the printed limit between the cases is 3.8. This
+/// limit assigns r = 3.45 to case 1, although one queue cannot follow its threshold.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -198,8 +198,8 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
     let first = run.first_refusal(1).expect("it drops");
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));
-    // Two units of space per unit of time go to arrivals in the ratio 2 : 4.
-    // So the slow queue loses a third of a unit until it is empty.
+    // The queues' arrivals share two free units of space per unit of time in the ratio 2 : 4. So
+    // the slow queue loses a third of a unit until it is empty.
     assert!(near(run.length(0, 0.25 + 0.3), 0.25 - 0.3 / 3.0, 1e-9));
     assert_eq!(run.length(0, 20.0), 0.0);
 }

@@ -1,5 +1,5 @@
-//! Tests that answers depend neither on the order of equal inputs,
-//! nor on the number of groups that describe them.
+//! Tests that answers depend neither on the order of equal inputs, nor on the number of groups that
+//! describe the inputs.
 
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream};
 
 const STATES: u32 = 20_000;
 
-/// Splits some of the groups in two and shuffles all groups.
+/// Splits some groups of equal queues in two and shuffles all groups.
 fn rewritten(old: &[OldQueues], stream: &mut RandomStream) -> Vec<OldQueues> {
     let mut parts = Vec::new();
     for queue in old {
@@ -75,7 +75,7 @@ fn the_transient_depends_on_the_queues_and_not_on_how_they_are_grouped() -> Resu
         rejoined += u32::from(found.rejoined > 1);
         lagging += u32::from(found.lagging > 0);
     }
-    // The random states include the important cases.
+    // The random states include the cases of lagging and of rejoining queues.
     assert!(rejoined > STATES / 100 && lagging > STATES / 10, "{rejoined} {lagging}");
     Ok(())
 }
@@ -92,7 +92,7 @@ fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamVal
     Some((0..count).map(|_| some(stream)).collect())
 }
 
-/// Required parameters of a calculator, except its list.
+/// Required parameters of a calculator, except the list parameter whose order the test changes.
 fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
     match info.name {
         "alpha" => vec![

@@ -9,8 +9,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. They have
-/// 4 MB, so that a limit of an 800th of it is still three packets.
+/// Number of ports. The tests have 16 ports of 1 Gb/s and 1500 B as in TDT section VI-A. The buffer
+/// has 4 MB, so that an 800th of the buffer is still three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
@@ -23,7 +23,7 @@ const BURST_PORT: u16 = 15;
 const OVERLOAD: f64 = 2.5;
 const END: Time = Time::from_ms(600);
 
-/// Ports on which the old queues are.
+/// Number of overloaded queues beside the burst, and their distribution over ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Number of ports with one old queue each.
@@ -34,23 +34,23 @@ pub(crate) enum Layout {
     Together(usize),
 }
 
-/// A cell of the grid of comparisons.
+/// One comparison of packets with the fluid model: a policy and a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) policy: &'static str,
     pub(crate) layout: Layout,
     /// Alphas of the old queues and of the burst.
     pub(crate) alphas: (f64, f64),
-    /// Arrival rate of the burst (line rates).
+    /// Arrival rate of the burst as a multiple of the line rate.
     pub(crate) rate: f64,
-    /// Size of the buffer (bytes).
+    /// Size of the shared buffer (bytes).
     pub(crate) buffer: u64,
     /// Interval at which policies with weights update the weights.
     pub(crate) refresh: Time,
 }
 
-/// First lost packet of the burst: its time (s after the burst's start),
-/// and bytes of the burst that were stored then.
+/// First lost packet of the burst: its time (s after the burst's start), and bytes of the burst
+/// that were in the buffer at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) seconds: f64,
@@ -83,14 +83,14 @@ impl Layout {
 }
 
 impl Cell {
-    /// Number of queues per port. Priority 0 is the burst's,
-    /// the old queues have the next priorities.
+    /// Number of queues per port. The burst has priority 0, and the old queues have the next
+    /// priorities.
     fn queues_per_port(&self) -> usize {
         1 + self.layout.old().1
     }
 
-    /// Start of the burst. Old queues are steady long before:
-    /// TDT's port has been evacuating for 100 ms.
+    /// Start of the burst. Old queues are steady long before the burst: TDT's port has been
+    /// evacuating for 100 ms.
     fn burst_start(&self) -> Time {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
@@ -124,7 +124,7 @@ impl Cell {
         alphas
     }
 
-    /// A cell with the grid's buffer and the policy's default refresh interval.
+    /// A comparison with the usual buffer and the policy's default refresh interval.
     pub(crate) fn on_grid(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
         let refresh = if policy == "abm" { Time::from_us(80) } else { Time::from_us(10) };
         Self { policy, layout, alphas, rate, buffer: BUFFER, refresh }
@@ -144,8 +144,8 @@ impl Cell {
         config.with_queues(self.queues_per_port()).build(self.policy, &params).expect("it fits")
     }
 
-    /// Simulates the cell packet by packet.
-    /// A packet occupies the buffer until its transmission starts.
+    /// Simulates the comparison's load packet by packet. A packet occupies the buffer until its
+    /// transmission starts.
     pub(crate) fn by_packets(&self) -> (First, DropReason) {
         let mut switch = self.switch();
         let streams = self.streams();

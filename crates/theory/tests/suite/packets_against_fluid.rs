@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 const BEGIN: &str = "<!-- measured: begin; cargo xtask generate theory -->";
 const END: &str = "<!-- measured: end -->";
 
-/// A cell outside the tolerance, and the heading of the page section that explains it.
+/// A comparison outside the tolerance, and the heading of the page section that explains the
+/// difference.
 struct Explained {
     policy: &'static str,
     layout: Layout,
@@ -47,7 +48,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the two models agree in time and length within 3 % and one packet.
+    /// Whether packets and fluid model agree in time and length within 3 % and one packet.
     fn is_within(&self) -> bool {
         let time = 0.03 * self.fluid.seconds + self.cell.packet_time();
         let length = 0.03 * self.fluid.stored + MTU as f64;
@@ -105,7 +106,7 @@ fn state(layout: Layout) -> String {
     }
 }
 
-/// Difference of `ours` from `theirs` in per cent.
+/// Relative difference of `ours` from `theirs` in per cent.
 fn difference(ours: f64, theirs: f64) -> f64 {
     if theirs > 0.0 { 100.0 * (ours / theirs - 1.0) } else { 0.0 }
 }
@@ -118,7 +119,7 @@ impl Outcome {
     }
 }
 
-/// The generated block of the page: a line per policy, then the cells outside the tolerance.
+/// The generated block of the page: a line per policy, then the comparisons outside the tolerance.
 fn block() -> String {
     let outside = || OUTCOMES.iter().filter(|outcome| !outcome.is_within());
     let mut text = format!("\nOf {} cells, {} exceed the tolerance.\n\n", OUTCOMES.len(), outside().count());
@@ -163,7 +164,7 @@ fn block() -> String {
     text
 }
 
-/// The table of every cell, `docs/evidence/validation/fluid.csv`.
+/// The table of all comparisons, `docs/evidence/validation/fluid.csv`.
 fn table() -> String {
     let mut text = String::from(
         "policy,old_queues,alpha_old,alpha_burst,burst_rate,fluid_us,packets_us,difference_percent,fluid_kb,packets_kb,length_difference_percent,within\n",
@@ -242,8 +243,8 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
 }
 
-/// Limits of a few packets, as the page describes them:
-/// the longer the limit, the less packets differ from the liquid.
+/// Limits of a few packets, as described on the page: the longer the limit, the less packets differ
+/// from the liquid.
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {

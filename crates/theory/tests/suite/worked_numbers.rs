@@ -141,8 +141,8 @@ fn plasticine_factors_for_a_burst() -> Tested {
         assert_close(plasticine::alpha_low_without_loss(rate)?, alpha, 5e-5);
     }
     assert_eq!(plasticine::alpha_low_without_loss(2.0)?, f64::INFINITY);
-    // A buffer of B = 1 MB at 1 Gb/s is 8 ms. Each case has rate, duration (ms), printed, tight,
-    // and alpha_high at alpha_low = 0.5.
+    // A buffer of B = 1 MB at 1 Gb/s is 8 ms. Each case has the rate, the duration (ms), the
+    // printed and the tight alpha_low, and alpha_high at alpha_low = 0.5.
     let cases = [
         (5.0, 0.48, 3.1667, 4.5556, 0.493_15),
         (8.0, 0.3, 2.8095, 3.4444, 0.5943),
@@ -219,8 +219,8 @@ fn tdt_parameters_and_delays() -> Tested {
     assert_close(parameters.lower_bound, 20.8, 5e-3);
     assert_eq!(traffic_aware::output_2_printed(667.0, 16)?, 1344.0);
     assert_close(traffic_aware::fairness(&[1.0, 1.0, 0.5])?, 0.9259, 5e-5);
-    // One port with alpha 1 takes 333 packets of 1500 B at 1 Gb/s, an even split 42,
-    // complete sharing 667.
+    // A port of 1 Gb/s takes 333 packets of 1500 B with alpha 1, 42 packets under an even split,
+    // and 667 under complete sharing.
     for (packets, milliseconds) in [(333.0, 4.0), (42.0, 0.504), (667.0, 8.004)] {
         assert_close(dimensions::sending_seconds(packets * 1500.0, 1e9)? * 1e3, milliseconds, 5e-3);
     }

@@ -34,8 +34,8 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Builds the dumbbell. Hosts `0..n` are on `left`, and hosts `n..2n` are on `right`.
-/// The bottleneck is the last cable, so it is the last port of both switches.
+/// Builds the dumbbell. Hosts `0..n` are on `left`, and hosts `n..2n` are on `right`. The
+/// bottleneck is the last cable, so the last port of each switch leads to the bottleneck.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let per_side = params.small_count("hosts_per_side");
     let (rate, delay) = (params.rate("host_rate"), params.time("delay"));

@@ -74,7 +74,7 @@ mod tests {
         for k in [2, 4, 8_u32] {
             let topology = fat_tree(k);
             let (hosts, half) = ((k * k * k / 4) as usize, (k / 2) as usize);
-            // The network has three tiers of k³/4 cables each.
+            // The network has k³/4 cables in each of three tiers.
             assert_sound(&topology, hosts, (2 * k) as usize * half + half * half, 3 * hosts);
             for switch in 0..topology.switches.len() as u32 {
                 assert_eq!(topology.ports_of(switch).len(), k as usize, "switch {switch}, k = {k}");

@@ -120,8 +120,8 @@ fn stranger(nodes: &Topology, place: ParamPlace, name: &str) -> Fault {
     Fault::new(place, format!("there is no node \"{name}\""), "expected a host or a switch").help(help)
 }
 
-/// Turns a problem into an error at the line of the scenario that causes it.
-/// `links` has the place of every cable.
+/// Turns a problem of the graph into an error at the line of the scenario that causes the problem.
+/// `links` has the place of every cable in the scenario.
 fn fault(topology: &Topology, links: &[ParamPlace], problem: &GraphProblem) -> Fault {
     match problem {
         GraphProblem::DuplicateName(_) => unreachable!("names were compared before"),

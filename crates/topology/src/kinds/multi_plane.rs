@@ -113,7 +113,8 @@ mod tests {
         );
         assert_sound(&topology, 6, 6 + 4 * (2 + 2), 6 + 6 * 4 + 4 * 2 * 2);
         assert_eq!(topology.leaf_uplink_capacity_bps(0), 800_000_000_000);
-        // Cards of one leaf: one path per plane. Cards of two leaves: one per plane and spine.
+        // Two cards of one leaf have one path per plane. Cards of two leaves have one path per
+        // plane and spine.
         let mut pairs = distances_between_racks(&topology);
         pairs.sort_unstable();
         pairs.dedup();

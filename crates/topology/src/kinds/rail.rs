@@ -133,7 +133,7 @@ impl Rails {
         links
     }
 
-    /// Names of the leaves, then of the spines.
+    /// Names of the leaf switches, then of the spine switches.
     pub(super) fn names(&self) -> Vec<String> {
         let leaves = self.leaves_per_rail();
         let name = |leaf: u32| format!("rail{}_{}", leaf / leaves, leaf % leaves);
@@ -193,7 +193,8 @@ mod tests {
         assert_ne!(rack(3), rack(8 * 8 + 3));
         let leaf = topology.node("rail3_0").expect("a leaf");
         assert_eq!(topology.links[3].from(Node::Host(3)).map(|(node, _)| node), Some(leaf));
-        // Every pair of leaves has two cables over a spine, and as many paths as spines.
+        // Every path between two leaves has two cables, and every pair of leaves has one path per
+        // spine.
         let distances = distances_between_racks(&topology);
         assert!(distances.iter().all(|&(hops, paths)| (hops, paths) == (2, 4)), "{distances:?}");
     }

@@ -15,7 +15,7 @@ pub fn run(
     changes: &[(String, String)],
     sheet: &SharedSheet,
 ) -> Result<(), String> {
-    /// Sink that discards the results of a run.
+    /// Sink that discards the result rows of a run.
     struct Nowhere;
     impl RunSink for Nowhere {}
 

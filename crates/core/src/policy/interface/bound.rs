@@ -6,22 +6,22 @@ use crate::buffer::{Buffer, IngressId, QueueId};
 
 /// A comparison by which a policy refused a packet: `held + size > limit`.
 ///
-/// The three fields are the compared values. `size` is the number of bytes that the packet adds:
-/// whole cells, or 0 if the scheme compares the length without the packet.
+/// The fields `held`, `size` and `limit` are the compared values. `size` is the number of bytes
+/// that the packet adds: whole cells, or 0 if the scheme compares the length without the packet.
 /// `held` may be a filtered or an old length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Place whose bytes the policy compared.
+    /// Queue, port or pool whose bytes the policy compared.
     pub place: BoundPlace,
-    /// Bytes in the compared place, before the packet.
+    /// Bytes in the compared queue, port or pool before the packet arrived.
     pub held: u64,
-    /// Bytes that the packet adds.
+    /// Bytes that the refused packet would add.
     pub size: u64,
-    /// Limit of the compared place (bytes).
+    /// Limit of the compared queue, port or pool (bytes).
     pub limit: u64,
 }
 
-/// The place whose bytes a [`Bound`] compares.
+/// The queue, port or pool whose bytes a [`Bound`] compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundPlace {
     /// The whole memory without all reserves.
@@ -57,7 +57,7 @@ impl Bound {
         self.held.saturating_add(self.size) > self.limit
     }
 
-    /// The bound, if the packet exceeds its limit.
+    /// The bound, if the packet would exceed the limit.
     #[must_use]
     pub fn if_binding(self) -> Option<Self> {
         self.binds().then_some(self)

@@ -21,7 +21,7 @@ impl Hooks {
     /// Hook [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
     /// Hook [`crate::Policy::pause_demand`] for whole ports: when the switch calls the hook for one
-    /// ingress queue of a port, it also calls it for the port's other ingress queues.
+    /// ingress queue, it also calls the hook for all other ingress queues of the port.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// Hook [`crate::Policy::can_bypass`], for a packet that finds its port idle.
@@ -39,19 +39,19 @@ impl Hooks {
         Self(self.0 | other.0)
     }
 
-    /// Hooks of `self` that are not in `other`.
+    /// Hooks in the set `self` that are not in the set `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether the set has all hooks of `other`.
+    /// Whether this set of hooks includes all hooks of `other`.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the set has any hook of `other`.
+    /// Whether this set of hooks includes any hook of `other`.
     #[inline]
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {

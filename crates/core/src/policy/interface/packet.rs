@@ -12,8 +12,8 @@ pub struct Arrival {
     /// Header of the packet, with the classifier's marks. Its size is the number of bytes that the
     /// packet would occupy.
     pub header: Header,
-    /// Number of packets evicted for this arrival so far.
-    /// The switch calls the policy again after each eviction.
+    /// Number of packets evicted for this arrival so far. After each eviction the switch asks the
+    /// policy about the arrival again.
     pub evictions: u32,
     /// Egress queue of the packet.
     pub queue: QueueId,
@@ -33,7 +33,7 @@ pub struct Departure {
     pub now: Time,
     /// Time at which the switch stored the packet.
     pub enqueued_at: Time,
-    /// Header of the packet, as the switch stored it. Its size is the number of bytes that
+    /// Header of the packet, as the switch stored it. The header's size is the number of bytes that
     /// the packet occupied.
     pub header: Header,
     /// Queue that the packet leaves.

@@ -1,4 +1,4 @@
-//! The trait of all policies.
+//! The trait that every policy of buffer management implements.
 
 use super::bound::Bound;
 use super::hooks::Hooks;
@@ -25,8 +25,8 @@ use std::fmt;
 /// calls ([`crate::Switch`] is generic).
 pub trait Policy: fmt::Debug + Send + Any {
     /// Decides about one arrival. The switch calls the method again after each eviction that the
-    /// policy demanded ([`Arrival::evictions`]). A policy must not store state between these calls,
-    /// because [`crate::Panel`] never carries out the evictions.
+    /// policy demanded ([`Arrival::evictions`]). A policy must not store state between the calls
+    /// for one arrival, because [`crate::Panel`] never carries out evictions.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
     /// Optional hooks that this policy needs.
@@ -47,7 +47,7 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// and `buffer` no longer contains the packet.
     fn on_evict(&mut self, _now: Time, _queue: QueueId, _size: u32, _buffer: &Buffer) {}
 
-    /// A round-robin scheduler passed `queue` because it was empty.
+    /// A round-robin scheduler skipped the queue `queue` because the queue was empty.
     fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
 
     /// Time at which the switch must next call [`Self::handle_timeout`].
@@ -62,25 +62,25 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// the deadline, and the switch repeats the call until the deadline is later than `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue that the switch must shorten now, without an arrival.
-    /// The switch calls this method after it stored or sent a packet and after
-    /// [`Self::handle_timeout`], until the answer is `None`.
+    /// A queue that the switch must shorten now, without an arrival. The switch calls this method
+    /// after storing or sending a packet and after [`Self::handle_timeout`], until the policy
+    /// returns `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }
 
-    /// Demand on the sender behind `ingress`. The switch calls this method after a packet
-    /// of that ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also
-    /// calls it after a packet was refused. For an empty queue that has paused its sender,
-    /// the switch calls it after every event, since no packet of that queue will leave.
+    /// Demand on the sender behind `ingress`. The switch calls this method after a packet of that
+    /// ingress queue was stored or left. With [`Hooks::PAUSE_REFUSED`] the switch also calls the
+    /// method after a refusal. For an empty queue that has paused its sender, the switch calls the
+    /// method after every event, since no packet of that queue will leave.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
     }
 
     /// Whether the policy divides the pools of ingress queues according to
-    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). A policy that does
-    /// not cannot be built with slices by ingress port or with thresholds of few bits.
-    /// The rest of the accounting does not concern such a policy.
+    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). A policy without this support
+    /// cannot be built with slices by ingress port or with thresholds of few bits. Without this
+    /// support the policy ignores the rest of the accounting.
     fn supports_accounting(&self) -> bool {
         false
     }
@@ -102,10 +102,10 @@ pub trait Policy: fmt::Debug + Send + Any {
         None
     }
 
-    /// The policy's current limit for a packet with `tags` in `queue` (bytes).
-    /// The policy admits a packet iff the queue's length including the packet is within the limit,
-    /// and the packet fits into the memory. `None` if the policy has no such limit.
-    /// Traces, reports and `explain` call this method. The hot path never calls it.
+    /// The policy's current limit for a packet with `tags` in `queue` (bytes). The policy admits a
+    /// packet iff the queue's length with the packet is within the limit, and the memory has space
+    /// for the packet. `None` if the policy has no such limit. Traces, reports and `explain` call
+    /// this method. The hot path never calls it.
     fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {
         None
     }

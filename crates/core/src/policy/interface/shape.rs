@@ -1,11 +1,11 @@
-//! The shape of a switch, as policies see it.
+//! The shape of a switch: its buffer, ports and queues, for policies.
 
 use crate::hardware::{Accounting, PortSpread};
 use bufferlab_params::Profile;
 use bufferlab_units::BitRate;
 use std::ops::Range;
 
-/// Properties of a switch that its policy sees when it is built.
+/// Properties of a switch that its policy sees when the policy is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchShape {
     /// Size B of the shared buffer (bytes), without the reserves of queues and ports.
@@ -45,13 +45,13 @@ impl SwitchShape {
         self.lossless_by_port.get(port).map_or(self.lossless, |mask| self.lossless & mask)
     }
 
-    /// Number of memory slices by ingress port.
+    /// Number of memory slices, each of which stores the packets of some ingress ports.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.accounting.slices).max(1)
     }
 
-    /// Ranges of ingress queues, one range per slice.
+    /// Ranges of ingress queues, one range per memory slice.
     pub fn ingress_queues_by_slice(&self) -> impl Iterator<Item = Range<usize>> {
         let queues = self.queues_per_port;
         let ports = PortSpread::new(self.ingress_ports(), self.slices()).ranges();
@@ -71,7 +71,7 @@ impl SwitchShape {
         (0..self.ports()).map(|port| u64::from(self.lossless_at(port).count_ones())).sum()
     }
 
-    /// Number of ports that packets may come from.
+    /// Number of ingress ports, from which packets may arrive.
     #[must_use]
     pub fn ingress_ports(&self) -> usize {
         self.ports() + self.foreign_ports

@@ -7,7 +7,7 @@ use crate::event::Refusal;
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Store the arriving packet and charge it to the given account.
+    /// Store the arriving packet and charge its bytes to the given account.
     Admit(Account),
     /// Refuse the arriving packet.
     Drop(DropReason),
@@ -57,9 +57,9 @@ drop_reasons! {
     BufferFull = "buffer-full",
     /// The packet's queue would exceed its threshold: q + len > T.
     OverThreshold = "over-threshold",
-    /// The packet's port would exceed a limit.
+    /// The packet's egress port would exceed a limit of its bytes.
     OverPortLimit = "over-port-limit",
-    /// The packet's ingress queue would exceed a limit.
+    /// The packet's ingress queue would exceed a limit of its bytes.
     OverIngressLimit = "over-ingress-limit",
     /// A lossless packet found its headroom full. This loss indicates a configuration error.
     HeadroomFull = "headroom-full",
@@ -83,7 +83,7 @@ drop_reasons! {
 /// Demand of a policy on the sender behind an ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseDemand {
-    /// The sender continues as before.
+    /// The sender behind the ingress queue stays paused or unpaused.
     Keep,
     /// The sender must stop sending packets of the priority.
     Pause,

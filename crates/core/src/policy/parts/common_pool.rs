@@ -1,4 +1,5 @@
-//! A pool that all queues share, beside memory reserved for some packets. `abm` and `ib` use it.
+//! A pool that all queues share, beside memory reserved for some packets. The policies `abm` and
+//! `ib` use the pool.
 
 use crate::buffer::Buffer;
 use crate::policy::interface::{Account, Bound, BoundPlace};
@@ -25,7 +26,7 @@ impl CommonPool {
         Self::held(buffer) + size <= self.bytes
     }
 
-    /// Occupancy and limit that [`Self::has_room`] compares.
+    /// Occupancy and limit of the common pool that [`Self::has_room`] compares.
     pub(crate) fn bound(self, size: u64, buffer: &Buffer) -> Bound {
         Bound { place: BoundPlace::SharedPool, held: Self::held(buffer), size, limit: self.bytes }
     }

@@ -1,9 +1,9 @@
 //! ABM and Plasticine scale alpha by the number of congested queues and the drain rate
 //! of each queue.
 //!
-//! A [`Tracker`] counts the congested queues of every *group* of queues and
-//! knows the drain rate of every queue. It updates counts and rates at intervals.
-//! Between updates the weight `α·γ/n` of a queue is constant.
+//! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of
+//! every queue. The tracker updates counts and rates at intervals. Between updates the weight
+//! `α·γ/n` of a queue is constant.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{BuildError, Hooks, SwitchShape};
@@ -111,7 +111,7 @@ pub(crate) enum DrainRate {
 }
 
 impl Criterion {
-    /// The criterion from the parameters of [`congestion_param`].
+    /// The congestion criterion from the parameters of [`congestion_param`].
     pub(crate) fn from_params(params: &Params) -> Self {
         let share = Weight::from_f64(params.ratio(CONGESTED_SHARE.name));
         match params.choice("congestion") {
@@ -130,7 +130,7 @@ impl DrainRate {
         }
     }
 
-    /// Policy hooks needed to measure the drain rate.
+    /// Policy hooks needed to measure the drain rate of a queue.
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,
@@ -149,7 +149,7 @@ pub(crate) struct Settings {
     pub(crate) favoured_alphas: Vec<Weight>,
     /// Group in which the queues of each priority count, numbered from 0.
     pub(crate) group_of: Vec<usize>,
-    /// Time between two updates of counts and rates.
+    /// Time between two updates of the counts of congested queues and the drain rates.
     pub(crate) interval: Time,
     /// Condition for a queue to count as congested.
     pub(crate) criterion: Criterion,
@@ -158,7 +158,7 @@ pub(crate) struct Settings {
     /// Whether congestion depends on the peak length that arrivals found since the last update,
     /// not on the current length.
     pub(crate) watermark: bool,
-    /// Whether the tracker rounds weights to powers of two.
+    /// Whether the tracker rounds the weights α·γ/n to powers of two.
     pub(crate) powers_of_two: bool,
     /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not only at updates.
     pub(crate) immediate: bool,
@@ -206,7 +206,7 @@ struct QueueState {
     level: u64,
 }
 
-/// Length of a queue, as the tracker counts it.
+/// Length of a queue, as the tracker of congested queues counts it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
     /// Bytes of the shared pool that the queue occupies.
@@ -215,7 +215,8 @@ pub(crate) struct Length {
     pub(crate) holds_packets: bool,
 }
 
-/// Counts congested queues, tracks drain rates, and stores the weights that follow from both.
+/// Counts congested queues, tracks drain rates, and stores the weights α·γ/n that follow from the
+/// counts and rates.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
@@ -327,7 +328,8 @@ impl Tracker {
         if now < self.next_update {
             return;
         }
-        // Congestion and drain rates both use the thresholds of the time before the update.
+        // The counts of congested queues and the drain rates both use the thresholds from before
+        // the update.
         self.count_congested(remaining, length);
         for queue in 0..self.queues.len() {
             self.queues[queue].gamma = self.drain_rate_of(queue, remaining, length);
@@ -343,7 +345,7 @@ impl Tracker {
         self.next_update = now + self.settings.interval;
     }
 
-    /// Sets the weight α·γ/n of a queue.
+    /// Sets the weights α·γ/n of a queue from its γ and its group's n.
     fn set_weights(&mut self, queue: usize) {
         let priority = queue % self.queues_per_port;
         let n = self.congested[self.settings.group_of[priority]];
@@ -433,7 +435,7 @@ impl Tracker {
         }
     }
 
-    /// Reports state of `queue` for plots.
+    /// Reports γ of `queue` and the number of congested queues in its group, for plots.
     pub(crate) fn probe(&self, queue: QueueId, sink: &mut dyn FnMut(&'static str, f64)) {
         let queue = usize::from(queue.0);
         let group = self.settings.group_of[queue % self.queues_per_port];

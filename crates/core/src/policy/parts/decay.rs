@@ -1,17 +1,17 @@
-//! A first-order low-pass filter in time. Its value fades by a factor per step of time,
-//! and proportionally within a step.
+//! A first-order low-pass filter in time. The filtered value approaches its target by a factor per
+//! step of time, and by a power of the factor within a step.
 
 use bufferlab_units::Time;
 
 /// Number of binary digits of a fraction of a time step.
 const PARTS: u32 = 10;
-/// Fractional bits of the fixed-point powers.
+/// Number of fractional bits of a power of the fading factor.
 const BITS: u32 = 63;
 
 /// Powers of the factor by which a value fades.
 #[derive(Clone, Debug)]
 pub(crate) struct Decay {
-    /// `factor^(2^j / 2^PARTS)` in 2⁻⁶³.
+    /// `factor^(2^j / 2^PARTS)` in units of 2⁻⁶³, for each j.
     powers: [u64; 48],
 }
 
@@ -40,7 +40,7 @@ impl Decay {
         (if value < target { target - away } else { target + away }, taken)
     }
 
-    /// `factor^(parts / 2^PARTS)` in 2⁻⁶³.
+    /// `factor^(parts / 2^PARTS)` in units of 2⁻⁶³, for `parts` parts of a time step.
     fn over(&self, parts: u128) -> u64 {
         if parts >> self.powers.len() != 0 {
             return 0;

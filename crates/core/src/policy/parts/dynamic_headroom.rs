@@ -35,7 +35,7 @@ choices! {
     }
 }
 
-/// Headroom state of all ports.
+/// Headroom and pause state of all ports.
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicHeadroom {
     /// Headroom η of each port: for each of its queues, and for its insurance (bytes).
@@ -115,7 +115,7 @@ impl DynamicHeadroom {
         Verdict::Admit(Account::Headroom)
     }
 
-    /// The bound for which [`Self::admit`] refused `arrival`.
+    /// The comparison by which [`Self::admit`] refused `arrival`.
     pub(crate) fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         if reason != DropReason::HeadroomFull {
             return Bound::usual(arrival, reason, None, buffer);

@@ -15,7 +15,7 @@ pub(crate) const TIES: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Choice among several queues with the greatest length.
+    /// Rule that chooses among several queues with the greatest length.
     enum TieBreak {
         Random = "random":
             "every queue draws a seeded random ticket when its length changes; the highest ticket wins, so \
@@ -43,7 +43,7 @@ impl Ties {
         }
     }
 
-    /// A ticket of `queue` that breaks ties. It is never 0.
+    /// A number for `queue` that breaks ties of lengths. The number is never 0.
     fn ticket(&mut self, queue: u16) -> u32 {
         match self {
             Self::Random(stream) => (stream.next_u64() >> 32) as u32 | 1,
@@ -63,7 +63,8 @@ struct Key {
 #[derive(Clone, Debug)]
 pub(crate) struct Longest {
     ties: Ties,
-    /// Keys by queue, padded to a power of two with keys that lose against every queue.
+    /// Length and ticket of each queue. Keys that lose against every queue fill the list up to a
+    /// power of two.
     keys: Vec<Key>,
     /// Winners of the tournament. `winners[1]` is the longest queue.
     /// The children of node n are 2n and 2n + 1. The queues are the leaves.
@@ -71,7 +72,7 @@ pub(crate) struct Longest {
 }
 
 impl Longest {
-    /// The state in which all queues are empty.
+    /// Finds the longest of `queues` queues, which are all empty.
     pub(crate) fn new(queues: usize, mut ties: Ties) -> Self {
         let leaves = queues.next_power_of_two();
         let mut keys = vec![Key::default(); leaves];
@@ -119,7 +120,7 @@ impl Longest {
         }
     }
 
-    /// The longest queue.
+    /// The queue with the most bytes.
     #[inline]
     pub(crate) fn longest(&self) -> QueueId {
         QueueId(self.winners[1])

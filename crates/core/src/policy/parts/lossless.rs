@@ -1,7 +1,9 @@
-//! Headroom, pause and resume of lossless ingress queues, shared by SONiC's model and Reverie.
+//! Headroom, pause and resume of lossless ingress queues, shared by the policies of SONiC and
+//! Reverie.
 //!
 //! [`PauseWith`] selects the packet that pauses the sender. Chips decide after they stored a
-//! packet, Reverie when a packet arrives, Reverie's public code when a packet uses headroom.
+//! packet. Reverie decides when a packet arrives, and Reverie's public code when a packet uses
+//! headroom.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
@@ -25,7 +27,7 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
           Without lossless priorities it has no effect.",
 };
 
-/// Parameter: size of the pool of all headroom.
+/// Parameter: size of the pool of headroom that all ingress queues share.
 pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
     name: "headroom_pool",
     kind: ParamKind::Bytes { min: 0 },
@@ -45,7 +47,7 @@ pub(crate) const XON: ParamInfo = ParamInfo {
           threshold. An empty queue always resumes.",
 };
 
-/// Parameter: hysteresis between pause and resume.
+/// Parameter: distance between the pause threshold and the length at which a queue resumes.
 pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
     name: "xon_offset",
     kind: ParamKind::Bytes { min: 0 },
@@ -104,40 +106,42 @@ struct Gate {
     xon_offset: u64,
     lossless: bool,
     paused: bool,
-    /// Whether the queue has just paused. Then the next demand is a pause at any lengths.
+    /// Whether the queue has just paused. The next demand is then a pause, whatever the queue's
+    /// length.
     must_pause: bool,
     /// Whether the queue pauses its sender with the packet that reaches the threshold.
     pauses_early: bool,
     /// Size of the packet that was refused while the queue was empty (bytes). 0: no packet.
     /// The sender resumes when the buffer has space for a packet of this size.
     refused: u32,
-    /// Queue length at the pause, or the threshold if it was lower (bytes).
+    /// Queue length when the pause began, or the threshold if the threshold was lower (bytes).
     pause_point: u64,
 }
 
-/// Numbers that decide about an ingress queue (bytes).
+/// Length, threshold and free space that decide about a packet of an ingress queue (bytes).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
-    /// Length that is compared with the threshold. It includes the arriving packet, if any.
+    /// Length of the ingress queue that is compared with the threshold, including an arriving
+    /// packet.
     pub(crate) length: u64,
     /// Threshold of the ingress queue at this arrival.
     pub(crate) limit: u64,
-    /// Free space of the ingress queue's pool.
+    /// Free space of the pool that the ingress queue uses.
     pub(crate) room: u64,
-    /// Headroom in use in the queue's slice.
+    /// Headroom in use in the memory slice of the queue.
     pub(crate) used: u64,
 }
 
 /// Pause state of all lossless ingress queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossless {
-    /// State of each ingress queue.
+    /// Pause state and headroom of each ingress queue.
     gates: Vec<Gate>,
-    /// Headroom of the parameter by port (bytes).
+    /// Headroom of an ingress queue of each port, from the parameter `headroom` (bytes).
     headroom_of_ports: Vec<u64>,
-    /// Headroom of all queues together, by slice (bytes).
+    /// Headroom of all ingress queues of a memory slice together, for each slice (bytes).
     pools: Vec<u64>,
-    /// Slice of each ingress queue.
+    /// Memory slice of each ingress queue.
     slices: Vec<u16>,
     resume_below: ResumeBelow,
     /// Queue length below which senders resume, from the parameters (bytes).
@@ -194,7 +198,7 @@ fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError>
     Err(BuildError { param: HEADROOM.name, message })
 }
 
-/// Headroom of the parameter `headroom` by port (bytes).
+/// Headroom of an ingress queue of each port, from the parameter `headroom` (bytes).
 fn headroom_of_ports(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, BuildError> {
     if params.value(HEADROOM.name) != &ParamValue::word(AUTO) {
         return Ok(params.bytes_per_port(HEADROOM.name, shape.ingress_ports()));
@@ -286,7 +290,7 @@ impl Lossless {
         })
     }
 
-    /// Port insurances that replace the headroom of queues.
+    /// Dynamic headroom: an insurance of each port replaces the headroom of its queues.
     pub(crate) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
         DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
@@ -296,7 +300,7 @@ impl Lossless {
         &self.pools
     }
 
-    /// The slice of an ingress queue.
+    /// The memory slice of an ingress queue.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         if self.pools.len() <= 1 { 0 } else { usize::from(self.slices[usize::from(ingress.0)]) }
@@ -319,13 +323,13 @@ impl Lossless {
         self.pause_with != PauseWith::Headroom
     }
 
-    /// The policy hooks that are necessary for pauses.
+    /// The hooks that a policy needs to pause senders.
     pub(crate) fn hooks(&self) -> Hooks {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may use the pool. They may not if the queue uses headroom
-    /// or is paused.
+    /// Whether packets of `ingress` may use the pool. False if the queue uses headroom or has
+    /// paused its sender.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
@@ -387,7 +391,7 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
-    /// The bound for which [`Self::admit_beyond`] refused `arrival`.
+    /// The comparison by which [`Self::admit_beyond`] refused `arrival`.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -407,7 +411,7 @@ impl Lossless {
         own.if_binding().or_else(|| pool.if_binding())
     }
 
-    /// Demand on the sender behind `ingress`.
+    /// Demand to pause or resume the sender behind `ingress`.
     pub(crate) fn demand(&mut self, ingress: IngressId, now: Standing, buffer: &Buffer) -> PauseDemand {
         let pool = self.pools[self.slice_of(ingress)];
         let gate = &mut self.gates[usize::from(ingress.0)];
@@ -475,16 +479,16 @@ pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
     buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
 }
 
-/// Bytes of the shared pool used by packets outside headroom, as thresholds see them:
-/// at the last refresh if thresholds lag.
+/// Bytes of the shared pool used by packets outside headroom, as thresholds see these bytes: at the
+/// last refresh if thresholds lag.
 #[inline]
 pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// Current bytes of the shared pool used by packets outside headroom. This
-/// number defines the border between pool and headroom. With an older number,
-/// packets of the pool would use memory that is reserved for arrivals after a pause.
+/// Current bytes of the shared pool used by packets outside headroom. The border between pool and
+/// headroom follows from this number. With an older number, packets of the pool would use memory
+/// that is reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
     buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))

@@ -1,4 +1,4 @@
-//! Parameters that many schemes share, and the checks of these parameters.
+//! Parameters that many policies share, and the checks of these parameters.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
@@ -49,8 +49,8 @@ pub(crate) const fn factor(
     }
 }
 
-/// Parameter `update_interval`: time between two updates of values that a scheme computes
-/// from all queues.
+/// Parameter `update_interval`: time between two updates of values that a policy computes from all
+/// queues.
 pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "update_interval",

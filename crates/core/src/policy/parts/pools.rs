@@ -16,17 +16,17 @@ use crate::policy::parts::lossless::{self, Lossless, Standing};
 use crate::policy::parts::queue_profiles::Limit;
 use crate::policy::parts::slices::Slices;
 
-/// Pools and headroom of a switch, with the bytes of each queue in them.
+/// Pools and headroom of a switch, with the bytes of each queue in the pools.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     pub(crate) lossless: Lossless,
     /// Dynamic headroom, if the policy uses it instead of separate headroom per queue.
     dynamic: Option<DynamicHeadroom>,
-    /// Pool sizes of each slice.
+    /// Sizes of the pools of each memory slice.
     sizes: Vec<Sizes>,
-    /// Sums over the queues of each slice.
+    /// Sums of bytes over the queues of each memory slice.
     sums: Vec<Sums>,
-    /// Pool limit of each lossy ingress queue.
+    /// Limit of each lossy ingress queue in the ingress pool.
     lossy_ingress: Vec<Limit>,
     /// Limit of each egress queue for lossless packets.
     lossless_egress_limits: Vec<Limit>,
@@ -48,11 +48,11 @@ struct Egress {
     reserved: u64,
     /// Bytes of the queue in the shared pool at its last count.
     counted: u64,
-    /// Whether the queue may receive lossy packets.
+    /// Whether the egress queue may receive lossy packets.
     takes_lossy: bool,
 }
 
-/// The pool sizes of a slice (bytes).
+/// The pool sizes of a memory slice (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     /// Size b_in of the ingress pool, without reserves.
@@ -63,12 +63,12 @@ struct Sizes {
     lossless_egress: u64,
 }
 
-/// Sums over all queues of a slice (bytes).
+/// Sums of bytes over all queues of a memory slice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// Bytes q_eo of lossy packets at egress.
+    /// Bytes q_eo of lossy packets in egress queues.
     lossy: u64,
-    /// Bytes q_el of lossless packets at egress.
+    /// Bytes q_el of lossless packets in egress queues.
     lossless: u64,
     /// Bytes in reserves of ingress queues.
     reserved: u64,
@@ -101,7 +101,7 @@ impl Pools {
         Ample { occupancy, length }
     }
 
-    /// The slice of an ingress queue's packets.
+    /// The memory slice that stores an ingress queue's packets.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         self.lossless.slice_of(ingress)
@@ -139,7 +139,8 @@ impl Pools {
         self.sums[slice].reserved + self.sums[slice].minimums
     }
 
-    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are fractions of these bytes.
+    /// Free bytes b_in − q_in of a slice's ingress pool. Thresholds are multiples of these free
+    /// bytes.
     #[inline]
     pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -156,7 +157,7 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// Headroom in use in a slice (bytes).
+    /// Headroom in use in a memory slice (bytes).
     #[inline]
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         self.sliced().map_or_else(|| buffer.used(Account::Headroom), |slices| slices.held(slice).headroom)
@@ -224,8 +225,8 @@ impl Pools {
         Verdict::Admit(Account::Shared)
     }
 
-    /// The bound for which [`Self::admit_lossy`] with this `limit` refused,
-    /// or [`Self::admit_lossless`].
+    /// The comparison by which [`Self::admit_lossy`] or [`Self::admit_lossless`] refused `arrival`
+    /// at the threshold `limit`.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -344,8 +345,8 @@ impl Pools {
         length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].at_free(free)
     }
 
-    /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve,
-    /// and whether the pool has space for these bytes.
+    /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve, and whether
+    /// the ingress pool has space for these bytes.
     #[inline]
     fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
         let size = u64::from(arrival.header.size);
@@ -375,7 +376,8 @@ impl Pools {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
         // The comparison counts the packet in full, although reserves and minimums may cover a part
-        // of it. If that part decides, the packet waits and the exact rule decides.
+        // of it. If only the covered part exceeds a limit, the packet joins its queue and the exact
+        // rule decides.
         self.keeps_headroom(buffer)
             && size <= limit
             && size <= self.lossy_free(slice)
@@ -415,7 +417,7 @@ impl Pools {
     }
 
     /// Recounts the ingress and the egress queue of a packet after a change.
-    #[inline(always)] // On the hot path of the policies that count so.
+    #[inline(always)] // On the hot path of the policies with SONiC's pools.
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
             self.recount_split(queue, ingress, buffer);
@@ -521,10 +523,11 @@ impl Pools {
 }
 
 /// Bounds below which no pool and no threshold limits a packet, since thresholds shrink as the
-/// memory fills (bytes). Most arrivals are below, so one comparison replaces all others.
+/// memory fills (bytes). Most arrivals find the memory below these bounds, so one comparison
+/// replaces all others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ample {
-    /// Bound of the bytes in the memory.
+    /// Upper bound of the bytes in the memory.
     occupancy: u64,
     /// Bound of the bytes of any queue: the least threshold that a queue has at that occupancy.
     length: u64,

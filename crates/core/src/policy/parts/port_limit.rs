@@ -22,7 +22,7 @@ pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) 
     Verdict::Admit(Account::Shared)
 }
 
-/// The bound for which [`within_port_limit`] refused a packet.
+/// The comparison by which [`within_port_limit`] refused a packet.
 pub(crate) fn port_bound(
     arrival: &Arrival,
     reason: DropReason,

@@ -19,7 +19,7 @@ pub(crate) const PROFILES: ParamInfo = ParamInfo {
           last one applies, key by key (`docs/concepts/lossless.md`).",
 };
 
-/// Limit of the length of a queue.
+/// Limit of the length of an ingress or egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// The limit is a factor of the free space of the queue's pool.
@@ -48,8 +48,8 @@ impl From<ThresholdRule> for Limit {
     }
 }
 
-/// The value for each ingress or egress queue. The last profile that has a value decides.
-/// Without such a profile, the value is `general(port, priority)`.
+/// The value of a setting for each ingress or egress queue. The last buffer profile that has a
+/// value decides. Without such a profile, the value is `general(port, priority)`.
 pub(crate) fn resolve<T>(
     params: &Params,
     shape: &SwitchShape,

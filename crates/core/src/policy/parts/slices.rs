@@ -8,7 +8,7 @@
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::SwitchShape;
 
-/// Bytes of ingress queues in a slice.
+/// Bytes of one or more ingress queues in a memory slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Bytes of ingress queues outside headroom.
@@ -20,13 +20,13 @@ pub(crate) struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     number: usize,
-    /// Slice of each ingress queue.
+    /// Memory slice of each ingress queue.
     of_queues: Vec<u16>,
     /// Number of egress queues of the switch.
     queues: usize,
     /// Bytes of each ingress queue at its last count.
     counted: Vec<Held>,
-    /// Bytes of all ingress queues of each slice.
+    /// Bytes of all ingress queues together, for each memory slice.
     held: Vec<Held>,
     /// Bytes of lossy packets by slice, then by egress queue.
     lossy: Vec<u64>,
@@ -51,13 +51,13 @@ impl Slices {
         self.number
     }
 
-    /// The slice of an ingress queue's packets.
+    /// The memory slice that stores an ingress queue's packets.
     #[inline]
     pub(crate) fn slice_of(&self, ingress: IngressId) -> usize {
         usize::from(self.of_queues[usize::from(ingress.0)])
     }
 
-    /// Bytes of all ingress queues of a slice.
+    /// Bytes of all ingress queues of a memory slice together.
     #[inline]
     pub(crate) fn held(&self, slice: usize) -> Held {
         self.held[slice]
@@ -69,8 +69,8 @@ impl Slices {
         self.lossy[slice * self.queues + usize::from(queue.0)]
     }
 
-    /// Counts the change of the ingress queue `ingress` as a change of the egress queue `queue`.
-    /// Returns the decrease and the increase of the ingress queue (bytes, one of them 0).
+    /// Counts the change of `ingress`'s bytes since the last count as a change of the egress queue
+    /// `queue`. Returns the decrease and the increase of the ingress queue (bytes, one of them 0).
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

@@ -2,10 +2,11 @@
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 
-/// Largest factor of the free space. Such a limit never applies before the pool is full.
+/// Largest alpha, the factor of the free space. A limit with this alpha never applies before the
+/// pool is full.
 const UNLIMITED: f64 = 65_536.0;
 
-/// Parameter: alpha of the two main limits.
+/// Parameter: alpha of the pause threshold at ingress and of the drop threshold at egress.
 pub(crate) const ALPHA: ParamInfo = ParamInfo {
     name: "alpha",
     kind: ParamKind::RatioPerPriority { min: 1e-6, max: UNLIMITED },
@@ -53,7 +54,7 @@ pub(crate) const RESERVED: ParamInfo = ParamInfo {
     doc: "Reserve of each lossless ingress queue, below its threshold (SONiC's `size` of a priority group).",
 };
 
-/// Parameter: size b_in of the ingress pool, if it is not all remaining memory.
+/// Parameter: size b_in of the ingress pool, if the pool is not all remaining memory.
 pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
     name: "ingress_pool",
     kind: ParamKind::Bytes { min: 0 },
@@ -63,7 +64,7 @@ pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
           chip's memory. 0: the buffer less reserves and headroom.",
 };
 
-/// Parameter: limit of a port within the pool.
+/// Parameter: alpha that limits all queues of a port together.
 pub(crate) const PORT_ALPHA: ParamInfo = ParamInfo {
     name: "port_alpha",
     kind: ParamKind::Ratio { min: 0.0, max: UNLIMITED },

@@ -80,8 +80,8 @@ impl VirtualLqd {
         self.lengths.set(queue, bytes);
     }
 
-    /// Records an arrival. Returns whether Longest Queue Drop would refuse it,
-    /// because the arrival's own queue is the longest in a full buffer.
+    /// Records an arrival. Returns whether Longest Queue Drop would refuse it, because the buffer
+    /// is full and the arrival's queue is the longest.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let size = u64::from(arrival.header.size);
         if size > self.capacity {
@@ -104,7 +104,7 @@ impl VirtualLqd {
         is_refused
     }
 
-    /// Records that a real packet departs.
+    /// Records the departure of a packet from a real queue.
     pub(crate) fn depart(&mut self, departure: &Departure, buffer: &Buffer) {
         let rest = match self.idle {
             Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
@@ -137,9 +137,9 @@ impl VirtualLqd {
         self.idle_ports.push(port);
     }
 
-    /// Serves the virtual queues of ports that have no real packet, in the order of priority.
-    /// A packet leaves the buffer when its transmission starts. Its virtual bytes leave evenly
-    /// while the packet before it is on the wire.
+    /// Serves the virtual queues of ports that have no real packet, in the order of priority. A
+    /// packet leaves the buffer when its transmission starts. The packet's virtual bytes leave
+    /// evenly while the previous packet is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

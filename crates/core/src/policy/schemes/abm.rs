@@ -129,7 +129,7 @@ impl Abm {
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
-            // Priority p uses queue p of every port.
+            // The packets of priority p join queue p of every port.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),

@@ -1,5 +1,5 @@
-//! BShare-like (reconstructed): a limit of the queueing delay, not of the length,
-//! equal for all queues.
+//! BShare-like (reconstructed): a limit of the queueing delay, not of the length, with one limit
+//! for all queues.
 //!
 //! A packet is admitted iff its queue, with the packet, drains within a limit D:
 //! (q + len)/μ ≤ D, where μ is the queue's drain rate. D is α_p · (B − Q) over the rate

@@ -67,11 +67,11 @@ choices! {
 enum Oracle {
     Lqd,
     Constant(bool),
-    /// One prediction for each arrival in order, and the number of arrivals so far.
+    /// A prediction (drop or not) for each arrival in order, and the number of arrivals so far.
     Table(Vec<bool>, usize),
 }
 
-/// FollowLQD with a predictor of drops.
+/// The policy Credence: FollowLQD with a predictor of drops.
 #[derive(Clone, Debug)]
 pub struct Credence {
     thresholds: VirtualLqd,
@@ -81,7 +81,8 @@ pub struct Credence {
     oracle: Oracle,
     error_rate: f64,
     errors: RandomStream,
-    /// Number of arrivals that the predictor decided, and how many of these arrivals it dropped.
+    /// Number of arrivals that the predictor decided, and the number of arrivals that the predictor
+    /// dropped.
     asked: u64,
     predicted: u64,
 }
@@ -106,16 +107,16 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not.
-    /// Beyond the list, no drop is predicted. With the drops of a run of Longest Queue Drop on the
-    /// same arrivals, the list is the perfect oracle of the paper.
+    /// Predicts `drops[k]` for the k-th arrival, whether the arrival is stored or not. For later
+    /// arrivals the policy predicts no drop. With the drops of a run of Longest Queue Drop on the
+    /// same arrivals, the list is the perfect oracle of Credence's paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }
     }
 
-    /// The prediction for an arrival: `true` for a drop. The policy calls this once for every
-    /// arrival, so that random errors do not depend on the policy's decisions.
+    /// The prediction for an arrival: `true` for a drop. The policy calls this function once for
+    /// every arrival, so that random errors do not depend on the policy's decisions.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,
@@ -168,7 +169,8 @@ impl Policy for Credence {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold at the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold at the last arrival or departure. The next arrival first adds its bytes to the
+    /// threshold.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

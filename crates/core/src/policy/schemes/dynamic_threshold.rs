@@ -37,10 +37,10 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits a packet iff q + len ≤ α·(B − Q) and Q + len ≤ B. Q does not include the packet.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// Alpha of all priorities, if they have one alpha.
-    /// If all priorities have one alpha, the policy needs no lookup.
+    /// Alpha of all priorities, if all priorities have one alpha. Then the policy needs no lookup
+    /// by priority.
     common: Option<Weight>,
-    /// Alpha by priority. The array is always filled.
+    /// Alpha of each priority. Unused priorities have an alpha, too.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 

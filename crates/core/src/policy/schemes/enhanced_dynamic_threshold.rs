@@ -26,8 +26,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &["enhanced-dynamic-threshold"],
     title: "Enhanced Dynamic Threshold (reconstructed)",
     summary: "Dynamic Thresholds per port that let a port with a starting burst use the whole buffer (reconstructed).",
-    source: "Shan, Jiang, Ren, INFOCOM 2015, as far as TDT (ToN 2022, sections II, III and VI) describes it: \
-             reconstructed.",
+    source: "Shan, Jiang, Ren, INFOCOM 2015, as far as TDT (ToN 2022, sections II, III and VI) describes \
+             the scheme: reconstructed.",
     cost: "O(1)",
     params: PARAMS,
     build: &build,

@@ -1,10 +1,10 @@
 //! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the
 //! first packets of every flow.
 //!
-//! A flow is short until it has sent a given number of packets or bytes,
-//! and again after some silence. The limit of packets of short flows is `α_high (B − Q)`, that of
-//! longer flows `α (B − Q)`. The scheme protects short flows and their bursts from long flows in
-//! the same queues. It ignores congestion and drain rates.
+//! A flow is short until its packets or bytes reach a limit, and again after some silence. Packets
+//! of short flows have the limit `α_high (B − Q)`, and packets of longer flows `α (B − Q)`. The
+//! scheme protects short flows and their bursts from long flows in the same queues. FAB ignores
+//! congestion and drain rates.
 //!
 //! The scheme is reconstructed from papers that compare with it and from ABM's public artifact.
 //! Source: Apostolaki, Vanbever, Ghobadi, BS 2019.

@@ -1,4 +1,4 @@
-//! FollowLQD: never evicts, but limits every queue to its length under Longest Queue Drop.
+//! FollowLQD: limits every queue to the queue's length under Longest Queue Drop, but never evicts.
 //!
 //! Thresholds imitate the queues of Longest Queue Drop on the same arrivals.
 //! If Longest Queue Drop would have cut a queue to free space for others,
@@ -68,7 +68,8 @@ impl Policy for FollowLqd {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// Threshold at the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold at the last arrival or departure. The next arrival first adds its bytes to the
+    /// threshold.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

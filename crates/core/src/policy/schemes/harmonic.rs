@@ -1,7 +1,7 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
-//! Few queues may be long, and a newly active queue always finds space. Harmonic never
-//! evicts. Its worst-case guarantee (2 + ln n) is the best known for policies that never evict.
+//! Few queues may be long, and a newly active queue always finds space. Harmonic never evicts.
+//! Harmonic's worst-case guarantee (2 + ln n) is the best known for policies that never evict.
 //! H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Queue lengths that the policy limits.
+    /// Lengths that the policy limits: of single queues, or of several queues together.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
@@ -53,7 +53,7 @@ pub struct Harmonic {
     shares: Vec<u64>,
     /// Queues in the order of their lengths, longest first.
     order: Vec<QueueId>,
-    /// Position of each queue in `order`.
+    /// Position of each queue in the order of lengths `order`.
     place: Vec<u16>,
 }
 

@@ -201,7 +201,7 @@ choices! {
 }
 
 choices! {
-    /// Times at which the intervals of AFD end.
+    /// Times at which the intervals of approximate fair dropping (AFD) end.
     enum Updates {
         Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
         Arrivals = "arrivals":
@@ -213,7 +213,7 @@ choices! {
 /// Bytes that arrived in the current interval and in the interval before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Arrivals {
-    /// Number of the interval that `current` counts.
+    /// Number of the interval in which `current` counts bytes.
     interval: u64,
     current: u64,
     previous: u64,
@@ -234,19 +234,19 @@ impl Arrivals {
 /// State of one flow in the flow table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Bytes that the flow has sent since the table last forgot it.
+    /// Bytes that the flow has sent since the table last forgot the flow.
     sent: u64,
     arrivals: Arrivals,
 }
 
-/// AFD's state of a queue.
+/// State of a queue for approximate fair dropping (AFD).
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
     /// Bytes per interval that a flow, or the queue, may send without early drops.
     fair_share: u64,
     /// Upper limit of the fair share (bytes per interval).
     cap: u64,
-    /// Length of the queue at the last update.
+    /// Length of the queue at the last update of its fair share.
     old_length: u64,
     arrivals: Arrivals,
 }
@@ -276,7 +276,7 @@ pub struct IntelligentBuffer {
     flows: FlowTable<Flow>,
     queues: Vec<QueueState>,
     random: RandomStream,
-    /// Whether DPP set the mark `small`.
+    /// Whether DPP marks packets of short flows with the tag `small`.
     prioritizes: bool,
     /// Elephant trap of DPP, until the switch takes the trap.
     first_packets: Option<ElephantTrap>,
@@ -392,8 +392,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // Converts the probability to a queue number:
-                // 0 unless the probability is exactly 1.
+                // The artifact converts the drop probability to a queue number: 0 unless the
+                // probability is exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
@@ -460,8 +460,8 @@ impl Policy for IntelligentBuffer {
         Some(Classifier::identity(self.alphas.len()).with_trap(trap))
     }
 
-    /// The limit of Dynamic Thresholds. AFD may drop elephants below this limit,
-    /// and mice may exceed it by their headroom.
+    /// The limit of Dynamic Thresholds. AFD may drop elephants below this limit, and mice may
+    /// exceed the limit by their headroom.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))

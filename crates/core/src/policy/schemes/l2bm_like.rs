@@ -70,7 +70,7 @@ struct QueueState {
     factor: Weight,
 }
 
-/// Dynamic Thresholds that sojourn times scale.
+/// Dynamic Thresholds that are scaled by the sojourn times of packets.
 #[derive(Clone, Debug)]
 pub struct L2bmLike {
     /// Alpha of the thresholds, by priority.

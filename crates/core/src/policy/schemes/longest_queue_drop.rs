@@ -2,8 +2,9 @@
 //! full.
 //!
 //! Longest Queue Drop is the upper reference among practical policies. It refuses no packet while
-//! the buffer has space, and no queue keeps space at the expense of shorter queues. It must be able
-//! to evict, which few chips can. Policies that never evict are compared with it.
+//! the buffer has space, and no queue keeps space at the expense of shorter queues. The policy must
+//! evict stored packets, and few chips can evict. Policies that never evict are compared with
+//! Longest Queue Drop.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{

@@ -1,10 +1,10 @@
 //! LossPass: a packet of a microburst replaces a stored packet of a large flow.
 //!
 //! A port keeps small and large flows in different queues. If a packet of a small flow finds the
-//! port's buffer full, it evicts the newest packet of the large-flow queue, on two conditions.
-//! The evicted packet must be at least as large, so that one eviction is enough and the decision
-//! is O(1). The large flows must keep their reserve. Large flows can wait for a retransmission.
-//! A burst of small flows would lose its last packets and wait for a timeout.
+//! port's buffer full, the packet evicts the newest packet of the large-flow queue, on two
+//! conditions. The evicted packet must be at least as large as the arrival, so that one eviction is
+//! enough and the decision is O(1). The large flows must keep their reserve. Large flows can wait
+//! for a retransmission. A burst of small flows would lose its last packets and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
@@ -132,7 +132,7 @@ choices! {
 }
 
 choices! {
-    /// Packets that may evict other packets: how the policy finds them.
+    /// Rule that identifies the packets that may evict other packets.
     enum Classes {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":
@@ -258,7 +258,7 @@ impl LossPass {
         }
     }
 
-    /// Port buffer B of Algorithm 1 (bytes).
+    /// Buffer B of a port in Algorithm 1 (bytes).
     #[inline]
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
@@ -307,8 +307,8 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // The paper prints >= (erratum E-LP-1). That contradicts section 3.2.3,
-        // and with B_l = 0 it is true only in a tie.
+        // The paper prints >= (erratum E-LP-1). The printed >= contradicts section 3.2.3. With
+        // B_l = 0 the printed condition is true only in a tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
             counters.kept_reserves += 1;
@@ -323,9 +323,9 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large, so the bytes of the port do not
-            // grow. This is true even if a dynamic limit has fallen below these bytes.
-            // The packet is enqueued and not dropped (erratum E-LP-2).
+            // The victim was at least as large as the arrival, so the bytes of the port do not
+            // grow. A dynamic limit may have fallen below the port's bytes. The packet is enqueued
+            // and not dropped (erratum E-LP-2).
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
@@ -372,7 +372,7 @@ impl Policy for LossPass {
             .if_binding()
     }
 
-    /// Reports the counters of the queue's port.
+    /// Reports evictions and other counters of the queue's port.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (port, _) = buffer.port_and_priority(queue);
         let counters = self.ports[usize::from(port)];

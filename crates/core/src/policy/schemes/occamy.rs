@@ -1,12 +1,12 @@
 //! Occamy: generous Dynamic Thresholds for admission, and later expulsion of packets from queues
 //! with too much space.
 //!
-//! Dynamic Thresholds must keep space free for queues that become active later, because they
-//! can only wait until a long queue drains. Occamy admits with a large α, so that little
-//! space stays free, and reclaims space actively. Whenever the memory has spare bandwidth, it
-//! drops the packet at the head of a queue that is longer than its threshold, in round robin.
-//! A token bucket in cell operations measures the spare bandwidth. The scheme helps bursts beside
-//! long queues at high utilisation. It loses packets that it had admitted.
+//! Dynamic Thresholds must keep space free for queues that become active later, because Dynamic
+//! Thresholds can only wait until a long queue drains. Occamy admits with a large α, so that little
+//! space stays free, and reclaims space actively. Whenever the memory has spare bandwidth, it drops
+//! the packet at the head of a queue that is longer than its threshold, in round robin. A token
+//! bucket in cell operations measures the spare bandwidth. The scheme helps bursts beside long
+//! queues at high utilisation. The cost of Occamy is the loss of admitted packets.
 //!
 //! Source: Occamy, EuroSys 2025, as implemented in its public artifact.
 
@@ -81,11 +81,12 @@ choices! {
     }
 }
 
-/// One operation in units of the bucket. In these units a rate in operations per second times
-/// picoseconds is exact.
+/// One memory operation in units of the token bucket. In these units, operations per second times
+/// picoseconds have no rounding error.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest refill rate and bucket: far beyond any memory, but no product overflows.
+/// Largest accepted refill rate and bucket size. No memory reaches this number, and no product
+/// overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -121,7 +122,8 @@ pub struct Occamy {
     refilled_at: Time,
     /// Queue at which the next search for a victim begins.
     next: u16,
-    /// Whether a queue may be above its threshold. Only a stored packet can cause such a state.
+    /// Whether a queue may be above its threshold. Only storing a packet can bring a queue above
+    /// its threshold.
     suspicious: bool,
     /// Time at which the bucket is back at zero, while an expulsion may be pending.
     retry: Option<Time>,

@@ -8,9 +8,9 @@
 //! So a priority is bounded for any number of queues and classes, and space is left for bursts.
 //! The bound protects a high-priority burst from low-priority queues of other ports.
 //!
-//! With one queue per port (section 4.1, second registry entry of this file), γ is 1,
-//! N counts all congested queues, and α depends on the packet: packets of short flows have a larger
-//! α in the same queue. A mark of the host or an elephant trap identifies short flows.
+//! With one queue per port (section 4.1), γ is 1, N counts all congested queues, and α depends on
+//! the packet: packets of short flows have a larger α in the same queue. A mark of the host or an
+//! elephant trap identifies short flows.
 //!
 //! Source: Plasticine, Eq. 3 and section 4.1. The module counts queues and measures drain rates as
 //! ABM does, but ABM groups queues by their number within the port.
@@ -32,7 +32,7 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Registry entry for several queues per port.
+/// Registry entry of Plasticine for several queues per port.
 pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
     name: "plasticine",
     aliases: &["plasticine-multi"],
@@ -54,7 +54,7 @@ pub(super) static MULTI_QUEUE: PolicyInfo = PolicyInfo {
     },
 };
 
-/// Registry entry for one queue per port.
+/// Registry entry of Plasticine for one queue per port.
 pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
     name: "plasticine-single",
     aliases: &["plasticine-single-queue"],

@@ -1,5 +1,5 @@
-//! Plasticine as its paper implements it on a programmable (PISA) switch.
-//! Shifts compute the thresholds from register arrays that SYNC packets refresh.
+//! Plasticine as implemented by its paper on a programmable (PISA) switch. Shifts compute the
+//! thresholds from register arrays that SYNC packets refresh.
 //!
 //! The ingress pipeline decides before a packet is stored, but cannot see queues.
 //! Only the egress pipeline learns a queue's length, from the packets that leave the queue.
@@ -11,9 +11,9 @@
 //! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
 //! ```
 //!
-//! Even with fresh registers, thresholds differ from Plasticine's by a factor of up to √2.
-//! All registers lag: by the time that a packet waits in its queue,
-//! and by a whole round of SYNC passes. Use this policy to measure the cost of the approximation.
+//! Even with fresh registers, thresholds differ from Plasticine's by a factor of up to √2. All
+//! registers lag by the waiting time of a packet in its queue, and by a whole round of SYNC passes.
+//! Use this policy to measure the cost of the approximation.
 //!
 //! Source: Plasticine, section 5.
 
@@ -137,14 +137,14 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 /// Entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two nearest by ratio.
 ///
-/// No logarithm is needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o /
-/// α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are equal
-/// on every machine, but logarithms may differ. `n_p` and `n_o` count as at least one.
+/// The function needs no logarithm: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o
+/// / α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are
+/// equal on every machine, but logarithms may differ. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
     let square = ratio * ratio;
-    // The exponent e is the floor of log2(x²). Half of it, rounded up, is s, because 2s − 1 <= e.
+    // The exponent e is the floor of log2(x²). Half of e, rounded up, is s, because 2s − 1 <= e.
     let exponent = ((square.to_bits() >> 52) as i32) - 1_023;
     (exponent + 1).div_euclid(2) as i8
 }
@@ -166,17 +166,17 @@ const fn shifted(remaining: u64, s: i8) -> u64 {
 /// State of the SYNC packet for N_Port or N_Priority: its position and its count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counting {
-    /// Position of the packet in the order of the queues that it visits.
+    /// Position of the SYNC packet in the order of the queues that it visits.
     position: usize,
     count: u16,
 }
 
-/// The policy with Plasticine's registers and tables.
+/// Plasticine with the registers and tables of a programmable switch.
 #[derive(Clone, Debug)]
 pub struct PlasticinePisa {
     capacity: u64,
     queues_per_port: usize,
-    /// Index in `n_priority` of each priority.
+    /// Group of each priority, the index in the registers `n_priority`.
     group_of: Vec<usize>,
     congested_above: u64,
     active_above: u64,
@@ -202,7 +202,7 @@ pub struct PlasticinePisa {
     sync_length: (usize, u64),
     sync_port: Counting,
     sync_priority: Counting,
-    /// Queues in the order in which the SYNC packet for priorities visits them: group by group.
+    /// Queues in the order of the visits of the SYNC packet for priorities: group by group.
     by_group: Vec<usize>,
     pass_period: Time,
     next_pass: Time,

@@ -116,7 +116,7 @@ const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
 }
 
 choices! {
-    /// Events that update the filter of a queue.
+    /// Events that update the low-pass filter of a queue's length.
     enum Updates {
         Events = "events":
             "every packet that is stored, leaves or is refused (the paper states only t - dt)",
@@ -134,7 +134,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Reverie::new(params, shape)?))
 }
 
-/// State of one queue of the single pool.
+/// State of the low-pass filter of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Filter {
     /// Filtered length q̂ in 2⁻³² bytes.
@@ -147,7 +147,7 @@ struct Filter {
     at: Time,
 }
 
-/// Clock of the filter, which only [`Updates::Time`] uses.
+/// Time steps of the low-pass filter, which only [`Updates::Time`] uses.
 #[derive(Clone, Debug)]
 struct Clock {
     decay: Decay,
@@ -155,8 +155,8 @@ struct Clock {
     steps: Vec<Time>,
 }
 
-/// Rules in which the public code deviates from the paper.
-/// Each rule is a parameter, and profile `artifact` has all of them.
+/// Rules in which Reverie's public code deviates from the paper. Each rule is a parameter, and
+/// profile `artifact` has all of them.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// Only departures update the filter, which never exceeds the
@@ -188,9 +188,9 @@ impl Rules {
 #[derive(Clone, Debug)]
 pub struct Reverie {
     lossless: Lossless,
-    /// Pool size b* of each slice (bytes).
+    /// Size b* of the shared pool of each memory slice (bytes).
     pools: Vec<u64>,
-    /// Bytes of each queue by slice, if there is more than one slice.
+    /// Bytes of each queue by memory slice, if the switch has more than one slice.
     slices: Option<Slices>,
     gamma: Weight,
     rules: Rules,
@@ -209,8 +209,8 @@ pub struct Reverie {
     levels: Vec<u64>,
     /// Current factor α/n by slice and priority.
     weights: Vec<Weight>,
-    /// Alpha of lossy packets tagged `unscheduled`, if it is a separate alpha,
-    /// and this alpha divided by n, by slice and priority.
+    /// Separate alpha of lossy packets tagged `unscheduled`, and this alpha divided by n, by slice
+    /// and priority. `None`: these packets have the alpha of their priority.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
@@ -319,7 +319,7 @@ impl Reverie {
         }
     }
 
-    /// Headroom in use in a slice (bytes).
+    /// Headroom in use in a memory slice (bytes).
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         match &self.slices {
             None => buffer.used(Account::Headroom),
@@ -413,7 +413,8 @@ impl Reverie {
         (self.first_lossless() + usize::from(ingress.0), length)
     }
 
-    /// Updates the filter at `place` to the present time. Only [`Updates::Time`] uses it.
+    /// Updates the filter at the index `place` to the present time. Only [`Updates::Time`] needs
+    /// this function.
     #[inline]
     fn follow(&mut self, place: usize, now: Time) {
         let Some(clock) = &self.clock else { return };

@@ -31,7 +31,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     aliases: &[],
     title: "Active Buffer Management on SONiC",
     summary: "SONiC's four pools with ABM's thresholds: divided by congested queues and scaled by drain rates.",
-    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024 (Reverie), section 4.1; its baseline.",
+    source: "Addanki, Bai, Schmid, Apostolaki, NSDI 2024, section 4.1: the baseline of Reverie.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
     build: &build,
@@ -121,10 +121,11 @@ fn is_immediate(params: &Params) -> bool {
 #[derive(Clone, Debug)]
 pub struct SonicAbm {
     pools: Pools,
-    /// Trackers of the ingress queues by slice. They count only lossless queues.
+    /// Trackers of congested ingress queues, one per memory slice. These trackers count only
+    /// lossless queues.
     ingress: Vec<Tracker>,
-    /// Trackers of the egress queues by slice, with the queues' bytes in that slice. They count
-    /// only lossy queues.
+    /// Trackers of congested egress queues, one per memory slice, with the queues' bytes in that
+    /// slice. These trackers count only lossy queues.
     egress: Vec<Tracker>,
     /// Whether the congestion count n changes with every arrival.
     immediate: bool,
@@ -192,7 +193,7 @@ impl Policy for SonicAbm {
         if self.pools.lossless.is_lossless(arrival.ingress) {
             let mut length = counted_length(&self.pools, self.immediate, arrival.ingress, buffer);
             if self.immediate {
-                // The artifact tests congestion after counting the packet.
+                // The artifact tests congestion after counting the arriving packet.
                 length += u64::from(arrival.header.size);
             }
             self.ingress[slice].arrived(QueueId(arrival.ingress.0), length);

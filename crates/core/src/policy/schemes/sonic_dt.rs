@@ -80,12 +80,12 @@ pub struct SonicDt {
     pools: Pools,
     /// Bounds below which every arrival is admitted to the pool and no sender is paused.
     ample: Ample,
-    /// Limits of ingress queues for lossless packets.
+    /// Limit of each ingress queue for lossless packets, at which the queue pauses its sender.
     pause_limits: Vec<Limit>,
-    /// Limits of egress queues for lossy packets.
+    /// Limit of each egress queue for lossy packets, above which packets are dropped.
     drop_limits: Vec<Limit>,
-    /// Alpha that limits a port's ingress queues together in the pool.
-    /// The limits of the queues are factors of the result.
+    /// Alpha that limits a port's ingress queues together in the pool. A queue's threshold is then
+    /// a multiple of the space that its port has left.
     port_alpha: Option<Weight>,
     accounting: Accounting,
 }
@@ -131,9 +131,9 @@ impl SonicDt {
         })
     }
 
-    /// Whether an arrival of `size` bytes finds so much space that it is admitted to the shared
-    /// pool, and that it may bypass an empty queue. The condition is sufficient and quick to check.
-    #[inline(never)] // On the hot path of this policy; other policies need the registers.
+    /// Whether the buffer has ample space: the shared pool admits an arrival of `size` bytes, and
+    /// the arrival may bypass an empty queue. The condition is sufficient and quick to check.
+    #[inline(never)] // Calls of SONiC's policy are frequent; other policies need the registers.
     pub(crate) fn has_ample_room(
         &self,
         queue: QueueId,
@@ -148,8 +148,9 @@ impl SonicDt {
             && !self.pools.lossless.is_paused(ingress)
     }
 
-    /// Records a stored packet like [`Policy::on_enqueue`], but takes only the ids that it needs.
-    #[inline(never)] // As `has_ample_room`.
+    /// Records a stored packet like [`Policy::on_enqueue`], but takes only the ids of the packet's
+    /// queues.
+    #[inline(never)] // For the reason given at `has_ample_room`.
     pub(crate) fn note_stored(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
         if !self.ample.holds(ingress, 0, buffer) && self.pools.lossless.may_reach(ingress) {
@@ -157,8 +158,9 @@ impl SonicDt {
         }
     }
 
-    /// Records a sent packet like [`Policy::on_dequeue`], but takes only the ids that it needs.
-    #[inline(never)] // As `has_ample_room`.
+    /// Records a sent packet like [`Policy::on_dequeue`], but takes only the ids of the packet's
+    /// queues.
+    #[inline(never)] // For the reason given at `has_ample_room`.
     pub(crate) fn note_sent(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         self.pools.recount(queue, ingress, buffer);
     }

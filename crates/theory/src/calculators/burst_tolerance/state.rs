@@ -3,12 +3,12 @@
 use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
-/// Largest number of ports, or of queues of a port, in a calculation. It is above any real switch,
-/// and the product of both numbers fits a `u32`.
+/// Largest number of ports in a calculation. The number is above any real switch, and its product
+/// with the largest number of queues of a port fits a `u32`.
 pub(in crate::calculators) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
-/// A group of congested queues that are equal.
+/// A group of congested queues with equal alphas and drain rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::calculators) struct CongestedGroup {
     /// Number of congested queues in the group.
@@ -52,15 +52,15 @@ pub(in crate::calculators) struct BurstState {
     pub(super) congested_ports: u32,
     /// Number of congested queues on each port that receives the burst.
     pub(super) queues_beside_burst: u32,
-    /// Groups of congested queues of the switch.
+    /// Congested queues of the switch, in groups of equal queues.
     pub(super) groups: Vec<CongestedGroup>,
-    /// Queues that receive the burst.
+    /// Queues of the switch that receive the burst.
     pub(super) burst: BurstGroup,
     /// Fraction of a full port buffer that packets of large flows occupy (LossPass).
     pub(super) tau: f64,
 }
 
-/// A switch with identical ports, as the command line describes it.
+/// A switch with identical ports, as the parameters of the calculator describe the switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::calculators) struct EvenSwitch {
     /// Size of the shared buffer (bytes).
@@ -83,7 +83,7 @@ pub(in crate::calculators) struct EvenSwitch {
     pub(in crate::calculators) burst_ports: u32,
     /// Number of congested queues on each port that receives the burst.
     pub(in crate::calculators) queues_beside_burst: u32,
-    /// Alpha of the burst.
+    /// Alpha of the queues that receive the burst.
     pub(in crate::calculators) burst_alpha: f64,
     /// Whether the burst has priority 0 like the congested queues.
     /// False if the burst's priority has no other congested queue.
@@ -95,7 +95,7 @@ pub(in crate::calculators) struct EvenSwitch {
 }
 
 impl EvenSwitch {
-    /// State of this switch when the burst arrives.
+    /// State of the switch and its congested queues when the burst arrives.
     ///
     /// # Errors
     /// Returns the errors of [`Self::check`]. Also refuses a burst that is not faster than the

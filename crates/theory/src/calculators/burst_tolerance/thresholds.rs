@@ -151,7 +151,7 @@ fn first_loss(state: &BurstState, new: &NewQueues, free: f64, touch: &Touch, der
     derivation.step("arrived", "r b t1", numbers, bytes(state.port_bytes(touch.arrived)), "ABM Eq. 42");
 }
 
-/// Formula of omega for a queue, in symbols.
+/// Formula of omega, the factor of a queue's threshold, in symbols.
 const fn omega_formula(policy: Policy) -> &'static str {
     match policy {
         Policy::ActiveBufferManagement => "alpha / n_p * gamma",

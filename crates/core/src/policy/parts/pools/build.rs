@@ -15,14 +15,14 @@ use bufferlab_params::Params;
 use bufferlab_params::profiles::Direction;
 use std::ops::Range;
 
-/// Sum of reserves. It saturates, because a scenario may name absurdly large reserves.
+/// Saturating sum of reserves. A scenario may name absurdly large reserves.
 fn total(reserves: &[u64]) -> u64 {
     reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
 }
 
-/// Refuses reserves that would count a packet twice. These are reserves of lossless egress queues,
-/// whose pool is the whole buffer. They are also reserves of lossy ingress queues,
-/// if packets in minimums of egress queues need no ingress pool.
+/// Refuses reserves that would count a packet twice. Lossless egress queues have no reserves, since
+/// their pool is the whole buffer. Lossy ingress queues have no reserves if packets in minimums of
+/// egress queues need no ingress pool.
 fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     let minimums = shape.accounting.queue_minimums;
     refuse(params, |profile| {
@@ -45,16 +45,16 @@ fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildErro
     })
 }
 
-/// Reserved bytes of one slice.
+/// Reserved bytes of one memory slice.
 struct SetAside {
-    /// Reserves of the slice's ingress queues.
+    /// Bytes reserved for the ingress queues of the memory slice.
     reserves: u64,
     headroom: u64,
-    /// Minimums of all egress queues together.
+    /// Minimum bytes of all egress queues together.
     minimums: u64,
 }
 
-/// Computes the pool sizes of a slice.
+/// Computes the sizes of the pools of a memory slice.
 fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes, BuildError> {
     let slices = shape.slices() as u64;
     let capacity = shape.capacity / slices;
