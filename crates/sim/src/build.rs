@@ -126,7 +126,8 @@ fn is_down_at_start(topology: &Topology, index: usize) -> bool {
 fn first_timers(scenario: &Scenario, switches: &Table<SwitchId, SwitchNode>) -> Timers {
     let mut timers = Timers::default();
     for node in switches.iter() {
-        // A policy without a timer may set one at its first packet. The engine reads it again then.
+        // A policy without a timer may set a timer at its first packet. The engine then reads the
+        // policy's timer again.
         if let Some(first) = node.poll_timeout() {
             timers.push(first, Timer::Policy(node.id));
         }

@@ -1,4 +1,4 @@
-//! Errors of a run.
+//! Errors that prevent or end a simulation run.
 
 use thiserror::Error;
 
@@ -82,12 +82,12 @@ pub enum SimError {
     /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
-    /// A part of the run cannot be copied.
+    /// The run cannot be copied, because one of its policies or workloads has no copy.
     #[error("{what} cannot be copied, so the run cannot be forked")]
     CannotFork {
         /// Policy or workload that cannot be copied, with its place.
         what: String,
-        /// Advice to the author of this part.
+        /// Advice to the author of the policy or workload that cannot be copied.
         hint: &'static str,
     },
     /// A change of a running simulation is invalid, and did not take place.
@@ -96,7 +96,7 @@ pub enum SimError {
     /// The caller's function `go_on` ended the run.
     #[error("the run was interrupted")]
     Interrupted,
-    /// The sink that receives the rows failed.
+    /// The sink that writes the rows of results has failed.
     #[error("writing results: {0}")]
     Sink(#[from] std::io::Error),
     /// An accounting identity is broken, which is a defect of bufferlab.
@@ -200,7 +200,7 @@ pub struct FailedMarking {
     pub failure: bufferlab_core::MarkingFailure,
 }
 
-/// Place in a message, such as "switch leaf0 (port 3, priority 1)".
+/// Place of a failure for an error message, such as "switch leaf0 (port 3, priority 1)".
 fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
     match queue {
         Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),

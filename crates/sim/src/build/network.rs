@@ -13,9 +13,9 @@ use bufferlab_units::{BitRate, Time};
 #[derive(Debug)]
 pub(super) struct Cabling {
     pub(super) links: Table<LinkId, Link>,
-    /// The two links of each cable.
+    /// The two links of each cable, one per direction.
     pub(super) cables: Table<CableId, (LinkId, LinkId)>,
-    /// The link of port 0 of each switch.
+    /// Link from port 0 of each switch. The links of the other ports follow it.
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     Ok(cabling)
 }
 
-/// The link that leads to each host.
+/// For each host, the link from its switch to the host.
 pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<HostId, LinkId> {
     let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); hosts].into();
     for (id, link) in links.entries() {
@@ -64,7 +64,7 @@ pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<Host
     downlinks
 }
 
-/// The two links of every cable, in the topology's order.
+/// Lists the two links of every cable, in the order of the topology's cables.
 fn cabling(topology: &Topology) -> Cabling {
     let mut next_port = vec![0_u16; topology.switches.len()];
     // Each switch numbers its ports in the order of its cables.

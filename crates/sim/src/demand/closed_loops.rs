@@ -15,12 +15,12 @@ struct Thread {
     /// Index of the thread's workload (`of`), and number of the thread within the workload.
     of: usize,
     number: u32,
-    /// First connection pool of the thread.
+    /// Number of the first connection pool of the thread.
     pool: PoolId,
     /// Number of incomplete answers of the current query.
     missing: u32,
-    /// Requests in flight, ordered by time. Each has its arrival time at the server,
-    /// the flow that answers it, and the flow's connection pool.
+    /// Requests in flight, ordered by time. Each request has its arrival time at the server, the
+    /// flow that answers the request, and the flow's connection pool.
     requests: VecDeque<(Time, FlowSpec, PoolId)>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ClosedLoops {
     threads: Table<ThreadId, Thread>,
     /// Thread of each query in progress, by the number of the query.
     queries: BTreeMap<u32, ThreadId>,
-    /// Number of threads that are not finished.
+    /// Number of client threads that will send another query or wait for answers.
     active: usize,
 }
 
@@ -63,7 +63,7 @@ impl ClosedLoops {
         })
     }
 
-    /// Whether the run has any closed loop.
+    /// Whether the scenario has a closed-loop client.
     pub(super) fn exist(&self) -> bool {
         !self.loops.is_empty()
     }
@@ -73,7 +73,7 @@ impl ClosedLoops {
         self.active == 0
     }
 
-    /// Schedules the first request of every thread.
+    /// Sets the timer for the first request of every client thread.
     pub(super) fn start(&mut self, timers: &mut Timers) {
         for (id, thread) in self.threads.entries() {
             if let Some(first) = self.loops[thread.of].queries.first(thread.number) {

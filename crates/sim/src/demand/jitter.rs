@@ -69,9 +69,9 @@ impl Jitter {
         }
     }
 
-    /// Returns the next flow by its new start. Before it returns a flow, it
-    /// calls `note` for every flow of `source` with an earlier or equal start.
-    /// So all flows of a query are known before the first of them starts.
+    /// Returns the next flow in the order of the delayed starts. Before the function returns a
+    /// flow, it calls `note` for every flow of `source` with an earlier or equal start. So all
+    /// flows of a query are known before the query's first flow starts.
     pub(crate) fn next_flow(
         &mut self,
         source: &mut impl FlowSource,

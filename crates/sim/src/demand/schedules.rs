@@ -1,4 +1,4 @@
-//! Execution of schedules: a node starts when the events that it waits for have happened.
+//! Execution of schedules: a node starts when all events that the node waits for have happened.
 
 use super::rank_times::{Collectives, Ranks};
 use super::trail::{Cause, PathStep, Trail};
@@ -17,15 +17,15 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
     running: Vec<Running>,
-    /// Nodes that are ready or in progress.
+    /// Schedule nodes that are ready or in progress.
     live: BTreeMap<u32, Live>,
-    /// Events that take effect after a delay: the time, the node that waits, and the node whose
-    /// event it was (in its schedule).
+    /// Events that take effect after a delay: the time, the node that waits, and the node that
+    /// caused the event (its number in its schedule).
     delayed: BinaryHeap<Reverse<(Time, u32, Option<u32>)>>,
     rows: Rows,
 }
 
-/// Rows that are not written yet.
+/// Rows of schedule results that are not written to the sink yet.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     nodes: Vec<ScheduleRow>,
@@ -34,14 +34,14 @@ struct Rows {
     path: Vec<PathRow>,
 }
 
-/// A node that waits for no further event.
+/// A schedule node that is ready or in progress: all events that it waited for have happened.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     step: Step,
     ready: Time,
     start: Option<Time>,
-    /// Transfer or computation of the same schedule whose event was the last that this node waited
-    /// for, also through barriers.
+    /// Transfer or computation that caused the last event for which this node waited, directly or
+    /// through barriers.
     after: Option<u32>,
     flow: Option<u64>,
 }
@@ -71,12 +71,12 @@ struct Running {
     origin: Time,
     /// Events that nodes still wait for, of nodes for which some but not all events have happened.
     waits: BTreeMap<u32, u32>,
-    /// Number of nodes that are not done.
+    /// Number of schedule nodes that are not done in this execution.
     left: usize,
     /// Busy processors by rank and lane, with the computations that wait.
     processors: BTreeMap<(u32, u8), VecDeque<u32>>,
-    /// Times at which each rank's network inside its server can send, and receive, again, with the
-    /// node that uses it until then.
+    /// For each rank's network inside its server, the times at which the network can send and
+    /// receive again. Each time has the node that uses the network up to this time.
     cards: Vec<[(Time, u32); 2]>,
     trail: Trail,
     ranks: Ranks,
@@ -111,7 +111,8 @@ impl Running {
         roots.map(|node| (node, now + schedule.start(node))).collect()
     }
 
-    /// Network inside the server of both ranks of a transfer, if there is one.
+    /// Network inside the server, if both ranks of the transfer are in one server with such a
+    /// network.
     fn scale_up(&self, transfer: Transfer) -> Option<ScaleUp> {
         let inside = self.traffic.scale_up?;
         let server = |rank: u32| rank / inside.ranks_per_server;
@@ -120,7 +121,7 @@ impl Running {
 
     /// Reserves the network inside a server for a transfer. Returns the start and the end of the
     /// transmission, and the end of the reception. Every rank sends and receives one transfer at a
-    /// time. The latency is the same for all, so that transfers are received in the order of their
+    /// time. All transfers have an equal latency, so ranks receive transfers in the order of their
     /// starts.
     fn reserve(&mut self, inside: ScaleUp, (node, transfer): (u32, Transfer), now: Time) -> [Time; 3] {
         let length = inside.rate.serialization(transfer.bytes);
@@ -176,7 +177,7 @@ impl Running {
         (0..).zip(&path).zip(until).map(row).collect()
     }
 
-    /// Row of a node; `None` for a barrier.
+    /// Result row of a schedule node. `None` for a barrier.
     fn row(&self, index: usize, number: u32, live: &Live, end: Option<Time>) -> Option<ScheduleRow> {
         let node = NodeId(number - self.base);
         let (kind, rank, peer_rank, class, size_bytes) = match self.traffic.schedule.work(node) {
@@ -218,12 +219,12 @@ impl Schedules {
         this
     }
 
-    /// Whether the run has a schedule.
+    /// Whether the scenario has a workload that executes a schedule.
     pub(super) fn exist(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Whether every schedule has ended.
+    /// Whether all executions of every schedule have ended.
     pub(super) fn are_over(&self) -> bool {
         self.running.iter().all(|one| one.iteration == one.traffic.iterations)
     }
@@ -243,12 +244,12 @@ impl Schedules {
             self.make_ready(timers, base + node.0, at, (None, WaitedFor::Start));
         }
         if self.running[index].left == 0 {
-            // A schedule without nodes.
+            // A schedule without nodes ends at once, after all its iterations.
             self.running[index].iteration = self.running[index].traffic.iterations;
         }
     }
 
-    /// Index of the schedule of a node.
+    /// Index of the schedule that contains the node with this number.
     fn schedule_of(&self, number: u32) -> usize {
         self.running.partition_point(|one| one.base <= number) - 1
     }
@@ -280,7 +281,7 @@ impl Schedules {
         timers.push(at, Timer::ScheduleStep(number));
     }
 
-    /// Lets events take effect whose delay has passed.
+    /// Releases waiting nodes from events whose delay has passed.
     pub(super) fn handle_release(&mut self, world: &mut World) {
         let now = world.now();
         while let Some(&Reverse((time, child, cause))) = self.delayed.peek()
@@ -364,7 +365,7 @@ impl Schedules {
         None
     }
 
-    /// Starts a computation at an idle processor.
+    /// Starts a computation at the idle processor of its rank.
     fn compute(&mut self, timers: &mut Timers, index: usize, number: u32, now: Time) {
         let running = &self.running[index];
         let Work::Compute { duration, .. } = running.work(number) else {
@@ -467,7 +468,7 @@ impl Schedules {
         let (schedule, base) = (Arc::clone(&running.traffic.schedule), running.base);
         let node = NodeId(number - base);
         let is_barrier = schedule.work(node) == Work::Barrier;
-        // A barrier passes on the event that opened it.
+        // A barrier reports the event that opened the barrier as the cause.
         let cause = if is_barrier { self.live[&number].after } else { Some(node.0) };
         let mut has_children = false;
         for edge in schedule.children(node).filter(|edge| edge.condition == event) {
@@ -515,7 +516,7 @@ impl Schedules {
         path.drain(..).try_for_each(|row| sink.path(&row))
     }
 
-    /// Rows of the nodes in progress.
+    /// Result rows of the schedule nodes that are in progress when the run ends.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = ScheduleRow> + '_ {
         self.live.iter().filter_map(|(&number, live)| {
             let index = self.schedule_of(number);

@@ -59,7 +59,8 @@ impl Simulation {
         }
     }
 
-    /// Allows the sender of a link to send packets of a priority, and starts it if a packet waits.
+    /// Allows the sender of a link to send packets of a priority again. If a packet waits, the
+    /// sender starts its transmission.
     fn go_on(&mut self, target: Target) -> Result<(), SimError> {
         self.release(target);
         match self.world.links()[target.link].from {

@@ -19,7 +19,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Runs to the end.
+    /// No limit: the engine handles all events up to the end of the run.
     pub(crate) const NONE: Self = Self { time: Time::MAX, events: u64::MAX };
 }
 
@@ -30,19 +30,19 @@ impl Simulation {
         self.clock.max(self.world.now())
     }
 
-    /// Latest time at which the run ends.
+    /// Latest simulated time at which the run ends.
     #[must_use]
     pub fn end(&self) -> Time {
         self.plan.end
     }
 
-    /// Number of events so far.
+    /// Number of events that the run has handled so far.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Progress of the run.
+    /// Progress of the run at the time that the caller has reached.
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress { now: self.now(), ..self.progress_of_events() }
@@ -95,7 +95,8 @@ impl Simulation {
     /// A copy of the run with the same future. The copy and this run share no state.
     ///
     /// # Errors
-    /// If a policy, a source of flows or a closed loop cannot be copied. The error names it.
+    /// If a policy, a source of flows or a closed loop cannot be copied. The error names the part
+    /// that cannot be copied.
     pub fn fork(&self) -> Result<Self, SimError> {
         let nodes = self.switches.iter().map(|node| self.fork_switch(node));
         let switches: Table<SwitchId, _> = nodes.collect::<Result<Vec<_>, _>>()?.into();

@@ -57,7 +57,7 @@ impl Simulation {
         if ports.claim(egress) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// Settles the effects of a received packet and starts the egress port if it is idle.
+    /// Settles the effects of a received packet, and starts the egress port if the port is idle.
     #[inline(never)]
     fn settle_and_forward(
         &mut self,

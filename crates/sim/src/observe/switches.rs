@@ -1,5 +1,5 @@
-//! Rows of switches: samples when they are due, and histograms, counters,
-//! delays and drops at the end.
+//! Rows of switches: samples at their times, and histograms, counters, delays and drops at the end
+//! of the run.
 
 use super::{Records, View};
 use crate::SimError;
@@ -40,8 +40,8 @@ impl Records {
         for QueuePlace { slice, local, port, priority, .. } in node.queues() {
             let (core, buffer) = (&slice.core, slice.core.buffer());
             let occupancy_bytes = buffer.queue_bytes(local);
-            // A sample has requested ports even if they are empty,
-            // and other ports only if they store packets.
+            // A sample has all queues of the requested ports. If the scenario requests no ports, a
+            // sample has all queues with packets.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
                 None => occupancy_bytes > 0,

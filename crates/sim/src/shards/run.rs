@@ -17,8 +17,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Reason why a scenario needs one thread, if there is one:
-/// distant components change at one instant, or rows are written during the run.
+/// Reason why a scenario needs one thread, if any: distant components change at one instant, or the
+/// run writes rows before its end.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
     let obstacles = [
         (scenario.tie_order != TieOrder::Fair, "simultaneous events in the order of their insertion"),
@@ -61,8 +61,8 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(in_circles).or_else(too_small)
     }
 
-    /// Runs like [`Self::run_while`], on several threads, with the same tables, byte for byte.
-    /// `scenario` must be the scenario from which this simulation was built.
+    /// Runs like [`Self::run_while`], but on several threads. The result tables are equal, byte for
+    /// byte. `scenario` must be the scenario from which this simulation was built.
     ///
     /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
     /// The number of threads is at most the number of racks.
@@ -107,7 +107,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // Another part stopped the run, but no part has reported a reason for it.
+            // Another part stopped the run, but no part has reported a reason for the stop.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -272,7 +272,7 @@ struct Clerk<'a> {
     reported: u64,
 }
 
-/// Outcome of a run in parts.
+/// Reason for the end of a run that is divided into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// The run ended at the given time, because no work was left.
@@ -289,7 +289,7 @@ struct Part<'a> {
     exchange: &'a Exchange,
     shard: Shard,
     rare: Rare,
-    /// End of the flow that ended last.
+    /// End time of the flow that ended last in this part.
     last_end: Moment,
 }
 
@@ -389,8 +389,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Ends the interval of slots that began at `start`: all parts learn which flows are over.
-    /// Returns the time at which the run ended, if it has ended.
+    /// Ends the interval of flow slots that began at `start`: all parts learn which flows are over.
+    /// Returns the end time of the run, if the run has ended.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, shard, .. } = self;
         {

@@ -5,7 +5,7 @@ use bufferlab_core::{BuildError, Dispatched, ParamValue, Policy, SteeredThreshol
 use bufferlab_units::Time;
 
 impl SwitchNode {
-    /// A copy of the switch.
+    /// Copies the switch with its packets and policies.
     ///
     /// # Errors
     /// Returns the name of a policy that cannot be copied.
@@ -69,7 +69,7 @@ impl SwitchNode {
         })
     }
 
-    /// Puts thresholds with these alphas in charge of every memory.
+    /// Replaces the policy of every memory of the switch by Dynamic Thresholds with these alphas.
     pub(crate) fn steer(&mut self, now: Time, alphas: &[f64]) {
         let build = |slice: &Slice| {
             let policy: Box<dyn Policy> = Box::new(SteeredThreshold::new(alphas_of(slice, alphas)));
@@ -90,7 +90,8 @@ fn try_clone(slice: &Slice) -> Result<Slice, String> {
     })
 }
 
-/// Alphas of the queues of a memory, as its chip supports them. `alphas` has all queues.
+/// Alphas of the queues of one memory, rounded to alphas that the chip supports. `alphas` has the
+/// alphas of all queues of the switch.
 fn alphas_of(slice: &Slice, alphas: &[f64]) -> Vec<Weight> {
     let is_quantised = slice.core.hardware().quantised_alpha;
     let exact = |&alpha: &f64| Weight::from_f64(alpha);

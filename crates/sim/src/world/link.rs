@@ -11,14 +11,14 @@ use bufferlab_units::{BitRate, Serializer, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Host(HostId),
-    /// A switch, and the number of its port.
+    /// A switch, and the number of the switch's port.
     Switch(SwitchId, u16),
 }
 
 /// One direction of a cable. The calendar contains only the first packet of the pipe.
 ///
-/// The first cache line has all fields that a packet needs on its way. In a large network every
-/// packet uses a different link, and so waits for each cache line that it reads.
+/// The first cache line has all fields that a packet needs on its way. In a large network
+/// successive packets use different links, so each cache line of a link is a cache miss.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
@@ -38,7 +38,7 @@ pub(crate) struct Link {
     is_special: bool,
     /// Whether the link went down while the first packet of its pipe was in flight.
     pub(crate) head_is_lost: bool,
-    // The second cache line begins here.
+    // The second cache line of a link begins with this field.
     pub(crate) marked_packets: u64,
     pub(crate) from: End,
     /// Whether the link leads to another part of the network. Mailboxes transport its packets.
@@ -62,7 +62,7 @@ pub(crate) struct LinkAccount {
     pub(crate) lost_packets: u64,
 }
 
-/// Rare properties of a link.
+/// Properties that few links have: cut-through and a device queue.
 #[derive(Clone, Debug, Default)]
 struct Special {
     /// Bytes of a packet after which the switch at the far end forwards the packet (cut-through).

@@ -14,7 +14,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Results of a run that the claims need.
+/// Results of a run that the tests of TDT's claims need.
 #[derive(Debug, Default)]
 struct Run {
     classes: Vec<String>,
@@ -135,7 +135,7 @@ fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
 }
 
 fn policy(name: &str) -> String {
-    // The scenario gives dt the paper's alpha. For other policies alpha is 1 unless it is set.
+    // The scenario gives dt the paper's alpha. For other policies the default of alpha is 1.
     if name == "dt" {
         "{ name = \"dt\", alpha = 1.0 }".to_owned()
     } else {

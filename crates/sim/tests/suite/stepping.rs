@@ -48,7 +48,7 @@ impl Policy for Counting {
     }
 }
 
-/// A policy that cannot be copied.
+/// A buffer policy that cannot be copied.
 #[derive(Debug)]
 struct Unique(Arc<()>);
 
@@ -62,7 +62,7 @@ impl Policy for Unique {
     }
 }
 
-/// Marks every seventh packet.
+/// A marking rule that marks every seventh packet.
 #[derive(Clone, Debug)]
 struct Seventh(u32);
 
@@ -139,7 +139,7 @@ fn switch(policy: &str) -> String {
     )
 }
 
-/// Lossless RDMA with pauses.
+/// Scenario with lossless RDMA traffic and pauses.
 fn lossless() -> Scenario {
     let switch = "buffer = \"150 KB\"\n\
                   policy = { name = \"sonic-dt\", headroom = \"12 KB\", lossless_static_threshold = \"9 KB\" }\n\
@@ -208,7 +208,7 @@ fn complete(simulation: Simulation, mut log: RowLog) -> String {
     rows.0.join("\n")
 }
 
-/// Rows as text.
+/// Sink that stores each row of results as a line of text.
 struct Lines(Vec<String>);
 
 macro_rules! lines {
@@ -269,7 +269,8 @@ fn interleave(scenario: &Scenario, dice: &mut RandomStream) -> (String, Option<S
     (complete(simulation, log), left.map(|(simulation, log)| complete(simulation, log)))
 }
 
-/// `BUFFERLAB_INTERLEAVINGS` sets the number of interleavings.
+/// The environment variable `BUFFERLAB_INTERLEAVINGS` sets the number of random interleavings of
+/// steps and copies.
 #[test]
 fn interleaved_steps_and_copies_end_in_the_bytes_of_the_batch_run() {
     let number = std::env::var("BUFFERLAB_INTERLEAVINGS").ok().and_then(|text| text.parse().ok());

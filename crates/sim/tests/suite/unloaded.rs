@@ -147,8 +147,8 @@ fn a_flow_that_fits_its_first_window_takes_exactly_its_serialization_and_delays(
                             fct, expected,
                             "{size} B over {length} hops of {gbps} Gb/s, window {window}, handshake {handshake}"
                         );
-                        // The ideal time of the slowdown is the propagation in both directions,
-                        // and the payload at the host's rate.
+                        // The slowdown divides by the ideal time: the propagation in both
+                        // directions, and the payload at the host's rate.
                         let propagation = 2 * path.iter().map(|hop| hop.delay.0).sum::<u64>();
                         let ideal = propagation as f64 / 1e3 + size as f64 * 8.0 / gbps as f64;
                         let found = rows.flow(0).ideal_ns;
@@ -201,8 +201,8 @@ fn an_early_opened_connection_needs_no_handshake() {
     assert_eq!(rows.flow(1).fct_ns, Some(Time(2 * alone(&path, SYN) + data).as_ns()));
 }
 
-/// Arrival time of the last bit of the last of these frames, over hops of any rates (ps). Packet i
-/// leaves hop j when it has arrived at the hop and packet i − 1 has left (Lindley's recursion).
+/// Arrival time of the last bit of the last frame of `frames`, over hops of any rates (ps). Packet
+/// i leaves hop j when it has arrived at the hop and packet i − 1 has left (Lindley's recursion).
 fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
     let mut free = vec![0; path.len()];
     let mut arrival = 0;
